@@ -73,7 +73,7 @@ mod tests {
 
     #[test]
     fn whole_ciphertexts_are_kept_while_there_is_room() {
-        let client = ClientKey::generate(grafted(13, &[39, 39, 40], &[48])).unwrap();
+        let client = ClientKey::generate(grafted(14, &[40; 5], &[48; 3])).unwrap();
         let session = client.session();
         let array = client.encrypt(&[1.0, 2.0], &[2]).unwrap();
         let CiphertextBody::Seeded(fresh) = &array.bodies()[0] else { panic!("it is fresh") };

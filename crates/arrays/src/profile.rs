@@ -9,6 +9,9 @@
 //! process measures the machine for about a second, and stores the result in the user's cache
 //! folder ([`cache`]). Only predicted times depend on this measurement.
 //! `HIPPOCRENE_PROFILE=typical` switches it off.
+//!
+//! A server decides by dry runs, which use [`Profile::reference`] instead. So its decisions are the
+//! same on every machine.
 
 use std::{
     ffi::OsString,

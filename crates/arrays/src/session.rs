@@ -68,6 +68,14 @@ impl Session {
         if let Some(profile) = profile::installed()? {
             rlwe = rlwe.with_profile(profile);
         }
+        Self::with_context(settings, rlwe)
+    }
+
+    /// Puts a session together.
+    pub(crate) fn with_context(
+        settings: Settings,
+        rlwe: hippocrene_rlwe::Context,
+    ) -> Result<Self, Error> {
         let rlwe = Arc::new(rlwe);
         let context = Context::of(Arc::clone(&rlwe))?;
         let integers = match settings.integers() {

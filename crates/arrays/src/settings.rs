@@ -366,10 +366,10 @@ pub(crate) mod tests {
         let design = Design {
             log_degree,
             secret: SecretDistribution::Ternary,
-            sprout: Sprout::named("sprout-15-16-17").unwrap(),
+            sprout: Sprout::named("sprout-15-16-32").unwrap(),
             units: units.to_vec(),
             specials: specials.to_vec(),
-            gadget_rank: 4,
+            gadget_rank: 3,
         };
         let parameters = Parameters::new(design.literal().unwrap()).unwrap();
         Settings::new(parameters, Settings::DEFAULT_PRECISION).unwrap()

@@ -230,6 +230,29 @@ fn literal(slots: usize, order: Order) -> BootstrapLiteral {
     }
 }
 
+/// Checks that a dry run counts the transforms that are done, within 1 %.
+fn assert_same_transforms(done: &[u64]) {
+    let (done, counted) = (done[0] as f64, done[1] as f64);
+    assert!(done > 0.0 && (counted / done - 1.0).abs() < 0.01, "{done} {counted}");
+}
+
+#[test]
+fn polynomials_are_counted_as_they_are_done() {
+    let setup = insecure(9, 8, &[]);
+    let dry = Side::dry_run(setup.context.parameters());
+    let real = Side::real(setup.context, setup.evaluator, setup.secret);
+    let c = (0..16).map(|i| 1.0 / (1.0 + f64::from(i))).collect();
+    let p = Polynomial::new(Basis::Monomial, c).unwrap();
+    let done = [&real, &dry].map(|side| {
+        let rlwe = side.context.rlwe();
+        rlwe.reset_tally();
+        let before = rlwe.transforms();
+        side.evaluator.polynomial(&side.values[0], &p, scale()).unwrap();
+        rlwe.tally().transforms() + rlwe.transforms() - before
+    });
+    assert_same_transforms(&done);
+}
+
 #[test]
 fn bootstraps_run_dry() {
     let degree = 1 << 8;
@@ -264,6 +287,7 @@ fn bootstraps_run_dry() {
         plan(&dry.context).add_keys(&mut same, &dry.secret).unwrap();
         let same = PreparedEvaluationKeys::every_beside(dry.context.rlwe(), &same).unwrap();
         dry.evaluator = Evaluator::new(Arc::clone(&dry.context), Arc::new(same));
+        let mut done = Vec::new();
         let outputs = [&real, &dry].map(|side| {
             let plan = plan(&side.context);
             let narrow = plan.narrow().unwrap();
@@ -273,8 +297,17 @@ fn bootstraps_run_dry() {
                 Bootstrapper::new(Arc::new(plan), side.evaluator.clone(), Some(keys)).unwrap();
             let a = side.encrypt(&circle(slots, 0.9, 0.5), 180.0);
             side.context.rlwe().reset_tally();
-            bootstrapper.bootstrap(&a).unwrap()
+            let narrow = bootstrapper.plan().narrow().unwrap();
+            let transforms = || side.context.rlwe().transforms() + narrow.transforms();
+            let before = transforms();
+            let out = bootstrapper.bootstrap(&a).unwrap();
+            done.push(match side.context.rlwe().is_dry_run() {
+                true => side.context.rlwe().tally().transforms(),
+                false => transforms() - before,
+            });
+            out
         });
+        assert_same_transforms(&done);
         assert_eq!(facts(&outputs[0]), facts(&outputs[1]));
         check_values(&real, &outputs[0], &outputs[1]);
         assert!(outputs[1].precision_bits() > precision.unwrap_or(24.0));

@@ -3,7 +3,7 @@
 use crate::{
     Automorphism, Domain, Kernel, RingError,
     arith::add_mod,
-    elementwise::{Beside, KeyLimb, KeyRing, PairTerm, Scalar, Turned, operations},
+    elementwise::{Beside, KeyLimb, KeyRing, PairTerm, Scalar, Turned, digit_bytes, operations},
     monomial::Monomials,
     ntt::InverseFactor,
     odd::OddRing,
@@ -269,6 +269,21 @@ impl ResidueRing {
             ResidueRing::Odd(ring) => std::slice::from_ref(&ring.elementwise.q),
             ResidueRing::PowerOfTwo(ring) => ring.products.primes(),
         }
+    }
+
+    /// [`ResidueRing::lifted_moduli`] with `kernel`, which this CPU need not have.
+    pub fn lifted_moduli_by(&self, kernel: Kernel) -> Vec<u64> {
+        match self {
+            ResidueRing::Odd(_) => self.lifted_moduli().to_vec(),
+            ResidueRing::PowerOfTwo(ring) => ring.products.primes_by(kernel),
+        }
+    }
+
+    /// [`ResidueRing::key_bytes`] modulo the odd number `q` with `kernel`, which this CPU need not
+    /// have.
+    pub fn key_bytes_by(kernel: Kernel, q: u64, length: usize) -> usize {
+        let is_packed = kernel == Kernel::Avx512Ifma && q < 1 << 48;
+        digit_bytes(length, if is_packed { 6 } else { 8 })
     }
 
     /// Brings a digit to the form that inner products compute with, for one that takes part in

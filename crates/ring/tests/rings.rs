@@ -570,3 +570,26 @@ fn impossible_rings_are_refused() {
     let refused = ResidueRing::powers_of_two(15, 24, Kernel::Portable).unwrap_err();
     assert_eq!(refused, RingError::RingDegree { degree: 24 });
 }
+
+/// Dry runs count what another kernel than that in use would do.
+#[test]
+fn key_bytes_and_lifted_moduli_are_known_of_every_kernel() {
+    let degree = 1 << 10;
+    let kernels: Vec<Kernel> = Kernel::supported().collect();
+    for &kernel in &kernels {
+        for q in [48, 50, 61].map(|bits| ntt_primes(bits, degree, 1, &[]).unwrap()[0]) {
+            let ring = ResidueRing::prime(q, degree, kernel).unwrap();
+            for length in [8, degree] {
+                let counted = ResidueRing::key_bytes_by(kernel, q, length);
+                assert_eq!(ring.key_bytes(length), counted, "{kernel} {q}");
+            }
+        }
+        let powers = ResidueRing::powers_of_two(40, degree, kernel).unwrap();
+        for &other in &kernels {
+            let same = ResidueRing::powers_of_two(40, degree, other).unwrap();
+            for (two, own) in powers.iter().zip(&same) {
+                assert_eq!(two.lifted_moduli_by(other), own.lifted_moduli(), "{other}");
+            }
+        }
+    }
+}

@@ -27,7 +27,7 @@ use crate::{
 /// A parameter set with everything that computing with it needs: residue rings, threads, scratch
 /// memory, and tables that are made on first use. It holds no secret.
 pub struct Context {
-    /// Those of the rings, except for their digest in a dry run.
+    /// The parameters of the rings. In a dry run they have another digest.
     parameters: Parameters,
     pub(crate) rings: Arc<Rings>,
     pub(crate) plans: Arc<Plans>,

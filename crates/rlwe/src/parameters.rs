@@ -49,7 +49,7 @@ pub struct Parameters {
     blocks: Vec<Modulus>,
     /// `log2(q_0 .. q_{l-1})` for `l` in `0..=L`.
     unit_bits: Vec<f64>,
-    /// The divisors of the sprout with their log2.
+    /// The divisors of the sprout with their log2, in ascending order of it.
     sprout_divisors: Vec<(Modulus, f64)>,
 }
 
@@ -151,12 +151,13 @@ impl Parameters {
         let odd_bits = (0..=sprout.all_odd()).map(|odd| bits(&sprout.odd_product(odd))).collect();
         let divisors =
             (0..=sprout.all_odd()).flat_map(|odd| (0..=sprout.two).map(move |two| (odd, two)));
-        let sprout_divisors: Vec<_> = divisors
+        let mut sprout_divisors: Vec<_> = divisors
             .map(|(odd, two)| {
                 let log2 = bits(&sprout.odd_product(odd)) + f64::from(two);
                 (Modulus::of_sprout(odd, two as u8), log2)
             })
             .collect();
+        sprout_divisors.sort_by(|(_, a), (_, b)| a.total_cmp(b));
         let mut unit_bits = vec![0.0];
         unit_bits.extend(units.iter().scan(0.0, |sum, q| {
             *sum += bits(q);
@@ -337,24 +338,36 @@ impl Parameters {
     ///
     /// On a simple chain it is the product of the first units that is nearest.
     pub fn grafted_modulus(&self, bits: f64) -> Modulus {
-        let candidates = || {
-            self.sprout_divisors.iter().flat_map(move |(divisor, log2)| {
-                // The numbers of units that come nearest to the missing bits.
-                let more =
-                    self.unit_bits.partition_point(|sum| sum + log2 < bits).min(self.unit_count());
-                let sums = [more.saturating_sub(1), more]
-                    .map(|l| (l, (self.unit_bits[l] + log2 - bits).abs()));
-                let sums = sums.into_iter().filter(|(l, _)| *l > 0 || !divisor.is_one());
-                sums.map(|(l, distance)| (distance, l, *divisor))
-            })
+        // With `l` units, the divisors on either side of the missing bits, the nearest first.
+        // Without units the divisor has to be more than 1.
+        let sides = |l: usize| {
+            let sum = self.unit_bits[l];
+            let distance =
+                move |(divisor, log2): &(Modulus, f64)| ((sum + log2 - bits).abs(), l, *divisor);
+            let divisors = &self.sprout_divisors[usize::from(l == 0)..];
+            let (below, above) =
+                divisors.split_at(divisors.partition_point(|(_, log2)| sum + log2 < bits));
+            (below.iter().rev().map(distance), above.iter().map(distance))
         };
-        let nearest = candidates().map(|(distance, ..)| distance).fold(f64::INFINITY, f64::min);
+        let counts = 0..=self.unit_count();
+        let nearest = counts.clone().flat_map(|l| {
+            let (mut below, mut above) = sides(l);
+            [below.next(), above.next()].into_iter().flatten().map(|(distance, ..)| distance)
+        });
+        let nearest = nearest.fold(f64::INFINITY, f64::min);
+        let is_near = |candidate: &(f64, usize, Modulus)| candidate.0 <= nearest + NEAR_BITS;
+        let near = counts.flat_map(|l| {
+            let (below, above) = sides(l);
+            below.take_while(&is_near).chain(above.take_while(&is_near))
+        });
         let cost = |l: usize, divisor: Modulus| {
             l + divisor.limb_count() + usize::from(divisor.contains(Modulus::TWO))
         };
-        let near = candidates().filter(|(distance, ..)| *distance <= nearest + NEAR_BITS);
-        let best = near
-            .min_by(|(a, l, r), (b, m, s)| cost(*l, *r).cmp(&cost(*m, *s)).then(a.total_cmp(b)));
+        let best = near.min_by(|(a, l, r), (b, m, s)| {
+            let parts = |divisor: &Modulus| (divisor.odd(), divisor.two());
+            let by_cost = cost(*l, *r).cmp(&cost(*m, *s)).then(a.total_cmp(b));
+            by_cost.then(parts(r).cmp(&parts(s))).then(l.cmp(m))
+        });
         best.map_or(Modulus::of_factor(0), |(_, l, divisor)| Modulus::of_range(0..l).lcm(divisor))
     }
 }

@@ -1,6 +1,6 @@
 //! The residue rings of a parameter set.
 
-use std::sync::Arc;
+use std::{convert::Infallible, sync::Arc};
 
 use arrayvec::ArrayVec;
 use hippocrene_ring::{Kernel, ResidueRing, automorphism::Automorphism};
@@ -9,6 +9,9 @@ use crate::{Modulus, Parameters, RlweError, cache::Cache, modulus::MAX_LIMBS};
 
 /// The limbs of a polynomial as slices, without an allocation.
 pub(crate) type LimbRefs<'a> = ArrayVec<&'a [u64], MAX_LIMBS>;
+
+/// Maximum number of primes that products modulo a power of two are computed modulo.
+const MAX_PRODUCT_MODULI: usize = 3;
 
 /// A parameter set with the residue rings of its limbs.
 ///
@@ -29,6 +32,8 @@ pub(crate) struct Rings {
     auxiliary: Cache<u64, ResidueRing>,
     /// Rings of degree `N/8`, by modulus.
     pub(crate) repeats: Cache<u64, ResidueRing>,
+    /// The primes that emulate powers of two, by exponent and kernel.
+    lifted: Cache<(u8, Kernel), Vec<u64>>,
     /// Automorphisms by Galois element.
     automorphisms: Cache<usize, Automorphism>,
 }
@@ -56,6 +61,7 @@ impl Rings {
             two,
             auxiliary: Cache::default(),
             repeats: Cache::default(),
+            lifted: Cache::default(),
             automorphisms: Cache::default(),
         })
     }
@@ -97,6 +103,22 @@ impl Rings {
     pub(crate) fn auxiliary(&self, q: u64) -> Result<Arc<ResidueRing>, RlweError> {
         self.auxiliary
             .get_or_try_insert(q, || Ok(ResidueRing::prime(q, self.degree(), self.kernel)?))
+    }
+
+    /// The numbers that `kernel` computes products modulo the limb of `modulus` at `position` by:
+    /// the limb itself, or the primes that emulate a power of two.
+    pub(crate) fn product_moduli(
+        &self,
+        modulus: Modulus,
+        position: usize,
+        kernel: Kernel,
+    ) -> ArrayVec<u64, MAX_PRODUCT_MODULI> {
+        if position != Modulus::TWO {
+            return std::iter::once(self.parameters.limb_modulus(modulus, position)).collect();
+        }
+        let make = || Ok::<_, Infallible>(self.at(modulus, position).lifted_moduli_by(kernel));
+        let Ok(moduli) = self.lifted.get_or_try_insert((modulus.two(), kernel), make);
+        moduli.iter().copied().collect()
     }
 
     /// The automorphism `X -> X^element`.

@@ -85,6 +85,37 @@ fn transforms_and_bytes_are_counted_as_they_are_done() {
     }
 }
 
+#[test]
+fn key_switches_are_predicted_as_dry_runs_count_them() {
+    for (context, _) in chains() {
+        let parameters = context.parameters().clone();
+        let context = Context::dry_run(parameters.clone(), Threads::single()).unwrap();
+        let secret = SecretKey::generate(&context).unwrap();
+        let mut keys = EvaluationKeys::empty(&context, secret.fingerprint());
+        keys.add_relinearisation(&context, &secret).unwrap();
+        let keys = keys.prepare(&context).unwrap();
+        let key = keys.relinearisation("count").unwrap();
+        for from in moduli(&context) {
+            let poly = context.zero(from, Domain::Evaluation);
+            let gadgets = parameters.gadgets(from).into_iter();
+            for gadget in gadgets.chain(parameters.double_gadgets(from)) {
+                let mut out: [Poly; 2] = [0; 2].map(|_| context.zero(from, Domain::Evaluation));
+                let [out0, out1] = &mut out;
+                context.reset_tally();
+                let decomposed = context.decompose_with(&poly, from, gadget).unwrap();
+                let (added, to) = ([Some(&poly); 2], Destination::new(from));
+                context.switch_keys_into([out0, out1], &decomposed, key, added, &to).unwrap();
+                let (tally, name) = (context.tally(), format!("{from:?} {gadget:?}"));
+                let counted = context.key_switch_operations(from, gadget, from).unwrap();
+                assert_eq!(tally.transforms(), counted.transforms(), "{name}");
+                let predicted = context.predict(from, gadget, from).unwrap();
+                let ratio = tally.seconds() / predicted;
+                assert!((ratio - 1.0).abs() < 0.01, "{name}: {ratio}");
+            }
+        }
+    }
+}
+
 /// A simple chain of 9 units of 40 bits, by hand: `omega = 3` digits of 2 limbs from 6, `P'` of 2.
 #[test]
 fn a_key_switch_is_counted_as_by_hand() {

@@ -245,7 +245,7 @@ impl KeyLimb {
 /// Those of long polynomials are some cache lines more: an inner product reads all digits at once,
 /// and a multiple of 4 KiB apart they would drive each other out of the cache. A key that lies in
 /// memory is read up to twice as fast for it.
-pub(super) fn digit_bytes(length: usize, width: usize) -> usize {
+pub(crate) fn digit_bytes(length: usize, width: usize) -> usize {
     let pair = length.checked_mul(2 * width).and_then(|bytes| bytes.checked_next_multiple_of(64));
     let bytes = addressable(pair);
     if bytes < LONG { bytes } else { bytes + STAGGER }

@@ -44,7 +44,7 @@ use crate::{
 #[cfg(target_arch = "x86_64")]
 use {avx2::F64, ifma::Ifma, word61::Word61};
 
-use key::digit_bytes;
+pub(crate) use key::digit_bytes;
 use lanes::{KeyWord, Lanes};
 use portable::Portable;
 

@@ -46,6 +46,12 @@ fn choices(degree: usize, kernel: Kernel) -> Result<Vec<Vec<u64>>, RingError> {
     Ok(choices)
 }
 
+/// The first choice of primes that serves an exponent.
+fn choose(choices: &[Vec<u64>], exponent: u32, degree: usize) -> &[u64] {
+    let allowed = |primes: &&Vec<u64>| most_terms(primes, exponent, degree) >= 2;
+    choices.iter().find(allowed).expect("three primes are enough for every exponent")
+}
+
 /// How many products can be summed modulo `primes`: the largest `d` with `d N 2^(2e-1) <= (1 -
 /// 2^-32) G`.
 fn most_terms(primes: &[u64], exponent: u32, degree: usize) -> usize {
@@ -95,8 +101,7 @@ impl Emulation {
 
     /// The primes for an exponent.
     fn choose(&self, exponent: u32) -> &[u64] {
-        let allowed = |primes: &&Vec<u64>| most_terms(primes, exponent, self.degree) >= 2;
-        self.choices.iter().find(allowed).expect("three primes are enough for every exponent")
+        choose(&self.choices, exponent, self.degree)
     }
 
     /// Makes the rings of the primes for an exponent, where they are not yet there.
@@ -353,6 +358,16 @@ impl Products {
     /// The primes, of which [`Products::lift`] writes a limb each.
     pub(crate) fn primes(&self) -> &[u64] {
         &self.primes
+    }
+
+    /// The primes that `kernel` computes products modulo, whether it is in use or not.
+    pub(crate) fn primes_by(&self, kernel: Kernel) -> Vec<u64> {
+        let (degree, exponent) = (self.shared.degree, self.words.modulus().ilog2());
+        if kernel == self.shared.kernel {
+            return self.primes.clone();
+        }
+        let choices = choices(degree, kernel).expect("the rings of this degree were made");
+        choose(&choices, exponent, degree).to_vec()
     }
 
     /// Bytes that each digit takes of a key, modulo all primes.

@@ -141,11 +141,13 @@ impl Context {
     /// context, divided by `share`.
     pub fn note_encoding(&self, extended: Modulus, transforms: u64, share: usize) {
         let Some(ledger) = &self.ledger else { return };
-        let mut count = Count::plain(&self.rings);
-        count.passes(extended, 1);
-        count.forward(extended, 1);
-        count.of_size(WordSize::Below61).forward += transforms;
-        let seconds = self.priced(|prices| count.seconds(prices)) / share as f64;
+        let seconds = self.priced(|prices| {
+            let mut count = Count::plain(&self.rings, prices.kernel());
+            count.passes(extended, 1);
+            count.forward(extended, 1);
+            count.of_size(WordSize::Below61).forward += transforms;
+            count.seconds(prices) / share as f64
+        });
         ledger.note(|tally| tally.add("encode", seconds, 0));
     }
 
@@ -171,10 +173,12 @@ impl Context {
         count: impl FnOnce(&mut Count<'a>),
     ) {
         let Some(ledger) = &self.ledger else { return };
-        let mut done = Count::plain(&self.rings);
-        count(&mut done);
-        let seconds = self.priced(|prices| done.seconds(prices));
-        ledger.note(|tally| tally.add(operation, seconds, done.transforms()));
+        let (seconds, transforms) = self.priced(|prices| {
+            let mut done = Count::plain(&self.rings, prices.kernel());
+            count(&mut done);
+            (done.seconds(prices), done.transforms())
+        });
+        ledger.note(|tally| tally.add(operation, seconds, transforms));
     }
 
     /// Checks that polynomials have residues, or that they have none in a dry run.

@@ -183,7 +183,8 @@ fn tree(
                 tree.nodes.push(RotationNode { parent: tree.places[&at], element: element(step) });
                 tree.places.insert(next, tree.nodes.len());
                 left.remove(&next);
-                for (other, best) in &mut left {
+                // No path is shorter than one rotation.
+                for (other, best) in left.iter_mut().filter(|(_, (cost, _))| *cost > 1) {
                     let (cost, _) = between(next, *other);
                     if cost < best.0 {
                         *best = (cost, next);

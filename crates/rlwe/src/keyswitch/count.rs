@@ -1,20 +1,32 @@
 //! Counts of the primitives of operations, for the record of a dry run.
 
+use std::convert::Infallible;
+
+use hippocrene_ring::Kernel;
+
 use super::{
     Decomposed, Destination, Gadget,
     decomposition::Decomposition,
     operand::{Added, Operand},
-    operations::{Count, Operations},
+    operations::{Count, Operations, SwitchOperands},
 };
 use crate::{
     Context, LimbOperations, Method, Modulus, PreparedSwitchingKey, Profile, WordSize, rings::Rings,
 };
 
 impl<'a> Count<'a> {
-    /// A count of no primitives.
-    pub(crate) fn plain(rings: &'a Rings) -> Self {
-        let (extended, operations) = (Modulus::ONE, Operations::default());
-        Count { rings, extended, digits: Vec::new(), scaled: false, operations }
+    /// A count of no primitives, of those that `kernel` has.
+    pub(crate) fn plain(rings: &'a Rings, kernel: Kernel) -> Self {
+        Count {
+            rings,
+            kernel,
+            modulus: Modulus::ONE,
+            extended: Modulus::ONE,
+            digits: Vec::new(),
+            scaled: false,
+            shape: None,
+            operations: Operations::default(),
+        }
     }
 
     /// The seconds that the counted primitives take one thread, by `profile`.
@@ -43,8 +55,8 @@ impl<'a> Count<'a> {
     pub(crate) fn products(&mut self, modulus: Modulus, times: u64) {
         self.passes(modulus, times);
         if modulus.contains(Modulus::TWO) {
-            for prime in self.rings.at(modulus, Modulus::TWO).lifted_moduli() {
-                let limbs = self.of_size(WordSize::of(*prime));
+            for q in self.rings.product_moduli(modulus, Modulus::TWO, self.kernel) {
+                let limbs = self.of_size(WordSize::of(q));
                 limbs.forward += 2 * times;
                 limbs.inverse += times;
                 limbs.passes += 2 * times;
@@ -79,20 +91,13 @@ impl<'a> Count<'a> {
     pub(crate) fn of_size(&mut self, size: WordSize) -> &mut LimbOperations {
         self.operations.of_size_mut(size)
     }
-
-    /// Counts the computation of an operand that is a part of a tensor product.
-    fn operand(&mut self, modulus: Modulus, operand: &Operand<'_>) {
-        if let Operand::Tensor(tensor) = operand {
-            self.products(modulus, if tensor.i == 1 { 2 } else { 1 });
-        }
-    }
 }
 
 impl Context {
     /// Records that a polynomial was decomposed.
     pub(super) fn note_decomposition(&self, decomposed: &Decomposed<'_>) {
         self.record("decompose", |count| {
-            count.operand(decomposed.modulus, &decomposed.original);
+            count.products(decomposed.modulus, decomposed.original.products());
             count.inverse(decomposed.modulus, 1);
         });
     }
@@ -100,8 +105,8 @@ impl Context {
     /// Records that digits were extended at once.
     pub(super) fn note_hoisting(&self, decomposed: &Decomposed<'_>) {
         self.record("extend digits", |count| {
-            *count = Count::new(&self.rings, decomposed.modulus, decomposed.gadget());
-            match self.parameters().double_shape(decomposed.modulus, decomposed.gadget()) {
+            count.begin(decomposed.modulus, decomposed.gadget());
+            match count.shape.take() {
                 Some(shape) => {
                     count.extend_double(&shape);
                     count.touch(count.digits.len() * shape.primes);
@@ -124,49 +129,31 @@ impl Context {
         destination: &Destination<'_>,
         method: Method,
     ) {
-        self.record("switch keys", |count| {
-            let (from, to) = (decomposed.modulus, destination.modulus);
-            let gadget = decomposed.gadget().with_method(method);
-            *count = Count::new(&self.rings, from, gadget);
-            let shape = self.parameters().double_shape(from, gadget);
-            let dropped = count.extended.without(to);
-            for operand in added.iter().filter_map(|added| added.evaluation.as_ref()) {
-                count.operand(from, operand);
-            }
-            let parts = |is_there: fn(&Added<'_>) -> bool| {
-                added.iter().filter(|a| is_there(a)).count() as u64
-            };
-            count.add(from, parts(|added| added.evaluation.is_some()), shape.is_some());
-            count.passes(from, parts(|added| added.coefficients.is_some()));
-            match &shape {
-                Some(shape) => {
-                    if decomposed.shared.is_none() {
-                        count.extend_double(shape);
-                    }
-                    // The shared ring was made with the decomposition.
-                    _ = count.double(shape, to, dropped);
-                }
-                None => {
-                    count.operand(from, &decomposed.original);
-                    for position in count.extended.factors() {
-                        if decomposed.hoisted.is_none() {
-                            count.extend(position);
-                        }
-                        count.inner_product(position);
-                    }
-                    for position in dropped.factors() {
-                        count.transform(dropped, position, |limbs| &mut limbs.inverse_of_sums, 2);
-                    }
-                    count.touch(2 * dropped.limb_count());
-                    count.runs_of_single(to, dropped, decomposed.hoisted.is_none());
-                    to.factors().for_each(|position| count.finish(to, position, dropped, false));
-                }
-            }
-            if destination.automorphism.is_some() {
-                count.passes(to, 4);
-            }
-            count.switch_memory(from, to, shape.as_ref());
+        let Some(ledger) = &self.ledger else { return };
+        let gadget = decomposed.gadget().with_method(method);
+        let products = |added: &Added<'_>| added.evaluation.as_ref().map(Operand::products);
+        let operands = SwitchOperands {
+            original: decomposed.original.products(),
+            evaluation: added.each_ref().map(products),
+            coefficients: added.iter().filter(|a| a.coefficients.is_some()).count() as u64,
+            is_extended: match method {
+                Method::Single => decomposed.hoisted.is_some(),
+                Method::Double { .. } => decomposed.shared.is_some(),
+            },
+            has_automorphism: destination.automorphism.is_some(),
+        };
+        let (seconds, transforms) = self.priced(|prices| {
+            let (from, to, kernel) = (decomposed.modulus, destination.modulus, prices.kernel());
+            let key = (from, gadget, to, operands, kernel);
+            let Ok(operations) = self.plans.counts.get_or_try_insert(key, || {
+                let mut count = Count::plain(&self.rings, kernel);
+                count.begin(from, gadget);
+                count.switch(to, &operands);
+                Ok::<_, Infallible>(count.operations)
+            });
+            (operations.seconds(self.parameters().log_degree(), prices), operations.transforms())
         });
+        ledger.note(|tally| tally.add("switch keys", seconds, transforms));
     }
 
     /// Records sums of `rotated` rotated ciphertexts and `same` others times plaintexts. There are
@@ -180,7 +167,7 @@ impl Context {
         words: usize,
     ) {
         self.record("sum rotations", |count| {
-            *count = Count::new(&self.rings, modulus, plan.gadget);
+            count.begin(modulus, plan.gadget);
             for position in plan.extended.factors() {
                 let own = modulus.contains(position);
                 (0..rotated).for_each(|_| count.inner_product(position));
@@ -190,8 +177,8 @@ impl Context {
                 limbs.sums += rows as u64;
                 count.operations.key_bytes += (8 * words * terms) as u64;
                 if position == Modulus::TWO {
-                    for prime in self.ring_at(plan.extended, position).lifted_moduli() {
-                        let limbs = count.of_size(WordSize::of(*prime));
+                    for q in self.rings.product_moduli(plan.extended, position, count.kernel) {
+                        let limbs = count.of_size(WordSize::of(q));
                         limbs.forward += 2 * (rotated + if own { same } else { 0 }) as u64;
                         limbs.inverse += 2 * rows as u64;
                     }
@@ -205,7 +192,7 @@ impl Context {
     /// Records that a sum of rotations was rotated.
     pub(super) fn note_rotated_sum(&self, plan: &Decomposition, modulus: Modulus) {
         self.record("rotate a sum", |count| {
-            *count = Count::new(&self.rings, modulus, plan.gadget);
+            count.begin(modulus, plan.gadget);
             count.extend_runs(count.runs(plan.extended.limb_count(), plan.wide_digits()));
             for position in plan.extended.factors() {
                 count.extend(position);

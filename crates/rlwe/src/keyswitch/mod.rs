@@ -24,7 +24,7 @@ pub use decomposed::Decomposed;
 pub use destination::Destination;
 pub use gadget::{Gadget, Method};
 pub use key_store::DEFAULT_KEY_MEMORY;
-pub(crate) use operations::Count;
+pub(crate) use operations::{Count, SwitchOperands};
 pub use operations::{LimbOperations, Operations};
 pub use rotation_factor::{LimbByLimb, RotationFactor, TermFactor};
 pub use rotation_sum::{RotationSum, Summand, Term};

@@ -57,6 +57,15 @@ impl<'a> Operand<'a> {
         self.poly().map_or(Domain::Evaluation, Poly::domain)
     }
 
+    /// The number of products of polynomials that compute it.
+    pub(crate) fn products(&self) -> u64 {
+        match self {
+            Operand::Poly(_) => 0,
+            Operand::Tensor(tensor) if tensor.i == 1 => 2,
+            Operand::Tensor(_) => 1,
+        }
+    }
+
     /// The constant by which what [`TensorPart::compute`] gives has to be multiplied; 1 for a
     /// polynomial.
     pub(crate) fn factor(&self) -> u64 {

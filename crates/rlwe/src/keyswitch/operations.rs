@@ -2,10 +2,10 @@
 
 use std::ops::AddAssign;
 
-use hippocrene_ring::Kernel;
+use hippocrene_ring::{Kernel, ResidueRing};
 
 use super::{
-    double::DoubleShape,
+    double::{DoubleShape, LARGEST_PRIME},
     gadget::{DigitShape, Gadget},
 };
 use crate::{
@@ -161,10 +161,10 @@ impl Operations {
     /// The same holds for digits with one limb, if all of them at one position do not fit.
     pub fn seconds(&self, log_degree: u32, profile: &Profile) -> f64 {
         let missed = profile.missed(self.key_bytes + self.polynomial_bytes);
-        let costs =
-            WordSize::ALL.map(|size| profile.limb_of_digits(log_degree, size, missed, self.digits));
-        let limbs: f64 =
-            self.limbs.iter().zip(&costs).map(|(limbs, costs)| limbs.nanoseconds(costs)).sum();
+        let sizes = WordSize::ALL.iter().zip(&self.limbs);
+        let sizes = sizes.filter(|(_, limbs)| **limbs != LimbOperations::default());
+        let costs = |size| profile.limb_of_digits(log_degree, size, missed, self.digits);
+        let limbs: f64 = sizes.map(|(size, limbs)| limbs.nanoseconds(&costs(*size))).sum();
         let read = missed * (self.key_bytes + self.sum_bytes) as f64
             + profile.missed(self.digit_bytes) * self.extended_bytes as f64;
         1e-9 * (limbs + read / profile.memory().key_bytes_per_ns)
@@ -186,22 +186,10 @@ impl Context {
     ) -> Result<Operations, RlweError> {
         self.check_gadget(from, gadget)?;
         self.check_divisor(to)?;
-        let mut count = Count::new(&self.rings, from, gadget);
-        let dropped = count.extended.without(to);
-        let shape = self.parameters().double_shape(from, gadget);
-        for position in from.factors() {
-            count.transform(from, position, |limbs| &mut limbs.inverse, 1);
-        }
-        count.add(from, 2, shape.is_some());
-        match &shape {
-            Some(shape) => {
-                count.extend_double(shape);
-                count.double(shape, to, dropped)?;
-            }
-            None => count.single(to, dropped),
-        }
-        count.operations.digits = count.digits.len();
-        count.switch_memory(from, to, shape.as_ref());
+        let mut count = Count::plain(&self.rings, self.profile().kernel());
+        count.begin(from, gadget);
+        count.inverse(from, 1);
+        count.switch(to, &SwitchOperands::of_product());
         Ok(count.operations)
     }
 }
@@ -209,11 +197,17 @@ impl Context {
 /// A count of primitives in progress.
 pub(crate) struct Count<'a> {
     pub(super) rings: &'a Rings,
+    /// The kernel of the profile that prices the primitives, which depend on it in part.
+    pub(super) kernel: Kernel,
+    /// The modulus of the polynomial.
+    pub(super) modulus: Modulus,
     /// `P'Q`.
     pub(super) extended: Modulus,
     pub(super) digits: Vec<Digit>,
     /// True if the own limbs of digits are multiples of those of the polynomial.
     pub(super) scaled: bool,
+    /// The sizes of the double decomposition, if that is the method.
+    pub(super) shape: Option<DoubleShape>,
     pub(super) operations: Operations,
 }
 
@@ -227,26 +221,90 @@ pub(super) struct Digit {
     blocks: u64,
 }
 
-impl<'a> Count<'a> {
-    pub(super) fn new(rings: &'a Rings, modulus: Modulus, gadget: Gadget) -> Self {
-        let parameters = rings.parameters();
+/// The operands of a key switch, as far as its primitives depend on them.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub(crate) struct SwitchOperands {
+    /// The number of products that compute the polynomial that was decomposed.
+    pub(super) original: u64,
+    /// The number of products that compute the polynomial in the evaluation domain that is added
+    /// to each part, if there is one.
+    pub(super) evaluation: [Option<u64>; 2],
+    /// The number of parts that a polynomial in coefficients is added to.
+    pub(super) coefficients: u64,
+    /// True if the digits were extended at once, by their method.
+    pub(super) is_extended: bool,
+    /// True if the result goes through an automorphism.
+    pub(super) has_automorphism: bool,
+}
+
+impl SwitchOperands {
+    /// The operands of a product: a polynomial is added to both parts.
+    fn of_product() -> Self {
+        SwitchOperands {
+            original: 0,
+            evaluation: [Some(0); 2],
+            coefficients: 0,
+            is_extended: false,
+            has_automorphism: false,
+        }
+    }
+}
+
+impl Count<'_> {
+    /// Begins the count of an operation with `gadget` at `modulus`, and drops the count so far.
+    pub(super) fn begin(&mut self, modulus: Modulus, gadget: Gadget) {
+        let parameters = self.rings.parameters();
         let sizes: Vec<usize> =
             parameters.groups(gadget.group()).map(|blocks| blocks.len()).collect();
         let digit = |DigitShape { groups, factors }: DigitShape| {
             let blocks: usize = groups.iter().map(|group| sizes[*group]).sum();
             Digit { factors, groups: groups.len() as u64, blocks: blocks as u64 }
         };
-        Count {
-            rings,
-            extended: modulus.lcm(gadget.specials()),
-            digits: parameters
-                .digit_shapes(modulus, gadget.group())
-                .into_iter()
-                .map(digit)
-                .collect(),
-            scaled: gadget.specials() != parameters.specials(),
-            operations: Operations::default(),
+        let shapes = parameters.digit_shapes(modulus, gadget.group()).into_iter();
+        self.modulus = modulus;
+        self.extended = modulus.lcm(gadget.specials());
+        self.digits = shapes.map(digit).collect();
+        self.scaled = gadget.specials() != parameters.specials();
+        self.shape = parameters.double_shape(modulus, gadget);
+        self.operations = Operations::default();
+    }
+
+    /// Counts a key switch of a decomposed polynomial that ends modulo `to`.
+    pub(super) fn switch(&mut self, to: Modulus, operands: &SwitchOperands) {
+        let (from, dropped) = (self.modulus, self.extended.without(to));
+        let shape = self.shape.take();
+        for products in operands.evaluation.into_iter().flatten() {
+            self.products(from, products);
         }
+        self.add(from, operands.evaluation.iter().flatten().count() as u64, shape.is_some());
+        self.passes(from, operands.coefficients);
+        match &shape {
+            Some(shape) => {
+                if !operands.is_extended {
+                    self.extend_double(shape);
+                }
+                self.double(shape, to, dropped);
+            }
+            None => {
+                self.products(from, operands.original);
+                for position in self.extended.factors() {
+                    if !operands.is_extended {
+                        self.extend(position);
+                    }
+                    self.inner_product(position);
+                }
+                for position in dropped.factors() {
+                    self.transform(dropped, position, |limbs| &mut limbs.inverse_of_sums, 2);
+                }
+                self.runs_of_single(to, dropped, !operands.is_extended);
+                to.factors().for_each(|position| self.finish(to, position, dropped, false));
+            }
+        }
+        if operands.has_automorphism {
+            self.passes(to, 4);
+        }
+        self.switch_memory(from, to, shape.as_ref());
+        self.operations.digits = self.digits.len();
     }
 
     /// Counts the memory of the polynomials of a key switch from modulo `from` to modulo `to`.
@@ -339,7 +397,7 @@ impl<'a> Count<'a> {
         position: usize,
         times: u64,
     ) {
-        let (parameters, kernel) = (self.rings.parameters(), self.rings.kernel());
+        let (parameters, kernel) = (self.rings.parameters(), self.kernel);
         let most = 2 * parameters.limb_modulus(modulus, position);
         let first =
             from.factors().next().filter(|_| from.limb_count() == 1 && position != Modulus::TWO);
@@ -372,23 +430,9 @@ impl<'a> Count<'a> {
         }
     }
 
-    /// Counts a single decomposition after the coefficients are known.
-    fn single(&mut self, to: Modulus, dropped: Modulus) {
-        for position in self.extended.factors() {
-            self.product(position);
-        }
-        for position in dropped.factors() {
-            self.transform(dropped, position, |limbs| &mut limbs.inverse_of_sums, 2);
-        }
-        self.runs_of_single(to, dropped, true);
-        for position in to.factors() {
-            self.finish(to, position, dropped, false);
-        }
-    }
-
     /// Counts the source limbs that a single decomposition reads for each group of positions: those
     /// of the digits, if they are not extended yet, and those of the remainder.
-    pub(super) fn runs_of_single(&mut self, to: Modulus, dropped: Modulus, extends: bool) {
+    fn runs_of_single(&mut self, to: Modulus, dropped: Modulus, extends: bool) {
         let wide = if extends { self.wide_digits() } else { 0 };
         let [away, kept] = [dropped, to].map(|modulus| self.runs(modulus.limb_count(), wide));
         if extends {
@@ -423,14 +467,9 @@ impl<'a> Count<'a> {
     }
 
     /// Counts a double decomposition after the digits are extended.
-    pub(super) fn double(
-        &mut self,
-        shape: &DoubleShape,
-        to: Modulus,
-        dropped: Modulus,
-    ) -> Result<(), RlweError> {
+    fn double(&mut self, shape: &DoubleShape, to: Modulus, dropped: Modulus) {
         let rings = self.rings;
-        let key_bytes = rings.shared(1)?[0].key_bytes(rings.degree());
+        let key_bytes = ResidueRing::key_bytes_by(self.kernel, LARGEST_PRIME, rings.degree());
         let (primes, groups) = (shape.primes as u64, shape.groups.len() as u64);
         let digits = self.digits.len() as u64;
         let components: u64 = self.digits.iter().map(|digit| digit.groups).sum();
@@ -462,7 +501,6 @@ impl<'a> Count<'a> {
             }
             self.finish(to, position, dropped, true);
         }
-        Ok(())
     }
 
     /// Counts the conversion of both sums from the shared basis to a position of `P'Q`.
@@ -470,13 +508,6 @@ impl<'a> Count<'a> {
         let limbs = self.at(self.extended, position);
         limbs.pairs += 2 * primes;
         limbs.targets += 2;
-    }
-
-    /// Counts the extension of the digits to a position of `P'Q` and their inner product with the
-    /// key there.
-    fn product(&mut self, position: usize) {
-        self.extend(position);
-        self.inner_product(position);
     }
 
     /// Counts the extension of the digits to a position of `P'Q`.
@@ -511,9 +542,10 @@ impl<'a> Count<'a> {
             Modulus::TWO => digits.iter().map(|digit| digit.blocks).sum(),
             _ => digits.iter().map(|digit| digit.groups).sum(),
         };
-        let ring = rings.at(full, position);
-        for q in ring.lifted_moduli() {
-            let limbs = &mut self.operations.limbs[WordSize::of(*q) as usize];
+        let mut key_bytes = 0;
+        for q in rings.product_moduli(full, position, self.kernel) {
+            key_bytes += ResidueRing::key_bytes_by(self.kernel, q, rings.degree()) as u64;
+            let limbs = &mut self.operations.limbs[WordSize::of(q) as usize];
             limbs.products += digits.len() as u64;
             limbs.repeats += components - digits.len() as u64;
             limbs.sums += 1;
@@ -530,7 +562,7 @@ impl<'a> Count<'a> {
         if position == Modulus::TWO {
             self.at(extended, position).targets += 2;
         }
-        self.operations.key_bytes += components * ring.key_bytes(rings.degree()) as u64;
+        self.operations.key_bytes += components * key_bytes;
         if !full.agrees(extended, position) {
             // Both sums are reduced, and copied.
             self.at(extended, position).passes += 4;

@@ -122,10 +122,9 @@ impl Context {
         let (degree, last) = (self.degree(), extended.limb_of(Modulus::TWO));
         let ring = self.ring_at(extended, Modulus::TWO);
         self.record("lift a plaintext", |count| {
-            for prime in ring.lifted_moduli() {
-                count.of_size(WordSize::of(*prime)).forward += 1;
-            }
-            count.touch(1 + ring.lifted_moduli().len());
+            let moduli = self.rings.product_moduli(extended, Modulus::TWO, count.kernel);
+            moduli.iter().for_each(|q| count.of_size(WordSize::of(*q)).forward += 1);
+            count.touch(1 + moduli.len());
         });
         let mut two = self.scratch_limbs(1, Domain::Coefficient);
         two.limb_mut(0).copy_from_slice(poly.limb(last));

@@ -4,7 +4,7 @@
 use std::{
     borrow::Cow,
     collections::{BTreeMap, BTreeSet},
-    sync::Arc,
+    sync::{Arc, OnceLock},
 };
 
 use hippocrene_rlwe::stop;
@@ -34,6 +34,8 @@ const MAX_BYTES_OF_TERMS: usize = 512 << 20;
 struct Block<F: Form> {
     diagonals: Diagonals<F>,
     pairs: Vec<Pair>,
+    /// The name of the map, which is computed when a cache is asked for it.
+    name: OnceLock<Name>,
 }
 
 /// A ciphertext `to` of the result, and the ciphertext `from` that is mapped to it. The latter is
@@ -77,10 +79,13 @@ impl Server {
     ) -> Result<Array<F>, Error> {
         self.check(a, operation)?;
         let form = self.form_of(&[a]);
-        let blocks = blocks(&form, &out, F::slots(&self.session), entries, operation)?;
+        let slots = F::slots(&self.session);
+        let blocks = blocks(&form, &out, slots, entries, operation)?;
+        let (apart, extent) = (apart(&blocks, slots), extent(&blocks, slots, after));
         let map = Candidate::new("linear map", |server: &Server, [a]: [_; 1]| {
-            let ciphertexts =
-                server.mapped(&form, a, &blocks, after).map_err(|e| e.during(operation))?;
+            let ciphertexts = server
+                .mapped(&form, a, &blocks, &apart, extent)
+                .map_err(|e| e.during(operation))?;
             Ok(Array::from_ciphertexts(out.clone(), form.clone(), SlotContents::Zero, ciphertexts))
         });
         self.perform(operation, [a], form.product_bits(self), &[map])
@@ -88,30 +93,33 @@ impl Server {
 
     /// Returns the ciphertexts of the result, one for each `to` of the pairs.
     ///
-    /// Each is the sum of the mapped ciphertexts of `a` over its pairs.
+    /// Each is the sum of the mapped ciphertexts of `a` over its pairs. `apart` and `extent` are
+    /// the results of the functions of that name for `blocks`.
     fn mapped<F: Form>(
         &self,
         form: &F,
         a: &Array<F>,
         blocks: &[Block<F>],
-        after: After,
+        apart: &BTreeSet<usize>,
+        extent: Extent,
     ) -> Result<Vec<F::Ciphertext>, Error> {
         let inputs = a.expanded(&self.session);
-        let apart = apart::<F>(blocks, F::slots(&self.session));
-        let extent = extent(blocks, F::slots(&self.session), after);
+        let (maps, room) = (F::maps(self), self.session.room());
         let inputs =
             self.session.compute_each(inputs.len(), |i| form.lowered(self, &inputs[i], extent))?;
         let mut results: BTreeMap<usize, F::Ciphertext> = BTreeMap::new();
-        for Block { diagonals, pairs } in blocks {
-            let name = Name::of::<F>(diagonals);
+        for Block { diagonals, pairs, name } in blocks {
             let bytes = self.bytes_of_diagonals(diagonals.len());
-            let (map, is_whole) = match F::maps(self).get(name) {
+            // A map that is too large to be cached needs no name.
+            let name =
+                (bytes <= room.memory().1).then(|| *name.get_or_init(|| Name::of::<F>(diagonals)));
+            let (map, is_whole) = match name.and_then(|name| maps.get(name)) {
                 Some(kept) => (kept, true),
                 None => {
                     // Storing all encoded diagonals pays off for a map that is cached, or for
                     // several pairs if memory allows. Otherwise each limb of a diagonal is encoded
                     // where it is used.
-                    let kept = F::maps(self).is_to_be_kept(name, bytes, self.session.room());
+                    let kept = name.is_some_and(|name| maps.is_to_be_kept(name, bytes, room));
                     let is_whole = kept || (pairs.len() > 1 && bytes <= MAX_ENCODED_BYTES);
                     (Arc::new(F::map(self, diagonals, is_whole)?), is_whole)
                 }
@@ -155,8 +163,10 @@ impl Server {
                     results.insert(*to, sum);
                 }
             }
-            let bytes = F::map_bytes(&map);
-            F::maps(self).keep(name, map, bytes, self.session.room());
+            if let Some(name) = name {
+                let bytes = F::map_bytes(&map);
+                maps.keep(name, map, bytes, room);
+            }
         }
         Ok(results.into_values().collect())
     }
@@ -174,12 +184,12 @@ impl Server {
 /// Adding up the mapped ciphertexts makes no value larger there.
 fn apart<F: Form>(blocks: &[Block<F>], slots: usize) -> BTreeSet<usize> {
     let mut feeds: BTreeMap<usize, Vec<&Diagonals<F>>> = BTreeMap::new();
-    for Block { diagonals, pairs } in blocks {
+    for Block { diagonals, pairs, .. } in blocks {
         for Pair { to, .. } in pairs {
             feeds.entry(*to).or_default().push(diagonals);
         }
     }
-    feeds.retain(|_, feeds| {
+    let is_apart = |feeds: &[&Diagonals<F>]| {
         let mut fed = vec![usize::MAX; slots];
         feeds.iter().enumerate().all(|(k, diagonals)| {
             diagonals.values().flatten().all(|(slot, _)| {
@@ -189,7 +199,8 @@ fn apart<F: Form>(blocks: &[Block<F>], slots: usize) -> BTreeSet<usize> {
                 free
             })
         })
-    });
+    };
+    feeds.retain(|_, feeds| feeds.len() == 1 || is_apart(feeds));
     feeds.into_keys().collect()
 }
 
@@ -199,7 +210,7 @@ fn apart<F: Form>(blocks: &[Block<F>], slots: usize) -> BTreeSet<usize> {
 fn extent<F: Form>(blocks: &[Block<F>], slots: usize, after: After) -> Extent {
     let none = Extent { norm: 0.0, diagonals: 0, energy: 0.0, after };
     let mut sums: BTreeMap<usize, Extent> = BTreeMap::new();
-    for Block { diagonals, pairs } in blocks {
+    for Block { diagonals, pairs, .. } in blocks {
         let mut rows = vec![(0.0, 0.0); slots];
         for (slot, weight) in diagonals.values().flatten() {
             let (size, row) = (F::magnitude(*weight), &mut rows[*slot as usize]);
@@ -241,7 +252,8 @@ fn blocks<F: Form>(
     let mut places: BTreeMap<(usize, usize), usize> = BTreeMap::new();
     let mut collected: Vec<Vec<Entry<F>>> = Vec::new();
     let (mut last, mut place) = (None, 0);
-    for (i, (to, from, weight)) in entries.into_iter().enumerate() {
+    // Nested iterators are several times as fast in `try_for_each` as in a loop.
+    entries.into_iter().enumerate().try_for_each(|(i, (to, from, weight))| {
         if i % ENTRIES_BETWEEN_STOPS == 0 {
             stop::check(operation)?;
         }
@@ -253,7 +265,8 @@ fn blocks<F: Form>(
         }
         let (to, from) = (to & mask, from & mask);
         collected[place].push((F::diagonal(slots, to, from) as u32, to as u32, weight));
-    }
+        Ok::<_, Error>(())
+    })?;
     for to in 0..out.ciphertexts() {
         if places.range((to, 0)..(to + 1, 0)).next().is_none() {
             places.insert((to, 0), collected.len());
@@ -269,7 +282,10 @@ fn blocks<F: Form>(
         });
         match alike {
             Some((i, rotated)) => blocks[i].pairs.push(Pair { to, from, rotated }),
-            None => blocks.push(Block { diagonals, pairs: vec![Pair { to, from, rotated: 0 }] }),
+            None => {
+                let pairs = vec![Pair { to, from, rotated: 0 }];
+                blocks.push(Block { diagonals, pairs, name: OnceLock::new() });
+            }
         }
     }
     Ok(blocks)
@@ -297,7 +313,8 @@ fn diagonals<F: Form>(form: &F, slots: usize, entries: &[Entry<F>]) -> Diagonals
     entries.iter().for_each(|(diagonal, slot, weight)| {
         sorted[counts[*diagonal as usize]].push((*slot, *weight))
     });
-    for entries in &mut sorted {
+    // Most entries come in ascending order already.
+    for entries in sorted.iter_mut().filter(|entries| !entries.is_sorted_by(|x, y| x.0 < y.0)) {
         entries.sort_unstable_by_key(|(slot, _)| *slot);
         entries.dedup_by(|next, kept| {
             let same = next.0 == kept.0;

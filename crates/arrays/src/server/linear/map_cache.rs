@@ -197,17 +197,21 @@ impl Name {
         let mut hasher = blake3::Hasher::new();
         let mut bytes = Vec::new();
         for (diagonal, entries) in diagonals {
+            hasher.update(&(*diagonal as u64).to_le_bytes());
+            hasher.update(&(entries.len() as u64).to_le_bytes());
             bytes.clear();
-            bytes.extend((*diagonal as u64).to_le_bytes());
-            bytes.extend((entries.len() as u64).to_le_bytes());
-            for (slot, number) in entries {
-                bytes.extend(slot.to_le_bytes());
-                bytes.extend(F::bytes(*number));
-            }
-            hasher.update(&bytes);
+            bytes.extend(entries.iter().map(|(slot, number)| entry_bytes::<F>(*slot, *number)));
+            hasher.update(bytes.as_flattened());
         }
         Name(hasher.finalize())
     }
+}
+
+fn entry_bytes<F: Form>(slot: u32, number: F::Number) -> [u8; 12] {
+    let mut bytes = [0; 12];
+    bytes[..4].copy_from_slice(&slot.to_le_bytes());
+    bytes[4..].copy_from_slice(&F::bytes(number));
+    bytes
 }
 
 #[cfg(test)]

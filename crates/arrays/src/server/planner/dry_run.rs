@@ -136,3 +136,61 @@ impl Server {
             .map_err(|_| Error::Internal(format!("{OPERATION}: another number of arrays")))
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use hippocrene_ring::Threads;
+    use hippocrene_rlwe::{Context, Profile};
+
+    use super::*;
+    use crate::{ClientKey, EncryptedArray, EvaluationKeys, KeyRequest, Preset, Session};
+
+    /// A machine whose transforms are ten times as slow as those of `profile`.
+    fn with_slow_transforms(profile: &Profile) -> Profile {
+        let mut stored = serde_json::to_value(profile).unwrap();
+        for limbs in stored["limbs"].as_array_mut().unwrap() {
+            for name in ["forward", "inverse", "inverse_of_sum"] {
+                let cost = limbs["cached"][name].as_f64().unwrap();
+                limbs["cached"][name] = (10.0 * cost).into();
+            }
+        }
+        serde_json::from_value(stored).unwrap()
+    }
+
+    #[test]
+    fn machines_with_other_profiles_decide_alike() {
+        let settings = Preset::by_name("n13").unwrap().settings().unwrap();
+        let parameters = settings.parameters().clone();
+        let machine = |slow: bool| {
+            let rlwe = Context::new(parameters.clone(), Threads::single()).unwrap();
+            let profile = rlwe.profile().clone();
+            let own = if slow { with_slow_transforms(&profile) } else { profile };
+            Session::with_context(settings.clone(), rlwe.with_profile(own)).unwrap()
+        };
+        let (fast, slow) = (machine(false), machine(true));
+        let client = ClientKey::in_session(fast.clone()).unwrap();
+        let keys = client.evaluation_keys(&KeyRequest::default()).unwrap();
+        let x = client.encrypt(&[0.5, 0.25, -1.0], &[3]).unwrap();
+        let run = |session: &Session| {
+            let keys = EvaluationKeys::new(session.clone(), keys.inner().clone());
+            let server = Server::new(&keys).unwrap();
+            let compute = |server: &Server, x: &EncryptedArray| {
+                server.mul(&server.roll(x, -1, None).unwrap(), x).unwrap()
+            };
+            let dry = server.dry_run().unwrap();
+            let decided = compute(&dry, &dry.stand_in(&x).unwrap());
+            let rlwe = dry.session().context().rlwe();
+            let top = parameters.top();
+            let own = session.context().rlwe();
+            let seconds = own.predict(top, parameters.base_gadget(), top).unwrap();
+            let real = compute(&server, &x);
+            assert_eq!(real.layout(), decided.layout());
+            assert_eq!(real.capacity_bits(session), decided.capacity_bits(dry.session()));
+            let estimates: Vec<_> = decided.estimates().collect();
+            (rlwe.tally(), estimates, real.capacity_bits(session), seconds)
+        };
+        let (a, b) = (run(&fast), run(&slow));
+        assert!(b.3 > 2.0 * a.3, "the machines differ");
+        assert_eq!((a.0, a.1, a.2), (b.0, b.1, b.2));
+    }
+}

@@ -5,7 +5,7 @@
 //! prices.
 
 use hippocrene_ring::Domain;
-use hippocrene_rlwe::{Ciphertext, Modulus, PreparedEvaluationKeys, RlweError};
+use hippocrene_rlwe::{self as rlwe, Ciphertext, Modulus, PreparedEvaluationKeys, RlweError};
 
 use crate::server::{Server, planner::choose::locked};
 use crate::{Array, Error, Form};
@@ -17,7 +17,8 @@ pub(in crate::server) const MAX_SLOTS_OF_PRODUCTS: usize = 1 << 24;
 /// Any Galois element: key switches of all of them take the same time.
 const GALOIS_ELEMENT: usize = 5;
 
-/// Prices of primitives on one ciphertext, in products of a ciphertext with a plaintext.
+/// Prices of primitives on one ciphertext, in products of a ciphertext with a plaintext that is
+/// encoded for it.
 ///
 /// They are measured in a dry run of the primitives, with the profile that decides
 /// ([`Server::dry_run`]). So they are the same on every machine.
@@ -43,17 +44,18 @@ impl Prices {
         let keys = PreparedEvaluationKeys::every(context, dry.key)?;
         let zero = |parts: usize| {
             let polys = (0..parts).map(|_| context.zero(modulus, Domain::Evaluation)).collect();
-            let noise = hippocrene_rlwe::Noise::NONE;
+            let noise = rlwe::Noise::NONE;
             Ciphertext::from_parts(context, polys, modulus, noise, dry.key)
         };
         let (x, message) = (zero(2)?, context.zero(modulus, Domain::Evaluation));
         let (mut out, mut sum) = (zero(2)?, zero(2)?);
-        let seconds = || context.read_tally(hippocrene_rlwe::Tally::seconds);
+        let seconds = || context.read_tally(rlwe::Tally::seconds);
         let mut last = seconds();
         let mut since_last = || {
             let now = seconds();
             now - std::mem::replace(&mut last, now)
         };
+        context.note_encoding(modulus.lcm(context.parameters().specials()), 1, 1);
         context.mul_plain_add_assign(&mut sum, &x, &message)?;
         let product = since_last();
         context.apply_galois_into(&mut out, &x, GALOIS_ELEMENT, &keys)?;
@@ -65,7 +67,10 @@ impl Prices {
         context.tensor_into(&mut out, &x, &x)?;
         let tensor = since_last();
         let last_factor = modulus.words().factors().next_back();
-        let rescaled = last_factor.map_or(modulus, |i| modulus.without(Modulus::of_factor(i)));
+        let rescaled = last_factor
+            .map(|i| modulus.without(Modulus::of_factor(i)))
+            .filter(|rescaled| rescaled.limb_count() > 0)
+            .unwrap_or(modulus);
         context.switch_ciphertext_into(&mut out, &x, rescaled)?;
         let rescaling = since_last();
         let in_products = |seconds: f64| (seconds / product).round().max(1.0) as usize;
@@ -90,5 +95,30 @@ impl Server {
         let prices = Prices::measured(&self.dry_run()?, modulus)?;
         locked(&self.prices).push((modulus, prices));
         Ok(prices)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{ClientKey, KeyRequest, Settings};
+
+    #[test]
+    fn a_rotation_is_worth_a_few_encoded_products_and_less_if_it_is_hoisted() {
+        let (degree, primes) = (1 << 13, hippocrene_ring::primes::ntt_primes);
+        let parameters = rlwe::Parameters::new_insecure(rlwe::ParametersLiteral {
+            log_degree: 13,
+            units: primes(45, degree, 6, &[]).unwrap(),
+            specials: primes(49, degree, 2, &[]).unwrap(),
+            sprout: rlwe::Sprout::default(),
+            gadget_rank: 4,
+            secret: rlwe::SecretDistribution::Ternary,
+        });
+        let settings = Settings::at_scale(parameters.unwrap(), 40).unwrap();
+        let client = ClientKey::generate_with(settings, 1).unwrap();
+        let server = Server::new(client.evaluation_keys(&KeyRequest::only([])).unwrap()).unwrap();
+        let prices = server.prices(&client.encrypt(&[0.5; 64], &[2, 32]).unwrap()).unwrap();
+        assert!((3..=12).contains(&prices.rotation), "{prices:?}");
+        assert!(prices.hoisted_rotation < prices.rotation && prices.rotation < prices.ciphertext);
     }
 }

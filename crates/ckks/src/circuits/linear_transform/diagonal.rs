@@ -109,38 +109,60 @@ impl Diagonal {
         Some(EncodeError::NotFinite { index, value })
     }
 
-    /// The absolute values of the numbers before they repeat, each with its slot; those that are
-    /// left out are 0.
-    fn absolute_values(&self) -> Box<dyn Iterator<Item = (usize, f64)> + '_> {
-        if let Diagonal::Roots(roots) = self {
-            let size = |shift| roots.factor.times(Scale::power_of_two(shift)).to_f64();
-            let value =
-                move |entry: &u32| Roots::parts(*entry).map_or(0.0, |(_, shift)| size(shift));
-            return Box::new(roots.exponents.iter().map(value).enumerate());
+    /// The number of stored numbers.
+    fn stored(&self) -> usize {
+        match self {
+            Diagonal::Sparse(sparse) => sparse.entries.len(),
+            Diagonal::Double(_) | Diagonal::Big(_) | Diagonal::Roots(_) => self.period(),
         }
-        Box::new(self.numbers().into_iter().flatten().map(|(slot, z)| (slot, z.norm())))
     }
 
-    /// The numbers, each with its slot, those that are left out being 0; nothing where they repeat.
-    pub fn numbers(&self) -> Option<Box<dyn Iterator<Item = (usize, Complex64)> + '_>> {
-        Some(match self {
-            Diagonal::Double(v) => Box::new(v.iter().copied().enumerate()),
-            Diagonal::Sparse(sparse) => Box::new(
-                sparse.entries.iter().map(|(slot, x)| (*slot as usize, Complex64::from(x))),
-            ),
-            Diagonal::Big(v) => {
-                Box::new(v.iter().map(|z| Complex64::new(z.re.to_f64(), z.im.to_f64())).enumerate())
+    /// The absolute values of the stored numbers, each with its slot.
+    fn absolute_values(&self) -> impl Iterator<Item = (usize, f64)> + '_ {
+        (0..self.stored()).map(move |i| match self {
+            Diagonal::Double(v) => (i, v[i].norm()),
+            Diagonal::Sparse(sparse) => {
+                let (slot, x) = sparse.entries[i];
+                (slot as usize, x.abs())
             }
-            Diagonal::Roots(_) => return None,
+            Diagonal::Big(v) => (i, to_double(&v[i]).norm()),
+            Diagonal::Roots(roots) => {
+                let size = |shift| roots.factor.times(Scale::power_of_two(shift)).to_f64();
+                let parts = Roots::parts(roots.exponents[i]);
+                (i, parts.map_or(0.0, |(_, shift)| size(shift)))
+            }
+        })
+    }
+
+    /// True if these are roots of unity.
+    pub fn are_roots(&self) -> bool {
+        matches!(self, Diagonal::Roots(_))
+    }
+
+    /// The stored numbers, each with its slot. Roots of unity have none.
+    pub fn numbers(&self) -> impl Iterator<Item = (usize, Complex64)> + '_ {
+        let count = if self.are_roots() { 0 } else { self.stored() };
+        (0..count).map(move |i| match self {
+            Diagonal::Double(v) => (i, v[i]),
+            Diagonal::Sparse(sparse) => {
+                let (slot, x) = sparse.entries[i];
+                (slot as usize, x.into())
+            }
+            Diagonal::Big(v) => (i, to_double(&v[i])),
+            Diagonal::Roots(_) => (i, Complex64::ZERO),
         })
     }
 
     /// Adds the absolute values of the numbers in all slots.
     pub fn add_absolute_values(&self, sums: &mut [f64]) {
         let period = self.period();
-        for (slot, value) in self.absolute_values() {
-            sums[slot..].iter_mut().step_by(period).for_each(|sum| *sum += value);
-        }
+        self.absolute_values().for_each(|(first, value)| {
+            let mut slot = first;
+            while slot < sums.len() {
+                sums[slot] += value;
+                slot += period;
+            }
+        });
     }
 
     /// The root of the mean of the squares of the absolute values.
@@ -261,6 +283,10 @@ impl Diagonal {
             }
         }
     }
+}
+
+fn to_double(z: &Complex<BigFloat>) -> Complex64 {
+    Complex64::new(z.re.to_f64(), z.im.to_f64())
 }
 
 #[cfg(test)]

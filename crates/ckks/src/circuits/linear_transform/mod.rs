@@ -168,12 +168,19 @@ impl LinearTransform {
         let occupied = rows.iter().filter(|row| **row > 0.0).count();
         // A map to zero has no noise, however it is counted.
         let occupied = occupied.max(1) as f64 / slots as f64;
-        let spread = Self::spread_of(slots, &diagonals);
         let rotations: Vec<(bool, usize)> = diagonals.keys().map(|r| (false, *r)).collect();
         // The levels of a DFT are made for powers of two, and share keys.
-        let split = match diagonals.values().any(|d| matches!(d, Diagonal::Roots(_))) {
-            true => StepSplit::best_power_of_two(slots, &rotations, OPERATION)?,
-            false => StepSplit::best(slots, &rotations, OPERATION)?,
+        let (split, spread) = match diagonals.values().any(Diagonal::are_roots) {
+            true => (StepSplit::best_power_of_two(slots, &rotations, OPERATION)?, None),
+            false => {
+                let entries = diagonals.iter().flat_map(|(r, diagonal)| {
+                    diagonal
+                        .numbers()
+                        .map(move |(slot, number)| (slot, (slot + r) & (slots - 1), number))
+                });
+                let split = StepSplit::best(slots, &rotations, OPERATION)?;
+                (split, Some(Spread::of(slots, slots, entries)))
+            }
         };
         Ok(LinearTransform {
             slots,
@@ -185,15 +192,6 @@ impl LinearTransform {
             cache: SizedCache::default(),
             cache_of_dry_runs: SizedCache::default(),
         })
-    }
-
-    fn spread_of(slots: usize, diagonals: &BTreeMap<usize, Diagonal>) -> Option<Spread> {
-        let numbers = diagonals.iter().map(|(r, diagonal)| Some((*r, diagonal.numbers()?)));
-        let numbers = numbers.collect::<Option<Vec<_>>>()?;
-        let entries = numbers.into_iter().flat_map(|(r, diagonal)| {
-            diagonal.map(move |(slot, number)| (slot, (slot + r) % slots, number))
-        });
-        Some(Spread::of(slots, slots, entries))
     }
 
     /// [`LinearTransform::new`] for real diagonals.

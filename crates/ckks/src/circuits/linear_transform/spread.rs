@@ -33,11 +33,11 @@ impl Spread {
     ) -> Self {
         let mut of_rows = vec![(Complex64::ZERO, 0.0); rows];
         let mut of_columns = vec![Complex64::ZERO; columns];
-        for (i, j, a) in entries {
+        entries.into_iter().for_each(|(i, j, a)| {
             of_rows[i].0 += a;
             of_rows[i].1 += a.norm_sqr();
             of_columns[j] += a;
-        }
+        });
         of_rows.retain(|(_, energy)| *energy > 0.0);
         let rows = of_rows.len().max(1) as f64;
         Spread {

@@ -46,5 +46,5 @@ mod shape;
 mod switch;
 
 pub(super) use constants::Double;
-pub(super) use shape::DoubleShape;
+pub(super) use shape::{DoubleShape, LARGEST_PRIME};
 pub(super) use switch::Sums;

@@ -11,6 +11,9 @@ use crate::{
 /// The primes of the shared basis have so many bits: those that all kernels are fastest for.
 pub(super) const PRIME_BITS: u32 = 48;
 
+/// An upper bound of the primes of the shared basis.
+pub(in crate::keyswitch) const LARGEST_PRIME: u64 = (1 << PRIME_BITS) - 1;
+
 /// A lower bound of log2 of the largest primes of [`PRIME_BITS`] bits.
 const PRIME_LOG2: f64 = 47.99;
 
