@@ -143,7 +143,9 @@ mod tests {
     use hippocrene_rlwe::{Context, Profile};
 
     use super::*;
-    use crate::{ClientKey, EncryptedArray, EvaluationKeys, KeyRequest, Preset, Session};
+    use crate::{
+        ClientKey, EncryptedArray, EvaluationKeys, KeyRequest, Session, settings::tests::grafted,
+    };
 
     /// A machine whose transforms are ten times as slow as those of `profile`.
     fn with_slow_transforms(profile: &Profile) -> Profile {
@@ -159,7 +161,7 @@ mod tests {
 
     #[test]
     fn machines_with_other_profiles_decide_alike() {
-        let settings = Preset::by_name("n13").unwrap().settings().unwrap();
+        let settings = grafted(14, &[40; 5], &[48; 3]);
         let parameters = settings.parameters().clone();
         let machine = |slow: bool| {
             let rlwe = Context::new(parameters.clone(), Threads::single()).unwrap();
