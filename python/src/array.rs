@@ -1,7 +1,7 @@
 //! Encrypted arrays.
 
 use crate::errors::detached;
-use crate::files::{Held, PyLimits, limits, load, to_python};
+use crate::files::{HeldBytes, PyLimits, limits, load, to_python};
 use hippocrene::wire::{self, ElementsInspection, Inspection};
 use hippocrene::{
     Array, BitArray, Bits, Error, GateArray, IntegerArray, Numbers, Residues, Session, Stored as _,
@@ -30,7 +30,7 @@ enum State {
     Gates { array: GateArray },
     /// Bytes with a correct checksum, and the properties that they declare. Their residues are read
     /// when a session is available.
-    Bytes { bytes: Held, inspection: Box<Inspection> },
+    Bytes { bytes: HeldBytes, inspection: Box<Inspection> },
 }
 
 /// The content of arrays of bits that are single ciphertexts, as errors name it.
@@ -142,7 +142,7 @@ impl EncryptedArray {
     }
 
     /// Makes an array from its bytes. If there are limits, it is an error to exceed them.
-    fn of_bytes(bytes: Held, limits: Option<&wire::Limits>) -> Result<Self, Error> {
+    fn of_bytes(bytes: HeldBytes, limits: Option<&wire::Limits>) -> Result<Self, Error> {
         let inspection = wire::inspect(&bytes)?;
         limits.map_or(Ok(()), |limits| limits.check(&inspection))?;
         if inspection.kind == wire::Kind::GateArray {
@@ -195,7 +195,7 @@ impl EncryptedArray {
     fn from_bytes(py: Python<'_>, data: PyBackedBytes, limits: Option<PyLimits>) -> PyResult<Self> {
         detached(py, || {
             let limits = limits.map(|limits| self::limits(Some(limits))).transpose()?;
-            Self::of_bytes(Held::Python(data), limits.as_ref())
+            Self::of_bytes(HeldBytes::Python(data), limits.as_ref())
         })
     }
 
@@ -205,7 +205,7 @@ impl EncryptedArray {
         let checked = limits.is_some();
         let limits = detached(py, || self::limits(limits))?;
         load(py, &path, &arrays(), &limits, |bytes| {
-            Self::of_bytes(Held::Read(std::mem::take(bytes)), checked.then_some(&limits))
+            Self::of_bytes(HeldBytes::Read(std::mem::take(bytes)), checked.then_some(&limits))
         })
     }
 
@@ -223,7 +223,7 @@ impl EncryptedArray {
             State::Integers { array, .. } => to_python(py, || written(array)),
             State::Bits { array } => to_python(py, || written(array)),
             State::Gates { array } => to_python(py, || Ok(array.to_bytes())),
-            State::Bytes { bytes: Held::Python(bytes), .. } => {
+            State::Bytes { bytes: HeldBytes::Python(bytes), .. } => {
                 Ok(bytes.into_pyobject(py)?.cast_into()?)
             }
             State::Bytes { bytes, .. } => to_python(py, || Ok(&bytes[..])),

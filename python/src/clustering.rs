@@ -10,7 +10,7 @@ use std::path::PathBuf;
 use crate::{
     client::{ClientKey, Sizes, clustering_look_ups, clustering_request, settings},
     errors::detached,
-    files::{Held, load, to_python},
+    files::{HeldBytes, load, to_python},
     server::Server,
     simulation::SimulationReport,
 };
@@ -23,7 +23,7 @@ type OriginDigests = (String, Option<String>);
 /// Encrypted centroids and labels, with or without the points, as the bytes of a file.
 #[pyclass(frozen, module = "hippocrene._native")]
 pub(crate) struct Clusters {
-    bytes: Held,
+    bytes: HeldBytes,
     #[pyo3(get)]
     sizes: Sizes,
     #[pyo3(get)]
@@ -35,7 +35,7 @@ pub(crate) struct Clusters {
 }
 
 impl Clusters {
-    fn of(bytes: Held) -> Result<Self, Error> {
+    fn of(bytes: HeldBytes) -> Result<Self, Error> {
         let told = wire::describe_clustering(&bytes)?;
         let sizes = (told.count, told.shape.dimension(), told.shape.clusters());
         let (iteration, has_points) = (told.iteration, told.has_points);
@@ -43,7 +43,7 @@ impl Clusters {
     }
 
     fn made(clusters: &Clustering) -> Result<Self, Error> {
-        Self::of(Held::Read(clusters.to_bytes()))
+        Self::of(HeldBytes::Read(clusters.to_bytes()))
     }
 
     fn read(&self, session: &Session) -> Result<Clustering, Error> {
@@ -55,13 +55,13 @@ impl Clusters {
 impl Clusters {
     #[staticmethod]
     fn from_bytes(py: Python<'_>, data: PyBackedBytes) -> PyResult<Self> {
-        detached(py, || Self::of(Held::Python(data)))
+        detached(py, || Self::of(HeldBytes::Python(data)))
     }
 
     #[staticmethod]
     fn load(py: Python<'_>, path: PathBuf) -> PyResult<Self> {
         load(py, &path, &[Kind::Clustering], &Limits::default(), |bytes| {
-            Self::of(Held::Read(std::mem::take(bytes)))
+            Self::of(HeldBytes::Read(std::mem::take(bytes)))
         })
     }
 

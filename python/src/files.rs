@@ -114,18 +114,18 @@ fn open_no_file(_: Python<'_>, _: &Path) -> PyResult<Option<File>> {
 }
 
 /// The bytes of a file: borrowed from Python, or read from a file.
-pub(crate) enum Held {
+pub(crate) enum HeldBytes {
     Python(PyBackedBytes),
     Read(Vec<u8>),
 }
 
-impl Deref for Held {
+impl Deref for HeldBytes {
     type Target = [u8];
 
     fn deref(&self) -> &[u8] {
         match self {
-            Held::Python(bytes) => bytes,
-            Held::Read(bytes) => bytes,
+            HeldBytes::Python(bytes) => bytes,
+            HeldBytes::Read(bytes) => bytes,
         }
     }
 }
