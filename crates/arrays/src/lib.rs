@@ -7,7 +7,7 @@
 //!
 //! Users import the crate `hippocrene` instead. It has the same names, and adds presets and the wire
 //! format. This crate knows neither of them. It has [`files`] that are written all or nothing, and
-//! the kinds and errors of the [`format`], since profiles and errors name them.
+//! the kinds and errors of the [`mod@format`], since profiles and errors name them.
 
 mod array;
 mod bits;

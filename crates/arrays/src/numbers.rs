@@ -442,8 +442,8 @@ pub struct ScaleAndBound {
     pub bound: f64,
 }
 
-/// As [`Ciphertext::capacity_bits`], from log2 of the modulus, the scale and the bound of a
-/// ciphertext.
+/// As [`hippocrene_ckks::Ciphertext::capacity_bits`], from log2 of the modulus, the scale and the
+/// bound of a ciphertext.
 pub fn capacity_bits(log2_modulus: f64, scale: Scale, bound: f64) -> f64 {
     log2_modulus - scale.log2() - bound.max(1.0).log2() - 1.0
 }
@@ -452,8 +452,8 @@ pub fn capacity_bits(log2_modulus: f64, scale: Scale, bound: f64) -> f64 {
 /// ciphertext.
 ///
 /// With `n` slots, an error of standard deviation `e` in the coefficients becomes `e sqrt(n)/scale`
-/// in each slot ([`Ciphertext::precision_bits`]). An error counts at least as that of rounding to
-/// integers, `1/sqrt(12)`.
+/// in each slot ([`hippocrene_ckks::Ciphertext::precision_bits`]). An error counts at least as that
+/// of rounding to integers, `1/sqrt(12)`.
 pub fn precision_bits(scale: Scale, noise: Noise, slots: usize) -> f64 {
     let rounding = 12f64.powf(-0.5).log2();
     scale.log2() - noise.log2_std().max(rounding) - 0.5 * (slots as f64).log2()

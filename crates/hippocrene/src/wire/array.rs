@@ -55,7 +55,7 @@ pub trait FileForm: Elements {
     const FLAGS: u32;
     /// True if arrays of such elements can state their interval.
     const HAS_INTERVAL: bool;
-    /// Bytes of [`FileForm::Own`].
+    /// Bytes of [`Elements::Own`].
     const OWN_BYTES: usize;
 
     /// The number of polynomial coefficients for each slot.

@@ -23,7 +23,7 @@ use super::{
 /// and seeds.
 const MOST_OF_SECRET: usize = 1 << 14;
 
-/// Writes the bytes of a file of this kind, as [`write`] does.
+/// Writes the bytes of a file of this kind, as [`write()`] does.
 ///
 /// Files of secret keys are readable by their owner only, and do not replace another file.
 ///
