@@ -18,79 +18,26 @@
 //!
 //! [`Stored`] writes all of these to bytes and files, and reads them back.
 
-mod array;
-mod bits;
-mod bootstrapping;
-mod client;
-mod clustering;
-mod elements;
-mod encryption;
-mod error;
-mod files;
-mod format;
-mod fresh;
-mod gates;
-mod integers;
-mod interval;
-mod keys;
-mod kind;
-mod layout;
-mod look_ups;
-mod numbers;
 mod preset;
-pub mod profile;
-mod room;
-mod server;
-mod session;
-mod settings;
-mod simulation;
-mod slots;
-mod terms;
-mod trees;
 pub mod wire;
 
-pub use array::Array;
-pub use bits::{BitArray, BitKeys, BitServer, Bits};
-pub use bootstrapping::{Bootstrapping, BootstrappingDescription, BootstrappingKeys};
-pub use client::ClientKey;
-pub use clustering::{Clustering, Origin};
-pub use elements::{CiphertextBody, Elements};
-pub use encryption::Encryption;
-pub use error::Error;
-pub use fresh::Fresh;
-pub use hippocrene_bgv::{Polynomial as IntegerPolynomial, Scheme};
-pub use hippocrene_ckks::{
-    BigFloat, BigFloatError, Values,
-    bits::{BitLiteral, BitPacking, BitPlan},
-    circuits::{Basis, Polynomial},
+pub use hippocrene_arrays::{
+    Apart, Argument, Array, Basis, BigFloat, BigFloatError, BitArray, BitKeys, BitLiteral,
+    BitPacking, BitPlan, BitServer, Bits, Bootstrapping, BootstrappingDescription,
+    BootstrappingKeys, CiphertextBody, ClientKey, Clustering, Comparison, Complex64, Computed,
+    DecisionTree, Diagonals, Elements, EncryptedArray, Encryption, Error, EvaluationKeys, Extent,
+    FeatureRanges, Fingerprint, Form, Fresh, Function, Gate, GateArray, GateClient, GateKeys,
+    GateServer, IntegerArray, IntegerPolynomial, Integers, Interval, KeyRequest, Layout,
+    LookUpKeys, LookUpPlan, LookUps, LookUpsDescription, Numbers, Origin, Padding, Polynomial,
+    PublicKey, Purpose, Report, Residues, ScaleAndBound, Scheme, Sectors, Seed, Server,
+    ServerMemory, Session, Settings, Shape, Simulation, SlotContents, Tables, Tangents, Ties,
+    TransferKey, TreeClient, TreeInterface, TreeKeys, TreeModel, TreeNode, TreePlan, TreeQuery,
+    TreeReply, TreeServer, TreeSimulation, TreeTables, UsedKey, Values, cache_budget, profile,
+    set_cache_budget, stoppable,
 };
-pub use hippocrene_pegasus::{
-    DecisionTree, FeatureRanges, Function, Sectors, Shape, Tables, Tangents, TreeModel, TreeNode,
-};
-pub use hippocrene_ring::Seed;
-pub use hippocrene_rlwe::{Fingerprint, Gate, cache_budget, set_cache_budget, stop::stoppable};
-pub use num_complex::Complex64;
-
-pub use gates::{GateArray, GateClient, GateKeys, GateServer};
-pub use integers::{IntegerArray, Residues};
-pub use interval::Interval;
-pub use keys::{EvaluationKeys, KeyRequest, PublicKey, TransferKey};
-pub use layout::Layout;
-pub use look_ups::{LookUpKeys, LookUpPlan, LookUps, LookUpsDescription};
-pub use numbers::{EncryptedArray, Numbers, ScaleAndBound};
 pub use preset::{
     FailureDescription, Family, KeyBytes, PRESETS, Plan, Planned, Preset, PresetDescription,
     SecurityDescription,
-};
-pub use server::{
-    Apart, Argument, Comparison, Computed, Diagonals, Extent, Form, Server, ServerMemory, Ties,
-};
-pub use session::Session;
-pub use settings::{Integers, Settings};
-pub use simulation::{Purpose, Report, Simulation, TreeSimulation, UsedKey};
-pub use slots::{Padding, SlotContents};
-pub use trees::{
-    TreeClient, TreeInterface, TreeKeys, TreePlan, TreeQuery, TreeReply, TreeServer, TreeTables,
 };
 pub use wire::Stored;
 /// The crates below this one: rings, RLWE and the schemes.

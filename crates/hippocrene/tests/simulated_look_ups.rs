@@ -268,3 +268,38 @@ fn the_gap_of_argsort_is_what_is_documented() {
         }
     }
 }
+
+/// Polynomials are used if tables are too imprecise for the slope. If polynomials are too
+/// imprecise as well, the function is refused.
+#[test]
+fn reciprocals_are_computed_or_refused() {
+    let settings = Preset::by_name("n15").unwrap().settings().unwrap();
+    let request = KeyRequest { look_ups: LookUps::by_name("lut11").ok(), ..KeyRequest::only([]) };
+    let simulation = Simulation::with_keys(settings, &request).unwrap();
+    let (server, values) = (simulation.server(), [0.5, 0.125, 1.0]);
+    let encrypt = |how: &Encryption| simulation.encrypt((&values[..]).into(), &[3], how).unwrap();
+    let x = encrypt(&Encryption::default());
+    let within = |low: f64| {
+        let interval = Some(Interval::new(low, 1.0).unwrap());
+        encrypt(&Encryption { interval, ..Encryption::default() })
+    };
+    let result = server.apply_function(&within(0.1), Function::Reciprocal, None, None).unwrap();
+    let stated = (-result.precision_bits(server.session())).exp2();
+    assert!(stated < 1e-3, "{stated}");
+    for (y, x) in simulation.values(&result).unwrap().iter().zip(values) {
+        assert!((y.re - 1.0 / x).abs() < 4.0 * stated, "{} of {x}", y.re);
+    }
+    for precise in [false, true] {
+        let x = within(1e-8);
+        let refused = match precise {
+            true => server.apply_function_precisely(&x, Function::Reciprocal, None),
+            false => server.apply_function(&x, Function::Reciprocal, None, None),
+        };
+        let refused = refused.unwrap_err().to_string();
+        assert!(refused.contains("by tables the results would have an error of"), "{refused}");
+        assert!(refused.contains("Declare a smaller interval"), "{refused}");
+    }
+    let refused =
+        server.apply_function(&x, Function::Reciprocal, None, None).unwrap_err().to_string();
+    assert!(refused.contains("on either side of 0, but not on all of [0, 1]"), "{refused}");
+}

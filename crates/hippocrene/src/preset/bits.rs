@@ -1,5 +1,6 @@
 //! The parameters of bootstraps of bits, preset by preset.
 
+use hippocrene_arrays::{Error, Settings};
 use hippocrene_ckks::{
     approximation::Wave,
     bits::{BitLiteral, BitPacking},
@@ -8,7 +9,6 @@ use hippocrene_ckks::{
 use hippocrene_rlwe::SecretDistribution;
 
 use super::{Family, Preset};
-use crate::{Error, Settings};
 
 /// Our sets for bits.
 ///

@@ -1,10 +1,10 @@
 //! The choice of primes for simple chains.
 
+use hippocrene_arrays::Error;
 use hippocrene_ring::{RingError, primes};
 use hippocrene_rlwe::{ParametersLiteral, Sprout};
 
 use super::Preset;
-use crate::Error;
 
 /// Chooses the primes of a simple chain, whose sizes and counts are checked already.
 ///

@@ -1,10 +1,10 @@
 //! The description of a preset in numbers.
 
+use hippocrene_arrays::Error;
 use hippocrene_rlwe::security::{self, SecurityLimit};
 use serde::Serialize;
 
 use super::{FailureDescription, Family, Preset};
-use crate::Error;
 
 /// The numbers that describe a preset, for lists.
 #[derive(Debug, Clone, PartialEq, Serialize)]

@@ -8,12 +8,11 @@ mod grafted;
 mod plan;
 mod simple;
 
+use hippocrene_arrays::{Error, Settings};
 use hippocrene_rlwe::{
     Fingerprint, MAX_FACTORS, Modulus, Parameters, ParametersLiteral, SecretDistribution, Sprout,
     design::Design,
 };
-
-use crate::{Error, Settings};
 
 pub use describe::{KeyBytes, PresetDescription, SecurityDescription};
 pub use failure::FailureDescription;

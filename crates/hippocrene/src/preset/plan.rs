@@ -1,11 +1,11 @@
 //! The plans of the key switches of a preset: the index map of LAKS (4.3), for printing.
 
+use hippocrene_arrays::Error;
 use hippocrene_ring::Threads;
 use hippocrene_rlwe::{Context, Gadget, Method, Modulus, Profile};
 use serde::Serialize;
 
 use super::Preset;
-use crate::Error;
 
 /// The planned key switches of a preset, from the modulus of fresh ciphertexts down.
 #[derive(Debug, Clone, PartialEq, Serialize)]

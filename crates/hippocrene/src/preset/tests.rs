@@ -1,3 +1,4 @@
+use hippocrene_ckks::Scale;
 use hippocrene_rlwe::design::{Request, design};
 
 use super::*;
@@ -163,7 +164,7 @@ fn bits_are_bootstrapped_with_the_sets_that_are_made_for_it() {
 fn bootstraps_fail_as_likely_as_is_written_down() {
     use std::sync::Arc;
 
-    use crate::{Bootstrapping, Session};
+    use hippocrene_arrays::{Bootstrapping, Session};
     use hippocrene_ckks::bits::BitPlan;
 
     for preset in PRESETS {
@@ -192,5 +193,35 @@ fn bootstraps_fail_as_likely_as_is_written_down() {
             }
         }
         assert!(have.next().is_none(), "{}", preset.name);
+    }
+}
+
+#[test]
+fn scales_follow_from_precisions() {
+    for settings in PRESETS.into_iter().filter_map(|preset| preset.settings().ok()) {
+        let overhead = settings.overhead();
+        assert!((9.0..22.0).contains(&overhead), "{overhead}");
+        for precision in [0.5, 20.0, 31.3, 53.0] {
+            let bits = settings.scale_of(precision).unwrap().log2();
+            assert!(bits >= precision + overhead && bits < precision + overhead + 1.0);
+        }
+        let parameters = settings.parameters();
+        for bits in [10, 33, 59] {
+            let at = Settings::at_scale(parameters.clone(), bits).unwrap();
+            assert_eq!(at.scale(), Scale::power_of_two(bits as i32));
+            assert_eq!(at.scale_of(at.precision()).unwrap(), at.scale());
+        }
+        let two = parameters.top().two();
+        assert!(settings.fresh().divides(parameters.top()) && settings.fresh().two() <= two);
+        assert!(settings.clone().with_fresh_two(two + 1).is_err());
+        for wrong in [-20.0, 1e4, f64::NAN, f64::INFINITY] {
+            let error = settings.clone().with_precision(wrong).unwrap_err().to_string();
+            assert!(error.contains("2^10"), "{error}");
+        }
+        let error = settings.scale_of(1e308).unwrap_err().to_string();
+        assert!(
+            error.starts_with("a precision of 1e308 bits takes a scale of 2^1e308;"),
+            "{error}"
+        );
     }
 }

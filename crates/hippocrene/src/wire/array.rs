@@ -1,5 +1,9 @@
 //! Files of encrypted arrays: the parts shared by arrays of numbers, integers and bits.
 
+use hippocrene_arrays::{
+    Array, CiphertextBody, Elements, Error, Fresh, Interval, Layout, Session, Settings,
+    SlotContents,
+};
 use hippocrene_ckks::Short;
 use hippocrene_ring::{Poly, sample::Seed};
 use hippocrene_rlwe::{self as rlwe, Fingerprint, Modulus, Noise, Parameters, stop};
@@ -12,10 +16,6 @@ use super::{
     poly::Widths,
     stored::{Input, Output},
     switching_keys::SEED_BYTES,
-};
-use crate::{
-    Array, CiphertextBody, Elements, Error, Fresh, Interval, Layout, Session, Settings,
-    SlotContents, layout::MAX_AXES, settings::DEGREES,
 };
 
 /// Bytes of an array's fields before its axes.
@@ -55,7 +55,7 @@ pub trait FileForm: Elements {
     const FLAGS: u32;
     /// True if arrays of such elements can state their interval.
     const HAS_INTERVAL: bool;
-    /// Bytes of [`FileForm::Own`].
+    /// Bytes of [`Elements::Own`].
     const OWN_BYTES: usize;
 
     /// The number of polynomial coefficients for each slot.
@@ -377,11 +377,11 @@ impl<F: FileForm> ArrayHead<F> {
             ));
         }
         let axes = cursor.u32()?;
-        if axes as usize > MAX_AXES {
+        if axes as usize > Layout::MAX_AXES {
             return Err(FormatError::field(
                 "the number of axes",
                 axes,
-                format!("at most {MAX_AXES}"),
+                format!("at most {}", Layout::MAX_AXES),
             ));
         }
         let (slots, count) = (size("the number of slots", cursor.u64()?)?, cursor.u64()?);
@@ -399,8 +399,8 @@ impl<F: FileForm> ArrayHead<F> {
                 )
             })?;
         }
-        let [least, most] =
-            [DEGREES.start(), DEGREES.end()].map(|degree| degree / form.coefficients());
+        let [least, most] = [Settings::DEGREES.start(), Settings::DEGREES.end()]
+            .map(|degree| degree / form.coefficients());
         if !(slots.is_power_of_two() && (least..=most).contains(&slots)) {
             let need = format!("a power of two from {least} to {most}");
             return Err(FormatError::field("the number of slots", slots, need));

@@ -1,6 +1,7 @@
 //! The part of evaluation key files for bits: the plan of the bootstrap and the two keys of its
 //! sparse secret.
 
+use hippocrene_arrays::{BitKeys, Error, Session};
 use hippocrene_ckks::{
     approximation::Wave,
     bits::{BitLiteral, BitPacking},
@@ -18,7 +19,6 @@ use super::{
     sparse::{read_sparse_keys, sparse_keys_bytes, sparse_keys_memory, write_sparse_keys},
     switching_keys::{read_key_modulus, write_modulus},
 };
-use crate::{BitKeys, Error, Session};
 
 /// The flag of bits in complex slots.
 const COMPLEX: u32 = 1;

@@ -1,5 +1,6 @@
 //! The part of the array format that is specific to bits.
 
+use hippocrene_arrays::{Bits, Interval, Session, Settings};
 use hippocrene_ckks::{
     Scale,
     bits::{BitPacking, error_at},
@@ -11,7 +12,6 @@ use super::{
     cursor::Cursor,
     numbers::{checked_scale, write_scale},
 };
-use crate::{Bits, Interval, Session, Settings};
 
 /// The flag of arrays of bits in complex slots.
 const COMPLEX: u32 = 1;

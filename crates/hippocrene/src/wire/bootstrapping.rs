@@ -1,6 +1,7 @@
 //! The part of evaluation key files for bootstrapping: the plan and the two keys of its sparse
 //! secret.
 
+use hippocrene_arrays::{BootstrappingKeys, Error, Session};
 use hippocrene_ckks::{
     approximation::ModularReduction,
     bootstrap::{BootstrapLiteral, Order},
@@ -18,7 +19,6 @@ use super::{
     sparse::{read_sparse_keys, sparse_keys_bytes, sparse_keys_memory, write_sparse_keys},
     switching_keys::{read_key_modulus, write_modulus},
 };
-use crate::{BootstrappingKeys, Error, Session};
 
 /// The flag of complex slots.
 const COMPLEX: u32 = 1;

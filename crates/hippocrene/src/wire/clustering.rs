@@ -2,6 +2,7 @@
 //!
 //! They hold a shape, the number of iterations, and complete array files one after the other.
 
+use hippocrene_arrays::{Clustering, EncryptedArray, Error, Numbers, Origin, Session, Shape};
 use hippocrene_rlwe::Fingerprint;
 
 use super::{
@@ -13,7 +14,6 @@ use super::{
     look_ups::{read_shape, write_shape},
     stored::{Input, Output},
 };
-use crate::{Clustering, EncryptedArray, Error, Numbers, Origin, Session, Shape};
 
 /// Bytes before the arrays: shape, flags, the number of iterations, and the origin.
 const HEAD_BYTES: usize = 56;
@@ -121,13 +121,15 @@ impl Stored for Clustering {
         let arrays: Vec<Vec<u8>> = self.arrays().map(EncryptedArray::to_bytes).collect();
         let payload = HEAD_BYTES + arrays.iter().map(|array| 8 + array.len()).sum::<usize>();
         let head = out.begin(Self::KIND, self.parameters(), Some(self.key()), payload as u64);
-        write_shape(head, self.shape);
+        write_shape(head, self.shape());
         let flag = |is: bool, flag: u32| if is { flag } else { 0 };
-        let flags = flag(self.assigned.is_some(), ASSIGNED) | flag(self.points.is_some(), POINTS);
+        let flags = flag(self.has_assignment(), ASSIGNED) | flag(self.has_points(), POINTS);
         head.extend(flags.to_le_bytes());
-        head.extend(self.iteration.to_le_bytes());
-        let digests =
-            [self.origin.map(|origin| origin.points), self.origin.and_then(|origin| origin.start)];
+        head.extend(self.iteration().to_le_bytes());
+        let digests = [
+            self.origin().map(|origin| origin.points),
+            self.origin().and_then(|origin| origin.start),
+        ];
         for digest in digests {
             head.extend(digest.map_or([0; 16], |digest| *digest.as_bytes()));
         }
@@ -156,10 +158,10 @@ impl Stored for Clustering {
         let arrays = [frame, centroids];
         let read = Clustering::from_parts(head.shape, head.iteration, arrays, assigned, points)
             .map_err(|error| unusable("the arrays of clusters", error))?;
-        Ok(Clustering { origin: head.origin, ..read })
+        Ok(read.with_origin(head.origin))
     }
 
     fn check_stored(&self) -> Result<(), Error> {
-        self.centroids.check_stored()
+        self.arrays().try_for_each(EncryptedArray::check_stored)
     }
 }

@@ -1,9 +1,8 @@
 //! Fields of bootstrapping plans.
 
+use hippocrene_arrays::Error;
 use hippocrene_ckks::circuits::DftLevel;
 use hippocrene_rlwe::Modulus;
-
-use crate::Error;
 
 use super::{FormatError, cursor::Cursor, switching_keys::modulus_name};
 

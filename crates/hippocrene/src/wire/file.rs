@@ -7,6 +7,10 @@ use std::{
     thread,
 };
 
+use hippocrene_arrays::{
+    Error,
+    files::{PIECE, Staged, failed, is_no_file, write},
+};
 use hippocrene_rlwe::stop;
 use zeroize::Zeroizing;
 
@@ -14,16 +18,12 @@ use super::{
     FormatError, Kind, Limits, READ,
     header::{HEADER_BYTES, Header},
 };
-use crate::{
-    Error,
-    files::{PIECE, Staged, failed, is_no_file, write},
-};
 
 /// Maximum number of bytes of a secret key file. It holds settings, with 8 bytes for each prime,
 /// and seeds.
 const MOST_OF_SECRET: usize = 1 << 14;
 
-/// Writes the bytes of a file of this kind, as [`write`] does.
+/// Writes the bytes of a file of this kind, as [`write()`] does.
 ///
 /// Files of secret keys are readable by their owner only, and do not replace another file.
 ///
@@ -172,7 +172,8 @@ pub fn read_stream_within(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{ClientKey, Preset, Stored};
+    use crate::{Preset, Stored};
+    use hippocrene_arrays::ClientKey;
 
     /// A growing buffer leaves copies of its contents in freed memory.
     #[test]

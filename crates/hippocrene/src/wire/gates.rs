@@ -2,6 +2,10 @@
 
 use std::sync::Arc;
 
+use hippocrene_arrays::{
+    Error, GateArray, GateClient, GateKeys,
+    gates::{Bits, check_shape, error_of},
+};
 use hippocrene_fhew::{
     BlindRotationKey, GateKeys as Keys, GateParameters, LweCiphertext, SeededCoefficients,
 };
@@ -22,10 +26,6 @@ use super::{
     switching_keys::SEED_BYTES,
     trees::read_residues,
 };
-use crate::{
-    Error, GateArray, GateClient, GateKeys,
-    gates::{Bits, check_shape, digest, error_of},
-};
 
 const WHAT: &str = "a file of single bits";
 /// The flag of freshly encrypted arrays.
@@ -37,6 +37,11 @@ const HEAD_BYTES: u64 = 16;
 
 fn wrong(error: impl Into<Error>) -> FormatError {
     unusable(WHAT, error)
+}
+
+/// The digest that identifies the parameters.
+fn digest(parameters: &GateParameters) -> Fingerprint {
+    Fingerprint::of("hippocrene 2026-11 gates of single bits", parameters.name().as_bytes())
 }
 
 /// The parameters that a header names by their digest.
@@ -57,7 +62,7 @@ impl Stored for GateClient {
     fn encode<E>(&self, out: &mut Output<'_, E>) -> Result<(), E> {
         let parameters = digest(&self.parameters());
         let out = out.begin(Self::KIND, parameters, Some(self.fingerprint()), SEED_BYTES as u64);
-        out.extend(self.seed.as_bytes());
+        out.extend(self.seed().as_bytes());
         Ok(())
     }
 
@@ -116,9 +121,9 @@ impl Stored for GateKeys {
         let payload = key_bytes(&self.parameters());
         let out =
             out.begin(Self::KIND, digest(&self.parameters()), Some(self.fingerprint()), payload);
-        let rotation = self.inner.rotation();
+        let rotation = self.inner().rotation();
         out.extend(rotation.keys()[0].as_bytes());
-        write_switching(out, self.inner.switching());
+        write_switching(out, self.inner().switching());
         out.extend(rotation.seed().as_bytes());
         rotation.b().iter().for_each(|poly| write_limbs(out, poly, rotation.parameters().ring()));
         Ok(())
@@ -143,7 +148,7 @@ impl Stored for GateKeys {
         let rotation = BlindRotationKey::from_parts(rotation, [of_input, header.key], seed, polys);
         let inner =
             Keys::from_parts(parameters, switching, rotation.map_err(wrong)?).map_err(wrong)?;
-        Ok(GateKeys { inner })
+        Ok(GateKeys::new(inner))
     }
 }
 
@@ -217,21 +222,21 @@ impl Stored for GateArray {
     type With<'a> = ();
 
     fn encode<E>(&self, out: &mut Output<'_, E>) -> Result<(), E> {
-        let fresh = matches!(self.bits, Bits::Fresh(_));
+        let fresh = matches!(self.bits(), Bits::Fresh(_));
         let payload = HEAD_BYTES
-            + 8 * self.shape.len() as u64
-            + bit_bytes(&self.parameters, fresh, self.size() as u64);
+            + 8 * self.shape().len() as u64
+            + bit_bytes(&self.parameters(), fresh, self.size() as u64);
         let out = out.begin(Self::KIND, digest(&self.parameters()), Some(self.key()), payload);
-        let modulus = self.parameters.rotation().ring().modulus();
-        let (flags, noise) = match &self.bits {
+        let modulus = self.parameters().rotation().ring().modulus();
+        let (flags, noise) = match self.bits() {
             Bits::Fresh(_) => (FRESH, 0.0),
             Bits::Single(_) => (0, self.noise().log2_std()),
         };
         out.extend(flags.to_le_bytes());
-        out.extend((self.shape.len() as u32).to_le_bytes());
+        out.extend((self.shape().len() as u32).to_le_bytes());
         out.extend(noise.to_le_bytes());
-        self.shape.iter().for_each(|length| out.extend((*length as u64).to_le_bytes()));
-        match &self.bits {
+        self.shape().iter().for_each(|length| out.extend((*length as u64).to_le_bytes()));
+        match self.bits() {
             Bits::Fresh(bits) => {
                 out.extend(bits.seed().as_bytes());
                 pack(out, bits.c0(), width(modulus - 1));
@@ -270,7 +275,7 @@ impl Stored for GateArray {
             };
             Bits::Single((0..size).map(bit).collect::<Result<Vec<_>, Error>>()?)
         };
-        Ok(GateArray { shape, parameters, bits })
+        Ok(GateArray::new(shape, parameters, bits))
     }
 }
 

@@ -1,9 +1,9 @@
 //! The header that every file starts with.
 
+use hippocrene_arrays::format::MAGIC;
 use hippocrene_rlwe::Fingerprint;
 
 use super::{FormatError, Kind, VERSION, cursor::Cursor};
-use crate::format::MAGIC;
 
 /// Bytes of the header.
 pub(super) const HEADER_BYTES: usize = 56;

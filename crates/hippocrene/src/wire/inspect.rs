@@ -1,5 +1,6 @@
 //! Descriptions of files, from their bytes alone.
 
+use hippocrene_arrays::{Bits, Error, Integers, Numbers, Residues, Settings, rotations_among};
 use hippocrene_ring::automorphism::galois_element_of_conjugation;
 use hippocrene_rlwe::Parameters;
 use serde::Serialize;
@@ -20,7 +21,7 @@ use super::{
     switching_keys::SEED_BYTES,
     trees::{self, TreesInspection, inspect_trees},
 };
-use crate::{Bits, Error, Integers, Numbers, Preset, Residues, Settings, keys::rotations_among};
+use crate::Preset;
 
 /// The description of a file, from its own fields and from the preset with the same digest.
 #[derive(Debug, Clone, PartialEq, Serialize)]

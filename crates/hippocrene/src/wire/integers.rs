@@ -1,5 +1,6 @@
 //! The part of the array format that is specific to integers.
 
+use hippocrene_arrays::{Interval, Residues, Session, Settings};
 use hippocrene_bgv as bgv;
 use hippocrene_ring::arith::inv_mod;
 use hippocrene_rlwe::Parameters;
@@ -9,7 +10,6 @@ use super::{
     array::{CiphertextHead, FileForm},
     cursor::Cursor,
 };
-use crate::{Interval, Residues, Session, Settings};
 
 const PLAIN_MODULUS: &str = "the plaintext modulus of an array";
 const FACTOR: &str = "the factor of a ciphertext";

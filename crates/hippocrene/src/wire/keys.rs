@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use hippocrene_arrays::{ClientKey, Error, EvaluationKeys, PublicKey, Session, TransferKey};
 use hippocrene_ring::sample::Seed;
 use hippocrene_rlwe::{self as rlwe, Fingerprint, Modulus, Parameters, SwitchingKey};
 use zeroize::Zeroizing;
@@ -21,7 +22,6 @@ use super::{
         write_modulus, write_switching_key,
     },
 };
-use crate::{ClientKey, Error, EvaluationKeys, PublicKey, Session, TransferKey};
 
 /// The flag of files with a relinearisation key.
 const RELINEARISATION: u32 = 1;

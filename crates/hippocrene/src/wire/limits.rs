@@ -2,10 +2,11 @@
 
 use std::sync::OnceLock;
 
+use hippocrene_arrays::Error;
 use hippocrene_rlwe::Fingerprint;
 
 use super::{FormatError, Kind, header::Header};
-use crate::{Error, Preset};
+use crate::Preset;
 
 /// The default work limit of an empty file, in products with plaintexts.
 const WORK_OF_ANY_FILE: u64 = 1024;

@@ -2,6 +2,7 @@
 //!
 //! It names the tables and holds the keys between slots and single numbers.
 
+use hippocrene_arrays::{Error, LookUpKeys, LookUps, Session};
 use hippocrene_ckks::SeededCiphertext;
 use hippocrene_fhew::{BlindRotationKey, LweParameters, LweSwitchingKey, Preset as TableSet};
 use hippocrene_pegasus::{PegasusKeys, RepackingKey, Shape};
@@ -18,7 +19,6 @@ use super::{
     stored::Output,
     switching_keys::SEED_BYTES,
 };
-use crate::{Error, LookUpKeys, LookUps, Session};
 
 /// Bytes before the keys.
 const HEAD_BYTES: u64 = 62;

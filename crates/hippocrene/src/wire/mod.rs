@@ -47,14 +47,14 @@ mod trees;
 /// The name of the operation in errors about stop requests.
 const READ: &str = "read";
 
-pub use crate::{
-    files::{Staged, check_replaceable, write},
-    format::{FormatError, Kind, VERSION},
-};
 pub use array::FileForm;
 pub use clustering::{ClusteringDescription, describe_clustering};
 pub use file::{read, read_stream, read_stream_within, read_within, readable_by_others, save};
 pub use gates::GatesInspection;
+pub use hippocrene_arrays::{
+    files::{Staged, check_replaceable, write},
+    format::{FormatError, Kind, VERSION},
+};
 pub use inspect::{
     ArrayInspection, BitsInspection, BootstrappingInspection, ElementsInspection, Inspection,
     IntegersInspection, KeysInspection, SettingsInspection, TransferInspection, inspect,

@@ -1,5 +1,8 @@
 //! The part of the array format that is specific to numbers.
 
+use hippocrene_arrays::{
+    Interval, Numbers, ScaleAndBound, Session, Settings, capacity_bits, precision_bits,
+};
 use hippocrene_ckks::Scale;
 use hippocrene_rlwe::Parameters;
 
@@ -8,10 +11,6 @@ use super::{
     array::{CiphertextHead, FileForm},
     cursor::Cursor,
     fields::unusable,
-};
-use crate::{
-    Interval, Numbers, Session, Settings,
-    numbers::{ScaleAndBound, capacity_bits, precision_bits},
 };
 
 /// The flag of arrays of complex numbers.

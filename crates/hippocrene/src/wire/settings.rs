@@ -1,5 +1,6 @@
 //! Settings, which have files of their own and begin every key file.
 
+use hippocrene_arrays::{Error, Integers, Scheme, Settings};
 use hippocrene_rlwe::{
     MAX_FACTORS, MAX_SPROUT_PRIMES, Parameters, ParametersLiteral, RlweError, SecretDistribution,
     Sprout,
@@ -11,7 +12,6 @@ use super::{
     header::Header,
     stored::{Input, Output},
 };
-use crate::{Error, Integers, Scheme, Settings};
 
 /// Bytes of the fields before the primes.
 const FIXED_BYTES: usize = 52;

@@ -1,5 +1,6 @@
 //! The two keys of the sparse secret of a bootstrap.
 
+use hippocrene_arrays::Error;
 use hippocrene_rlwe::{Context, EncapsulationKeys, Fingerprint, Modulus, Parameters};
 
 use super::{
@@ -7,7 +8,6 @@ use super::{
     memory,
     switching_keys::{read_switching_key, switching_key_bytes, write_switching_key},
 };
-use crate::Error;
 
 /// Bytes of the two keys. The key from the sparse secret is modulo `up`.
 pub(super) fn sparse_keys_bytes(parameters: &Parameters, narrow: &Parameters, up: Modulus) -> u64 {

@@ -2,6 +2,10 @@
 
 use std::{convert::Infallible, mem, path::Path};
 
+use hippocrene_arrays::{
+    Error, Session, Settings,
+    files::{PIECE, Staged, WRITE, check_file, is_no_file},
+};
 use hippocrene_rlwe::{Fingerprint, stop};
 
 use super::{
@@ -11,10 +15,6 @@ use super::{
     header::{self, HEADER_BYTES, Header, Summed},
     inspect,
     settings::{Security, read_settings, settings_bytes, write_settings},
-};
-use crate::{
-    Error, Session, Settings,
-    files::{PIECE, Staged, WRITE, check_file, is_no_file},
 };
 
 /// Everything that has files: settings, keys, encrypted arrays, queries and replies.

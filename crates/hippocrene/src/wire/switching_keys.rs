@@ -1,10 +1,10 @@
 //! Switching keys and their moduli, which occur in several kinds of files.
 
+use hippocrene_arrays::Error;
 use hippocrene_ring::sample::Seed;
 use hippocrene_rlwe::{Context, Modulus, Parameters, SwitchingKey, stop};
 
 use super::{FormatError, READ, cursor::Cursor, poly::Widths};
-use crate::Error;
 
 /// Bytes of a seed.
 pub(super) const SEED_BYTES: usize = 32;

@@ -1,7 +1,7 @@
 //! Files of private decision trees: the client's key, the server's keys, queries and replies.
 
+use hippocrene_arrays::{Error, TreeClient, TreeKeys, TreeQuery, TreeReply, TreeTables};
 use hippocrene_fhew::{BlindRotationKey, LweParameters};
-use hippocrene_pegasus::TreeSecrets;
 use hippocrene_ring::sample::Seed;
 use hippocrene_rlwe::{Fingerprint, stop};
 use zeroize::Zeroizing;
@@ -16,7 +16,6 @@ use super::{
     stored::{Input, Output},
     switching_keys::SEED_BYTES,
 };
-use crate::{Error, TreeClient, TreeKeys, TreeQuery, TreeReply, TreeTables};
 
 const WHAT: &str = "a file of decision trees";
 /// Bytes of the counts at the start of queries and replies, and of the digest of the interface.
@@ -44,9 +43,9 @@ impl Stored for TreeClient {
     type With<'a> = ();
 
     fn encode<E>(&self, out: &mut Output<'_, E>) -> Result<(), E> {
-        let (tables, key) = (self.tables.digest(), self.fingerprint());
+        let (tables, key) = (self.tables().digest(), self.fingerprint());
         let out = out.begin(Self::KIND, tables, Some(key), SEED_BYTES as u64);
-        out.extend(self.secrets.seed().as_bytes());
+        out.extend(self.seed().as_bytes());
         Ok(())
     }
 
@@ -55,12 +54,12 @@ impl Stored for TreeClient {
         let (tables, key) = (tables_of(header)?, header.key);
         cursor.expect_left(SEED_BYTES as u64)?;
         let seed = Zeroizing::new(cursor.array()?);
-        let secrets = TreeSecrets::from_seed(tables.parameters(), Seed::from_bytes(*seed))?;
-        let need = secrets.fingerprint();
+        let client = TreeClient::from_seed(tables, Seed::from_bytes(*seed))?;
+        let need = client.fingerprint();
         if key != need {
             return Err(FormatError::Key { have: key, need }.into());
         }
-        Ok(TreeClient { tables, secrets })
+        Ok(client)
     }
 }
 
@@ -97,13 +96,13 @@ impl Stored for TreeKeys {
     type With<'a> = ();
 
     fn encode<E>(&self, out: &mut Output<'_, E>) -> Result<(), E> {
-        let payload = 16 + 2 * SEED_BYTES as u64 + key_bytes(self.tables).iter().sum::<u64>();
-        let out = out.begin(Self::KIND, self.tables.digest(), Some(self.fingerprint()), payload);
-        let tables = &self.inner.tables;
+        let payload = 16 + 2 * SEED_BYTES as u64 + key_bytes(self.tables()).iter().sum::<u64>();
+        let out = out.begin(Self::KIND, self.tables().digest(), Some(self.fingerprint()), payload);
+        let tables = &self.inner().tables;
         out.extend(tables.keys()[1].as_bytes());
         out.extend(tables.seed().as_bytes());
         tables.b().iter().for_each(|poly| write_limbs(out, poly, tables.parameters().ring()));
-        write_switching(out, &self.inner.back);
+        write_switching(out, &self.inner().back);
         Ok(())
     }
 
@@ -124,7 +123,7 @@ impl Stored for TreeKeys {
             BlindRotationKey::from_parts(rotation, [key, of_ring], seed, polys).map_err(wrong)?;
         let back =
             read_switching(cursor, [ring, input], [of_ring, key], (back.base_log2, back.count))?;
-        Ok(TreeKeys { tables, inner: hippocrene_pegasus::TreeKeys { tables: rotations, back } })
+        Ok(TreeKeys::new(tables, hippocrene_pegasus::TreeKeys { tables: rotations, back }))
     }
 }
 
@@ -169,14 +168,20 @@ impl Stored for TreeQuery {
 
     fn encode<E>(&self, out: &mut Output<'_, E>) -> Result<(), E> {
         let features = self.features() as u64 * self.rows() as u64;
-        let payload =
-            COUNTS_BYTES + INTERFACE_BYTES + SEED_BYTES as u64 + query_bytes(self.tables, features);
-        let out =
-            out.begin(Self::KIND, self.tables.digest(), Some(self.inner.numbers().key()), payload);
-        let numbers = self.inner.numbers();
+        let payload = COUNTS_BYTES
+            + INTERFACE_BYTES
+            + SEED_BYTES as u64
+            + query_bytes(self.tables(), features);
+        let out = out.begin(
+            Self::KIND,
+            self.tables().digest(),
+            Some(self.inner().numbers().key()),
+            payload,
+        );
+        let numbers = self.inner().numbers();
         out.extend((self.features() as u32).to_le_bytes());
         out.extend((self.rows() as u32).to_le_bytes());
-        out.extend(self.interface.as_bytes());
+        out.extend(self.interface().as_bytes());
         out.extend(numbers.seed().as_bytes());
         pack(out, numbers.c0(), width(numbers.parameters().modulus() - 1));
         Ok(())
@@ -194,7 +199,7 @@ impl Stored for TreeQuery {
         let inner =
             hippocrene_pegasus::TreeQuery::from_parts(parameters, features as usize, seed, c0, key)
                 .map_err(wrong)?;
-        Ok(TreeQuery { tables, interface, inner })
+        Ok(TreeQuery::new(tables, interface, inner))
     }
 }
 
@@ -254,7 +259,7 @@ impl Stored for TreeReply {
     type With<'a> = ();
 
     fn encode<E>(&self, out: &mut Output<'_, E>) -> Result<(), E> {
-        let values = self.inner.values();
+        let values = self.inner().values();
         let parameters = values[0].parameters();
         let each = ciphertext_bytes(parameters.dimension(), parameters.modulus());
         let payload = COUNTS_BYTES
@@ -264,19 +269,19 @@ impl Stored for TreeReply {
             + values.len() as u64 * each;
         let out = out.begin(
             Self::KIND,
-            self.tables.digest(),
-            Some(self.inner.values()[0].key()),
+            self.tables().digest(),
+            Some(self.inner().values()[0].key()),
             payload,
         );
-        let modulus = self.inner.values()[0].parameters().modulus();
+        let modulus = self.inner().values()[0].parameters().modulus();
         out.extend((self.outputs() as u32).to_le_bytes());
         out.extend((self.rows() as u32).to_le_bytes());
-        out.extend(self.interface.as_bytes());
-        out.extend(self.inner.span().to_le_bytes());
+        out.extend(self.interface().as_bytes());
+        out.extend(self.inner().span().to_le_bytes());
         out.extend(modulus.to_le_bytes());
-        self.inner.middles().iter().for_each(|x| out.extend(x.to_le_bytes()));
+        self.inner().middles().iter().for_each(|x| out.extend(x.to_le_bytes()));
         let mut residues = Vec::new();
-        for value in self.inner.values() {
+        for value in self.inner().values() {
             residues.clear();
             residues.push(value.b());
             residues.extend(value.a());
@@ -304,7 +309,7 @@ impl Stored for TreeReply {
         let inner =
             hippocrene_pegasus::TreeReply::from_parts(parameters, key, span, middles, values)
                 .map_err(wrong)?;
-        Ok(TreeReply { tables, interface, inner })
+        Ok(TreeReply::new(tables, interface, inner))
     }
 }
 

@@ -1,0 +1,247 @@
+//! The errors of the whole library.
+//!
+//! Each has one of the kinds in [`Error::KINDS`], and the exceptions of the Python package mirror
+//! the kinds.
+
+use hippocrene_bgv::BgvError;
+use hippocrene_ckks::{BigFloatError, CkksError, Short, encoder::EncodeError};
+use hippocrene_fhew::FhewError;
+use hippocrene_pegasus::PegasusError;
+use hippocrene_ring::RingError;
+use hippocrene_rlwe::RlweError;
+use thiserror::Error;
+
+use crate::format::FormatError;
+
+/// An error of this library.
+///
+/// Each message names the operation, the quantity that it had and the one that it needed.
+#[derive(Debug, Error)]
+#[non_exhaustive]
+pub enum Error {
+    /// A parameter set that does not exist or makes no sense.
+    #[error("{0}")]
+    Parameters(String),
+    /// A parameter set beyond the security limit.
+    #[error(transparent)]
+    Security(RlweError),
+    /// Values that cannot be encoded: NaN, infinite, too large, too many.
+    #[error(transparent)]
+    Encode(EncodeError),
+    /// Shapes that do not fit each other or an operation.
+    #[error("{operation}: {what}")]
+    Shape {
+        /// The operation.
+        operation: &'static str,
+        /// A description of the mismatch, with shapes.
+        what: String,
+    },
+    /// The capacity of a ciphertext is used up.
+    #[error("{source}: {advice}")]
+    Capacity {
+        /// The operation, with the capacity that it needed and had.
+        source: CkksError,
+        /// Advice on how to proceed.
+        advice: String,
+    },
+    /// The noise budget of encrypted integers is used up.
+    #[error(transparent)]
+    Budget(BgvError),
+    /// Operands whose scales cannot be brought together.
+    #[error(transparent)]
+    Scale(CkksError),
+    /// An evaluation key that was not generated, or only for smaller moduli.
+    #[error("{}{}", .0, remedy(.0))]
+    MissingKey(RlweError),
+    /// Evaluation keys that lack a whole kind: look-up tables, bootstraps, k-means or bits.
+    #[error("{operation}: {what}")]
+    NoKeys {
+        /// The operation.
+        operation: &'static str,
+        /// The keys that are missing, and how to make them.
+        what: &'static str,
+    },
+    /// Arrays or keys that belong to different secret keys.
+    #[error(transparent)]
+    KeyMismatch(RlweError),
+    /// A computation that was stopped on request ([`crate::stoppable`]).
+    #[error(transparent)]
+    Stopped(RlweError),
+    /// Arrays or keys that were made with different parameters.
+    #[error(transparent)]
+    ParameterMismatch(RlweError),
+    /// Integers modulo different plaintext moduli.
+    #[error(transparent)]
+    PlainModulusMismatch(BgvError),
+    /// Bytes with an invalid format.
+    #[error(transparent)]
+    Format(#[from] FormatError),
+    /// A file that cannot be read or written.
+    #[error("{path}: {source}")]
+    Io {
+        /// The file.
+        path: String,
+        /// The error of the operating system.
+        source: std::io::Error,
+    },
+    /// An argument that an operation cannot work with.
+    #[error("{operation}: {what}")]
+    Argument {
+        /// The operation.
+        operation: &'static str,
+        /// A description of the fault, with numbers.
+        what: String,
+    },
+    /// Something this machine cannot do: a kernel, threads, entropy.
+    #[error(transparent)]
+    System(RingError),
+    /// An internal failure that no argument of the caller should be able to cause.
+    #[error("{0}")]
+    Internal(String),
+}
+
+impl Error {
+    pub(crate) fn shape(operation: &'static str, what: impl Into<String>) -> Self {
+        Error::Shape { operation, what: what.into() }
+    }
+
+    /// Returns the error of an argument of `operation`.
+    pub fn argument(operation: &'static str, what: impl Into<String>) -> Self {
+        Error::Argument { operation, what: what.into() }
+    }
+
+    /// Names the whole operation in an error of capacity or budget that came from a part of it.
+    pub(crate) fn during(self, operation: &'static str) -> Self {
+        match self {
+            Error::Budget(BgvError::Budget { need, have, .. }) => {
+                Error::Budget(BgvError::Budget { operation, need, have })
+            }
+            Error::Capacity { source: CkksError::Capacity { need, have, .. }, advice } => {
+                Error::Capacity { source: CkksError::Capacity { operation, need, have }, advice }
+            }
+            other => other,
+        }
+    }
+
+    /// Limits the available capacity in an error of capacity to `capacity`, that of an operand, in
+    /// bits.
+    pub(crate) fn with_at_most(self, capacity: f64) -> Self {
+        match self {
+            Error::Capacity { source: CkksError::Capacity { operation, need, have }, advice } => {
+                let have = have.min(capacity);
+                Error::Capacity { source: CkksError::Capacity { operation, need, have }, advice }
+            }
+            other => other,
+        }
+    }
+}
+
+impl From<BgvError> for Error {
+    fn from(error: BgvError) -> Self {
+        match error {
+            BgvError::Rlwe(e) => e.into(),
+            BgvError::Budget { .. } => Error::Budget(error),
+            BgvError::PlainModulus { .. } => Error::Parameters(error.to_string()),
+            BgvError::PlainModulusMismatch { .. } => Error::PlainModulusMismatch(error),
+            BgvError::Argument { operation, what } => Error::Argument { operation, what },
+            other => Error::Internal(other.to_string()),
+        }
+    }
+}
+
+impl From<CkksError> for Error {
+    fn from(error: CkksError) -> Self {
+        match error {
+            CkksError::Rlwe(e) => e.into(),
+            CkksError::Encode(e) => Error::Encode(e),
+            CkksError::BigFloat(e) => e.into(),
+            CkksError::Capacity { .. } => Error::Capacity {
+                source: error,
+                advice: "bootstrap first, while there is enough for that, or start with a larger modulus"
+                    .into(),
+            },
+            CkksError::ScaleMismatch { .. } => Error::Scale(error),
+            CkksError::Argument { operation, what } => Error::Argument { operation, what },
+            other => Error::Internal(other.to_string()),
+        }
+    }
+}
+
+impl From<PegasusError> for Error {
+    fn from(error: PegasusError) -> Self {
+        match error {
+            PegasusError::Ckks(e) => e.into(),
+            PegasusError::Fhew(e) => e.into(),
+            PegasusError::Domain { operation, have, limit } => Error::argument(
+                operation,
+                format!(
+                    "values up to {} are not within the {} that there is room for: declare a bound or a domain",
+                    Short(have),
+                    Short(limit)
+                ),
+            ),
+            PegasusError::Argument { operation, what } => Error::Argument { operation, what },
+            other => Error::Internal(other.to_string()),
+        }
+    }
+}
+
+impl From<FhewError> for Error {
+    fn from(error: FhewError) -> Self {
+        match error {
+            FhewError::Rlwe(e) => e.into(),
+            FhewError::Parameters { what } => Error::Parameters(format!("parameters: {what}")),
+            FhewError::Operands { operation, what } => Error::Argument { operation, what },
+            other => Error::Internal(other.to_string()),
+        }
+    }
+}
+
+impl From<BigFloatError> for Error {
+    fn from(error: BigFloatError) -> Self {
+        Error::argument("read a number", error.to_string())
+    }
+}
+
+/// Advice on how to make a missing rotation or conjugation key; empty for other keys.
+fn remedy(missing: &RlweError) -> &'static str {
+    match missing {
+        RlweError::MissingGaloisKey { operation, .. } | RlweError::KeyModulus { operation, .. }
+            if operation.starts_with("rotation") =>
+        {
+            ": make evaluation keys with it (KeyRequest; in Python, evaluation_keys(rotations=[...]), where no list is all powers of two, of which all others are composed)"
+        }
+        RlweError::MissingGaloisKey { operation, .. } if operation == "conjugation" => {
+            ": make evaluation keys with it (KeyRequest::conjugation; in Python, evaluation_keys(conjugation=True)); it also exchanges the two rows of slots that integers stand in, and those of integers have it where no rotations are listed"
+        }
+        _ => "",
+    }
+}
+
+impl From<RlweError> for Error {
+    fn from(error: RlweError) -> Self {
+        match error {
+            RlweError::Ring(e) => e.into(),
+            RlweError::Insecure { .. } | RlweError::NoSecurityLimit { .. } => {
+                Error::Security(error)
+            }
+            RlweError::Parameters { .. } => Error::Parameters(error.to_string()),
+            RlweError::KeyMismatch { .. } => Error::KeyMismatch(error),
+            RlweError::Stopped { .. } => Error::Stopped(error),
+            RlweError::ParameterMismatch { .. } => Error::ParameterMismatch(error),
+            RlweError::MissingGaloisKey { .. }
+            | RlweError::MissingRelinearisationKey { .. }
+            | RlweError::KeyModulus { .. } => Error::MissingKey(error),
+            other => Error::Internal(other.to_string()),
+        }
+    }
+}
+
+impl From<RingError> for Error {
+    fn from(error: RingError) -> Self {
+        match error {
+            RingError::Kernel { .. } | RingError::Threads { .. } => Error::System(error),
+            other => Error::Parameters(other.to_string()),
+        }
+    }
+}
