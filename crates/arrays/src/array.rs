@@ -12,6 +12,9 @@ use crate::{
     CiphertextBody, Elements, Error, Layout, Padding, Session, SlotContents, terms::Terms,
 };
 
+/// A cell for the bootstrapped ciphertexts of an array.
+type Refreshed<F> = Arc<OnceLock<Vec<<F as Elements>::Ciphertext>>>;
+
 /// An encrypted array: a shape, a layout, and ciphertexts that hold the elements in the slots that
 /// the layout names.
 ///
@@ -25,7 +28,7 @@ pub struct Array<F: Elements> {
     bodies: Vec<CiphertextBody<F>>,
     /// The bootstrapped ciphertexts, set by the first operation that bootstraps this array, so that
     /// later operations reuse them.
-    refreshed: Arc<OnceLock<Vec<F::Ciphertext>>>,
+    refreshed: Refreshed<F>,
     /// The summands, if this array is a sum.
     terms: Terms,
 }
