@@ -14,6 +14,7 @@ mod clustering;
 mod combinations;
 mod common_errors;
 mod comparison;
+mod decisions;
 mod division;
 mod entries;
 mod gates;

@@ -66,44 +66,56 @@ impl Server {
         else {
             return Ok(None);
         };
-        let left = self.bootstrap_reserve().unwrap_or(LEFT_BITS);
+        let dry = self.dry_run()?;
+        let stand_in = dry.stand_in(a)?;
         for candidate in candidates(function, domain, values)?.into_iter().rev() {
-            if candidate.error >= (0.5 * other).min(LARGEST_USEFUL_ERROR * values.bound()) {
-                continue;
+            let is_useful =
+                candidate.error < (0.5 * other).min(LARGEST_USEFUL_ERROR * values.bound());
+            if is_useful && dry.by_candidate(&stand_in, &candidate, domain, values)?.is_some() {
+                return self.by_candidate(a, &candidate, domain, values);
             }
-            let precision = candidate.precision(PRECISE * values.width());
-            if self.session.settings().scale_of(precision).is_err() {
-                continue;
-            }
-            let factors = vec![2.0 / (high - low); a.size()];
-            let shifts = vec![-(low + high) / (high - low); a.size()];
-            let finer = a.clone().with_precision(precision, &self.session)?;
-            // The product sets slots without an element to 0, the middle of the domain.
-            let scaled = match self.mul_plain(&finer, factors.as_slice()) {
-                Err(Error::Capacity { .. }) => continue,
-                scaled => scaled?,
-            };
-            let mut unit = self.add_plain(&scaled, shifts.as_slice())?;
-            unit.set_bound(1.0);
-            let polynomial =
-                Polynomial::new(Basis::Chebyshev { low: -1.0, high: 1.0 }, candidate.coefficients)?;
-            let product = self.session.settings().scale_of(precision)?.log2();
-            let need = polynomial.depth() as f64 * product + values.bound().max(1.0).log2() + left;
-            if unit.capacity_bits(&self.session) < need {
-                continue;
-            }
-            let result = match self.polynomial(&unit, &polynomial) {
-                Err(Error::Capacity { .. }) => continue,
-                result => result?,
-            };
-            let mut result = result.with_precision(a.precision(), &self.session)?;
-            let error = (-result.precision_bits(&self.session)).exp2().hypot(candidate.error);
-            result.set_bound(values.bound() + candidate.error);
-            return Ok(Some(
-                result.with_precision_bits(-error.log2(), &self.session)?.within(values),
-            ));
         }
         Ok(None)
+    }
+
+    /// Evaluates one polynomial at every element, or returns `None` if it does not fit the capacity
+    /// or the parameters.
+    fn by_candidate(
+        &self,
+        a: &EncryptedArray,
+        candidate: &Candidate,
+        (low, high): (f64, f64),
+        values: Interval,
+    ) -> Result<Option<EncryptedArray>, Error> {
+        let precision = candidate.precision(PRECISE * values.width());
+        let Ok(product) = self.session.settings().scale_of(precision) else { return Ok(None) };
+        let factors = vec![2.0 / (high - low); a.size()];
+        let shifts = vec![-(low + high) / (high - low); a.size()];
+        let finer = a.clone().with_precision(precision, &self.session)?;
+        // The product sets slots without an element to 0, the middle of the domain.
+        let scaled = match self.mul_plain(&finer, factors.as_slice()) {
+            Err(Error::Capacity { .. }) => return Ok(None),
+            scaled => scaled?,
+        };
+        let mut unit = self.add_plain(&scaled, shifts.as_slice())?;
+        unit.set_bound(1.0);
+        let basis = Basis::Chebyshev { low: -1.0, high: 1.0 };
+        let polynomial = Polynomial::new(basis, candidate.coefficients.clone())?;
+        let left = self.bootstrap_reserve().unwrap_or(LEFT_BITS);
+        let need =
+            polynomial.depth() as f64 * product.log2() + values.bound().max(1.0).log2() + left;
+        if unit.capacity_bits(&self.session) < need {
+            return Ok(None);
+        }
+        let result = match self.polynomial(&unit, &polynomial) {
+            Err(Error::Capacity { .. }) => return Ok(None),
+            result => result?,
+        };
+        let mut result = result.with_precision(a.precision(), &self.session)?;
+        let error = (-result.precision_bits(&self.session)).exp2().hypot(candidate.error);
+        result.set_bound(values.bound() + candidate.error);
+        let result = result.with_precision_bits(-error.log2(), &self.session)?;
+        Ok(Some(result.within(values)))
     }
 }
 

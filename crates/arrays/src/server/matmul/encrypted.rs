@@ -53,7 +53,7 @@ impl Server {
     }
 
     /// Returns the candidates for [`Server::matrix_product`].
-    fn products_of_matrices<F: Form>(
+    pub(in crate::server) fn products_of_matrices<F: Form>(
         &self,
         a: &Array<F>,
         b: &Array<F>,

@@ -468,3 +468,109 @@ fn first_tier<'c, 'f, F: Form, const COUNT: usize>(
 pub(in crate::server) fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{ClientKey, KeyRequest, Numbers, settings::tests::grafted};
+
+    #[test]
+    fn steps_that_a_plan_does_not_have_are_errors() {
+        let client = ClientKey::generate_with(grafted(14, &[40; 5], &[48; 3]), 1).unwrap();
+        let server = Server::new(client.evaluation_keys(&KeyRequest::default()).unwrap()).unwrap();
+        let x = client.encrypt(&[0.5; 4], &[4]).unwrap();
+        let following = |plan: Vec<Decision>| {
+            let decisions = Decisions::Planned(Arc::new(Mutex::new(plan.into())));
+            Server { decisions, ..server.clone() }
+        };
+        let unplanned = following(Vec::new());
+        assert!(matches!(unplanned.mul(&x, &x), Err(Error::Internal(_))));
+        assert!(matches!(unplanned.circuit(), Err(Error::Internal(_))));
+        let other = Decision::Candidate {
+            operation: "add",
+            name: "pairs",
+            bootstrapped: vec![false, false],
+        };
+        assert!(matches!(following(vec![other]).mul(&x, &x), Err(Error::Internal(_))));
+        let one = Arc::new(AtomicUsize::new(1));
+        let circuit = following(vec![Decision::Circuit(one)]).circuit().unwrap();
+        assert!(circuit.take() && !circuit.take());
+    }
+
+    #[test]
+    fn a_further_multiplication_must_save_time() {
+        let client = ClientKey::generate_with(grafted(14, &[40; 5], &[48; 3]), 1).unwrap();
+        let x = client.encrypt(&[0.5; 4], &[4]).unwrap();
+        let outcome = |seconds: f64, products_left: f64, bootstraps: u64, is_enough: bool| {
+            let cost = Cost { seconds, bootstraps };
+            Outcome::<Numbers> {
+                result: x.clone(),
+                cost,
+                products_left,
+                is_enough,
+                decisions: Vec::new(),
+            }
+        };
+        let shallow = outcome(1.0, 5.0, 0, true);
+        assert!(outcome(0.49, 3.0, 0, true).is_better_than(&shallow));
+        assert!(!outcome(0.51, 3.0, 0, true).is_better_than(&shallow));
+        assert!(outcome(0.99, 5.0, 0, true).is_better_than(&shallow));
+        assert!(shallow.is_better_than(&outcome(0.1, 9.0, 1, true)));
+        assert!(outcome(9.0, 1.0, 3, true).is_better_than(&outcome(0.1, 0.9, 0, false)));
+        assert!(outcome(9.0, 2.0, 0, false).is_better_than(&outcome(0.1, 0.9, 0, false)));
+    }
+
+    /// Returns the reference profile with dearer base conversions and inner products with keys,
+    /// which double the price of a rotation.
+    fn with_dear_rotations() -> hippocrene_rlwe::Profile {
+        let mut profile = serde_json::to_value(hippocrene_rlwe::Profile::reference()).unwrap();
+        for entry in profile["limbs"].as_array_mut().unwrap() {
+            for place in ["cached", "memory"] {
+                for name in ["product", "repeat", "sum", "source", "pair", "target"] {
+                    let cost = &mut entry[place][name];
+                    *cost = (5.0 * cost.as_f64().unwrap()).into();
+                }
+            }
+        }
+        serde_json::from_value(profile).unwrap()
+    }
+
+    #[test]
+    fn a_tenth_of_the_choices_change_if_rotations_are_twice_as_dear() {
+        let client = ClientKey::generate_with(grafted(14, &[40; 5], &[48; 3]), 1).unwrap();
+        let keys = client.evaluation_keys(&KeyRequest::default()).unwrap();
+        let dry_by = |profile: hippocrene_rlwe::Profile| {
+            let dry = Server::new(&keys).unwrap().dry_run().unwrap();
+            for server in [&dry, &dry.dry_run().unwrap()] {
+                server.session.context().rlwe().set_prices(profile.clone());
+            }
+            dry
+        };
+        let (usual, dear) =
+            (dry_by(hippocrene_rlwe::Profile::reference()), dry_by(with_dear_rotations()));
+        let chosen = |dry: &Server, [a, b]: [&Array<Numbers>; 2]| {
+            let stand_ins = dry.stand_ins([a, b]).unwrap();
+            let [x, y] = stand_ins.each_ref();
+            let candidates = dry.products_of_matrices(x, y).unwrap();
+            let before = dry.cost().seconds;
+            let best = dry.decide("dot product", [x, y], &candidates).unwrap();
+            assert!(best.cost.seconds <= dry.cost().seconds - before);
+            (format!("{:?}", best.decisions), best.result.layout().clone())
+        };
+        let encrypt = |n: usize, m: usize| client.encrypt(&vec![0.5; n * m], &[n, m]).unwrap();
+        let price = |dry: &Server| dry.prices(&encrypt(4, 4)).unwrap().rotation;
+        let times = price(&dear) as f64 / price(&usual) as f64;
+        assert!((1.5..=3.0).contains(&times), "{times}");
+        let (mut changed, mut all) = (0, 0);
+        for rows in [3, 12, 40] {
+            for inner in [4, 15, 64] {
+                for columns in [2, 16, 33] {
+                    let (a, b) = (encrypt(rows, inner), encrypt(inner, columns));
+                    changed += usize::from(chosen(&usual, [&a, &b]) != chosen(&dear, [&a, &b]));
+                    all += 1;
+                }
+            }
+        }
+        assert!(10 * changed >= all, "{changed} of {all} choices changed");
+    }
+}
