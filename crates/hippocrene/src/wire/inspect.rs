@@ -577,4 +577,9 @@ impl Limits {
         let work = file.array.as_ref().map_or(0, |array| array.work);
         self.check_work(work, file.bytes)
     }
+
+    /// Checks the bytes of a file by their description.
+    pub(super) fn check_bytes(&self, bytes: &[u8]) -> Result<(), Error> {
+        Ok(self.check(&inspect(bytes)?)?)
+    }
 }

@@ -13,7 +13,6 @@ use super::{
     cursor::Cursor,
     file::{read_within, save},
     header::{self, HEADER_BYTES, Header, Summed},
-    inspect,
     settings::{Security, read_settings, settings_bytes, write_settings},
 };
 
@@ -301,7 +300,7 @@ fn read<T: Stored>(
     limits.check_header(&start)?;
     // Arrays check their memory themselves, once their fields are read.
     if limits.max_memory.is_some() && !Kind::ARRAYS.contains(&T::KIND) {
-        limits.check(&inspect(bytes)?)?;
+        limits.check_bytes(bytes)?;
     }
     let (header, payload) = Header::open(bytes)?;
     let cursor = Cursor::new(payload, "settings");
