@@ -37,10 +37,7 @@ use hippocrene_ckks::{Evaluator, Transfer};
 use hippocrene_pegasus::{KMeans, Pegasus};
 use hippocrene_rlwe::{Fingerprint, Modulus, PreparedEvaluationKeys, RlweError};
 
-use crate::{
-    Array, BitServer, Error, EvaluationKeys, Layout, LookUpKeys, LookUpPlan, LookUps, Session,
-    SlotContents,
-};
+use crate::{Array, BitServer, Error, EvaluationKeys, Layout, LookUpPlan, Session, SlotContents};
 use functions::comparison::Plans;
 use linear::map_cache::AllMaps;
 use planner::bootstrap::Bootstraps;
@@ -82,8 +79,6 @@ pub struct Server {
     /// The transfer from another key to this one, with the session of the arrays that it takes.
     transfer: Option<(Session, Transfer)>,
     bootstraps: Option<Arc<Bootstraps>>,
-    /// The look-ups that there are keys for.
-    look_ups: Option<LookUps>,
     /// Evaluates look-up tables.
     pegasus: Option<Pegasus>,
     bits: Option<BitServer>,
@@ -98,6 +93,8 @@ pub struct Server {
     prices: Arc<Mutex<Vec<(Modulus, Prices)>>>,
     /// True if a key for products or for rotations by a power of two is missing.
     lacks_keys: bool,
+    /// Held while an operation is decided: the dry run counts for one decision at a time.
+    deciding: Arc<Mutex<()>>,
     /// Where the decisions how operations are performed come from.
     decisions: Decisions,
 }
@@ -174,7 +171,6 @@ impl Server {
             policy: Policy::default(),
             transfer: None,
             bootstraps,
-            look_ups: keys.look_ups().map(LookUpKeys::request),
             pegasus,
             bits: bits.transpose()?,
             k_means,
@@ -183,6 +179,7 @@ impl Server {
             dry: Arc::default(),
             prices: Arc::default(),
             lacks_keys,
+            deciding: Arc::default(),
             decisions: Decisions::default(),
         })
     }

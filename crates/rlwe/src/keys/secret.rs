@@ -64,20 +64,6 @@ impl SecretKey {
         Ok(SecretKey { seed, parameters: context.parameters().digest(), fingerprint, poly })
     }
 
-    /// A key without residues in a dry run, which stands for the one with this fingerprint.
-    ///
-    /// # Errors
-    /// [`RlweError::Parameters`] when the context is not one of a dry run.
-    pub fn dry_run(context: &Context, fingerprint: Fingerprint) -> Result<Self, RlweError> {
-        if !context.is_dry_run() {
-            let what = "only a dry run has keys without residues".into();
-            return Err(RlweError::Parameters { what });
-        }
-        let poly = context.zero(context.parameters().full(), Domain::Evaluation);
-        let (seed, parameters) = (Seed::from_bytes([0; 32]), context.parameters().digest());
-        Ok(SecretKey { seed, parameters, fingerprint, poly })
-    }
-
     /// The seed it is made from: **the secret itself**.
     pub fn seed(&self) -> &Seed {
         &self.seed

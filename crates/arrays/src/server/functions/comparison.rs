@@ -579,19 +579,20 @@ impl Server {
         let refreshed = Candidate::new("polynomials", |server: &Server, operands| {
             polynomials(server, operands, how, Refreshed::OnTheWay)
         });
-        let mut candidates = vec![refreshed];
-        if self.bootstraps.is_some() {
-            if self.check_tables(&operands, how, operation).is_ok() {
-                let by_tables =
-                    |server: &Server, x: [&EncryptedArray; COUNT]| tables(server, x, how);
-                candidates.push(Candidate::new("tables", by_tables).otherwise(1));
-            }
-            let at_once = |server: &Server, operands: [&EncryptedArray; COUNT]| {
-                polynomials(server, operands, how, Refreshed::Never)
-            };
-            candidates.push(Candidate::new("polynomials without bootstraps", at_once).otherwise(2));
+        let result = self.perform(operation, operands, f64::INFINITY, &[refreshed]);
+        let failed = matches!(&result, Err(Error::Capacity { .. } | Error::Argument { .. }));
+        if !failed || self.bootstraps.is_none() {
+            return result;
         }
-        self.perform(operation, operands, f64::INFINITY, &candidates)
+        // The dry run has found that polynomials are impossible, and nothing has been computed.
+        if self.check_tables(&operands, how, operation).is_ok() {
+            return tables(self, operands, how).or(result);
+        }
+        let at_once =
+            Candidate::new("polynomials without bootstraps", |server: &Server, operands| {
+                polynomials(server, operands, how, Refreshed::Never)
+            });
+        self.perform(operation, operands, f64::INFINITY, &[at_once]).or(result)
     }
 
     /// Returns `how` with a wider gap, if `how.gap` is `None` and the default is too narrow.

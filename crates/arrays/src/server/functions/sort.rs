@@ -6,7 +6,7 @@
 use hippocrene_ckks::{Ciphertext, Scale};
 use hippocrene_pegasus::{Layout as Places, Numbers as Single, Pegasus, PegasusError};
 
-use crate::server::{Server, functions::comparison::centre, planner::choose::Candidate};
+use crate::server::{Server, functions::comparison::centre};
 use crate::{Array, EncryptedArray, Error, Layout, Numbers, SlotContents};
 
 /// Maximum length of a line whose places are computed.
@@ -373,16 +373,15 @@ impl Server {
     ) -> Result<EncryptedArray, Error> {
         self.check_real(a, lines.operation)?;
         let form = self.form_of(&[a]);
-        let ordered = Candidate::new("tables", |server: &Server, [a]: [&EncryptedArray; 1]| {
-            let pegasus = server.pegasus(lines.operation)?;
+        let pegasus = self.pegasus(lines.operation)?;
+        let ordered = self.perform_checked([a], |[a]| {
             let first = a.layout().positions().next().unwrap_or(0);
             let (ciphertext, slot) = (first / a.layout().slots(), first % a.layout().slots());
-            let mut one = Ciphertext::clone(&a.expanded(&server.session)[ciphertext]);
+            let mut one = Ciphertext::clone(&a.expanded(&self.session)[ciphertext]);
             one.set_bound(a.bound());
-            let x = server.single(pegasus, a, wide(pegasus, &one, slot)? * a.bound())?;
-            f(server, pegasus, &x.select(&lines.order)?, form)
+            let x = self.single(pegasus, a, wide(pegasus, &one, slot)? * a.bound())?;
+            f(self, pegasus, &x.select(&lines.order)?, form)
         });
-        let ordered = self.perform(lines.operation, [a], 0.0, &[ordered]);
         ordered.map_err(|e| e.during(lines.operation))
     }
 

@@ -3,7 +3,7 @@
 use hippocrene_ckks::{Ciphertext, Short};
 use hippocrene_pegasus::{Function, Pegasus, PegasusError, Tables, Tangents};
 
-use crate::server::{Server, planner::choose::Candidate};
+use crate::server::Server;
 use crate::{Array, EncryptedArray, Error, Interval, Numbers, SlotContents};
 
 const APPLY: &str = "apply a function";
@@ -285,15 +285,15 @@ impl Server {
         operation: &'static str,
         f: impl Fn(&Pegasus, [&Ciphertext; COUNT], &[usize]) -> Result<Ciphertext, PegasusError>,
     ) -> Result<EncryptedArray, Error> {
-        self.pegasus(operation)?;
-        let applied = Candidate::new("tables", |server: &Server, operands: [_; COUNT]| {
-            let (pegasus, a): (_, &EncryptedArray) = (server.pegasus(operation)?, operands[0]);
+        let pegasus = self.pegasus(operation)?;
+        let applied = self.perform_checked(operands, |operands| {
+            let a = operands[0];
             let slots = a.layout().slots();
             let mut places = vec![Vec::new(); a.layout().ciphertexts()];
             a.layout()
                 .positions()
                 .for_each(|position| places[position / slots].push(position % slots));
-            let ciphertexts = operands.map(|a: &EncryptedArray| a.expanded(&server.session));
+            let ciphertexts = operands.map(|a| a.expanded(&self.session));
             let out = places.iter().enumerate().map(|(k, places)| match places.is_empty() {
                 true => Ok(None),
                 false => f(pegasus, ciphertexts.each_ref().map(|all| &*all[k]), places).map(Some),
@@ -309,7 +309,6 @@ impl Server {
             let slots = SlotContents::zero_if(clean);
             Ok(Array::from_ciphertexts(a.layout().clone(), form, slots, out))
         });
-        let applied = self.perform(operation, operands, 0.0, &[applied]);
         applied.map_err(|e| e.during(operation))
     }
 

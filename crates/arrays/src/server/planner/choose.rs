@@ -19,7 +19,7 @@ use std::{
 };
 
 use crate::server::Server;
-use crate::{Array, Error, Form};
+use crate::{Array, EncryptedArray, Error, Form, Numbers};
 
 /// Minimum capacity of operands, in bits beyond the reserve of a bootstrap and twice the capacity
 /// that an operation uses, at which it needs no dry run. It is chosen: most sums and moves use
@@ -124,7 +124,7 @@ impl std::ops::Sub for Cost {
     fn sub(self, other: Cost) -> Cost {
         Cost {
             seconds: self.seconds - other.seconds,
-            bootstraps: self.bootstraps - other.bootstraps,
+            bootstraps: self.bootstraps.saturating_sub(other.bootstraps),
         }
     }
 }
@@ -197,6 +197,33 @@ impl Server {
         performed.map_err(|error| self.advised(error, &operands))
     }
 
+    /// Performs an operation that checks the capacity of its operands before it computes anything,
+    /// such as look-ups. If they lack capacity, they are bootstrapped first.
+    ///
+    /// # Errors
+    /// Those of `run`.
+    pub(in crate::server) fn perform_checked<const COUNT: usize>(
+        &self,
+        operands: [&EncryptedArray; COUNT],
+        run: impl Fn([&EncryptedArray; COUNT]) -> Result<EncryptedArray, Error>,
+    ) -> Result<EncryptedArray, Error> {
+        let lacking = match run(operands) {
+            Err(lacking @ Error::Capacity { .. }) => lacking,
+            result => return result.map_err(|error| self.advised(error, &operands)),
+        };
+        let mut ready = operands.map(Cow::Borrowed);
+        for operand in &mut ready {
+            match Numbers::bootstrapped(self, operand) {
+                Ok(bootstrapped) => *operand = Cow::Owned(bootstrapped),
+                Err(_) => return Err(self.advised(lacking, &operands)),
+            }
+        }
+        let mut out = run(ready.each_ref().map(|operand| &**operand))
+            .map_err(|error| self.advised(error, &operands))?;
+        ready.iter().for_each(|operand| out.form_mut().know_no_more_than(operand.form()));
+        Ok(out)
+    }
+
     /// True if neither capacity nor keys can be missing for an operation that uses about `bits`
     /// bits of capacity.
     fn has_plenty<F: Form>(&self, operands: &[&Array<F>], bits: f64) -> bool {
@@ -218,6 +245,7 @@ impl Server {
         for operand in operands {
             self.check(operand, operation)?;
         }
+        let _one_at_a_time = locked(&self.deciding);
         let dry = self.dry_run()?;
         let stand_ins = dry.stand_ins(operands)?;
         let decided = dry.decide(operation, stand_ins.each_ref(), candidates)?;
@@ -472,7 +500,7 @@ pub(in crate::server) fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{ClientKey, KeyRequest, Numbers, settings::tests::grafted};
+    use crate::{ClientKey, KeyRequest, settings::tests::grafted};
 
     #[test]
     fn steps_that_a_plan_does_not_have_are_errors() {
@@ -541,7 +569,7 @@ mod tests {
         let keys = client.evaluation_keys(&KeyRequest::default()).unwrap();
         let dry_by = |profile: hippocrene_rlwe::Profile| {
             let dry = Server::new(&keys).unwrap().dry_run().unwrap();
-            for server in [&dry, &dry.dry_run().unwrap()] {
+            for server in [&dry, &dry.dry_run().unwrap().dry_run().unwrap()] {
                 server.session.context().rlwe().set_prices(profile.clone());
             }
             dry

@@ -4,7 +4,6 @@ use std::{borrow::Cow, sync::Arc};
 
 use hippocrene_bgv as bgv;
 use hippocrene_ckks::Evaluator;
-use hippocrene_pegasus::{Pegasus, PegasusKeys, PegasusSecrets};
 use hippocrene_ring::Domain;
 use hippocrene_rlwe as rlwe;
 
@@ -12,7 +11,7 @@ use crate::server::{
     Server,
     planner::{choose::Decisions, policy::Policy},
 };
-use crate::{Array, CiphertextBody, Elements, Error, LookUpPlan};
+use crate::{Array, CiphertextBody, Elements, Error};
 
 const OPERATION: &str = "dry run";
 
@@ -22,7 +21,7 @@ impl Server {
     ///
     /// Arrays for it come from [`Server::stand_in`]. Its results have the precision, the capacity
     /// and the bound that this server's results have. It is made once, shares the tables of this
-    /// server, and has no keys of bits or of k-means.
+    /// server, and has no look-up tables and no bits.
     ///
     /// It plans key switches, and predicts times, by [`rlwe::Profile::reference`]. So decisions by
     /// its results are the same on every machine.
@@ -51,18 +50,6 @@ impl Server {
         let integers =
             session.integers().map(|context| bgv::Evaluator::new(Arc::clone(context), keys));
         let bootstraps = self.bootstraps.as_ref().map(|own| own.dry_run_beside(&evaluator));
-        let pegasus = match (self.look_ups, &self.pegasus) {
-            (Some(asked), Some(_)) => match asked.plan(&session)? {
-                LookUpPlan::Functions(plan) => {
-                    let secret = rlwe::SecretKey::dry_run(context.rlwe(), self.key)?;
-                    let secrets = PegasusSecrets::generate(&plan)?;
-                    let own = PegasusKeys::generate(&plan, &secret, &secrets)?;
-                    Some(Pegasus::new(plan, evaluator.clone(), &own)?)
-                }
-                LookUpPlan::Clusters(_) => None,
-            },
-            _ => None,
-        };
         Ok(Server {
             integers,
             bootstraps: bootstraps.transpose()?.map(Arc::new),
@@ -71,8 +58,7 @@ impl Server {
             key: self.key,
             policy: Policy::default(),
             transfer: None,
-            look_ups: self.look_ups,
-            pegasus,
+            pegasus: None,
             bits: None,
             k_means: None,
             plans: Arc::clone(&self.plans),
@@ -80,6 +66,7 @@ impl Server {
             dry: Arc::default(),
             prices: Arc::clone(&self.prices),
             lacks_keys: self.lacks_keys,
+            deciding: Arc::default(),
             decisions: Decisions::default(),
         })
     }

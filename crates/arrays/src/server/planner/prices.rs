@@ -89,11 +89,13 @@ impl Server {
     pub(in crate::server) fn prices<F: Form>(&self, a: &Array<F>) -> Result<Prices, Error> {
         let modulus = a.bodies()[0].modulus();
         let known = |all: &[(Modulus, Prices)]| all.iter().find(|one| one.0 == modulus).copied();
-        if let Some((_, prices)) = known(&locked(&self.prices)) {
+        let mut all = locked(&self.prices);
+        if let Some((_, prices)) = known(&all) {
             return Ok(prices);
         }
-        let prices = Prices::measured(&self.dry_run()?, modulus)?;
-        locked(&self.prices).push((modulus, prices));
+        // Decisions count on the dry run of this server, and prices on one of their own.
+        let prices = Prices::measured(&self.dry_run()?.dry_run()?, modulus)?;
+        all.push((modulus, prices));
         Ok(prices)
     }
 }
