@@ -131,7 +131,8 @@ impl TablesDescription {
     fn __repr__(&self) -> String {
         let Self { tables, capacity, slots, log2_failure_probability: fails } = self;
         format!(
-            "TablesDescription(tables='{tables}', capacity={capacity:.1}, slots={slots}, log2_failure_probability={fails:.1})"
+            "TablesDescription(tables='{tables}', capacity={capacity:.1}, slots={slots}, \
+             log2_failure_probability={fails:.1})"
         )
     }
 }

@@ -139,9 +139,9 @@ def test_only_functions_are_approximated_and_only_numbers_take_them():
 
 @pytest.mark.parametrize("value", [None, "1", 1j, [1.0], np.ma.masked], ids=repr)
 def test_functions_that_return_no_numbers_are_told_so(value):
-    with pytest.raises(TypeError, match="what the function returned is a number, not"):
+    with pytest.raises(TypeError, match="a value of the function is a number, not"):
         approximate(lambda _: value, domain=(0, 1), degree=3)
-    with pytest.raises(TypeError, match="what the function returned is a number, not"):
+    with pytest.raises(TypeError, match="a value of the function is a number, not"):
         hippocrene.simulate(lambda x: x.apply(lambda _: value), [0.5], preset="n15", tables=True)
 
 

@@ -11,8 +11,8 @@ fn transforms(server: &Server) -> u64 {
     server.session().context().rlwe().transforms()
 }
 
-/// The real run transforms as many limbs as the simulated one, which counts what it chose and
-/// nothing else, although capacity runs short and operands are bootstrapped.
+/// The real run transforms the same number of limbs as the simulated one, although capacity runs
+/// short and operands are bootstrapped. The simulation counts the chosen candidates alone.
 #[test]
 fn no_ciphertext_is_computed_in_vain() {
     let sparse = SecretDistribution::SparseTernary { weight: 64 };

@@ -795,7 +795,7 @@ class NumberArray(ArithmeticArray, holds=("numbers",)):
         how = (_domain(domain), count, bool(precise))
         return self._run(
             "apply",
-            lambda x: double(of_one(x), "what the function returned"),
+            lambda x: double(of_one(x), "a value of the function"),
             *how,
             parts=("apply a function",),
         )

@@ -108,7 +108,7 @@ def approximate(
             f"approximate: the domain from {low:g} to {high:g} is no interval: it is two numbers, the lower one first"
         )
     coefficients, found = _native.approximate(
-        lambda x: double(function(x), "what the function returned"),
+        lambda x: double(function(x), "a value of the function"),
         (low, high),
         None if degree is None else whole(degree, "degree", 0, MOST),
         0.0 if error is None else double(error, "an error"),

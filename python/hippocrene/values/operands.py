@@ -348,7 +348,8 @@ def _fraction(value: object, operation: str) -> Fraction:
         (mantissa, exponent), base = parts, 2
     if mantissa and abs(exponent) > _MOST_PLACES:
         raise EncodeError(
-            f"{operation}: a number of so many places, {base}**{exponent}, is not computed with"
+            f"{operation}: a number with the factor {base}**{exponent} has too many places "
+            f"({_MOST_PLACES} are the most)"
         )
     return mantissa * Fraction(base) ** (exponent if mantissa else 0)
 

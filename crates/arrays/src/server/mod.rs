@@ -29,7 +29,7 @@ pub use schemes::form::{Apart, Argument, Computed, Diagonals, Extent, Form};
 
 use std::{
     borrow::Borrow,
-    sync::{Arc, Mutex, OnceLock},
+    sync::{Arc, Mutex},
 };
 
 use hippocrene_bgv as bgv;
@@ -41,7 +41,7 @@ use crate::{Array, BitServer, Error, EvaluationKeys, Layout, LookUpPlan, Session
 use functions::comparison::Plans;
 use linear::map_cache::AllMaps;
 use planner::bootstrap::Bootstraps;
-use planner::choose::{Candidate, Decisions};
+use planner::choose::{Candidate, Decisions, MARGIN_BITS};
 use planner::policy::Policy;
 use planner::prices::Prices;
 
@@ -87,14 +87,11 @@ pub struct Server {
     /// Cached comparison plans.
     plans: Arc<Plans>,
     maps: Arc<AllMaps>,
-    /// The server of dry runs, made when it is first needed.
-    dry: Arc<OnceLock<Box<Server>>>,
+    /// The server of the dry runs that decide, made when it is first needed. It counts for one
+    /// decision at a time.
+    dry: Arc<Mutex<Option<Box<Server>>>>,
     /// Prices that were measured before, by modulus.
     prices: Arc<Mutex<Vec<(Modulus, Prices)>>>,
-    /// True if a key for products or for rotations by a power of two is missing.
-    lacks_keys: bool,
-    /// Held while an operation is decided: the dry run counts for one decision at a time.
-    deciding: Arc<Mutex<()>>,
     /// Where the decisions how operations are performed come from.
     decisions: Decisions,
 }
@@ -152,14 +149,6 @@ impl Server {
                 }
             }
         }
-        let (rlwe, slots) = (session.context().rlwe(), session.slots());
-        let rotates = |steps: i64| {
-            let top = rlwe.parameters().top();
-            evaluator.keys().rotation_count(rlwe.degree(), slots, steps, top).is_some()
-        };
-        let powers = || (0..slots.ilog2()).map(|k| 1i64 << k);
-        let lacks_keys = evaluator.keys().relinearisation("multiply").is_err()
-            || !powers().all(|steps| rotates(steps) && rotates(-steps));
         let key = keys.key();
         let bits =
             keys.bits().map(|own| BitServer::new(session.clone(), evaluator.clone(), key, own));
@@ -178,8 +167,6 @@ impl Server {
             maps: Arc::default(),
             dry: Arc::default(),
             prices: Arc::default(),
-            lacks_keys,
-            deciding: Arc::default(),
             decisions: Decisions::default(),
         })
     }
@@ -311,20 +298,20 @@ impl Server {
 
     /// Applies `f` to every ciphertext of `a` and keeps the layout.
     ///
-    /// `f` acts on every slot alike, or rotates, on the server that it is given. `bits` is about the
-    /// capacity that it uses.
+    /// `f` acts on every slot alike, or rotates, on the server that it is given. `most_bits` is a
+    /// bound of the capacity that it uses.
     fn map<F: Form>(
         &self,
         a: &Array<F>,
         operation: &'static str,
         keeps_zeros: bool,
-        bits: f64,
+        most_bits: f64,
         f: impl Fn(&Server, &F, &F::Ciphertext) -> Result<F::Ciphertext, Error> + Sync,
     ) -> Result<Array<F>, Error> {
         let each = Candidate::new("each ciphertext", |server, [a]| {
             server.map_as_it_is(a, operation, keeps_zeros, |form, x| f(server, form, x))
         });
-        self.perform(operation, [a], bits, &[each])
+        self.perform(operation, [a], most_bits, &[each])
     }
 
     /// As [`Server::map`], but without a bootstrap if the array lacks capacity.
@@ -348,14 +335,14 @@ impl Server {
     ///
     /// Both are broadcast to one shape first. The result has the layout of the first operand that
     /// has this shape already. `slots` computes the contents of slots without an element from those
-    /// of the operands. `bits` is about the capacity that `f` uses.
+    /// of the operands. `most_bits` is a bound of the capacity that `f` uses.
     fn zip<F: Form>(
         &self,
         a: &Array<F>,
         b: &Array<F>,
         operation: &'static str,
         slots: impl Fn(SlotContents, SlotContents) -> SlotContents,
-        bits: f64,
+        most_bits: f64,
         f: impl Fn(&Server, &F, &F::Ciphertext, &F::Ciphertext) -> Result<F::Ciphertext, Error> + Sync,
     ) -> Result<Array<F>, Error> {
         self.check_two(a, b, operation)?;
@@ -363,13 +350,14 @@ impl Server {
             server.zip_as_they_are(a, b, operation, &slots, |form, x, y| f(server, form, x, y))
         };
         if a.layout() == b.layout() {
-            return self.perform(operation, [a, b], bits, &[Candidate::new("pairs", pairs)]);
+            return self.perform(operation, [a, b], most_bits, &[Candidate::new("pairs", pairs)]);
         }
         let copies = Candidate::new("copies, then pairs", |server: &Server, [a, b]| {
             let (a, b) = server.broadcast(a, b, operation)?;
-            server.perform(operation, [&*a, &*b], bits, &[Candidate::new("pairs", pairs)])
+            server.perform(operation, [&*a, &*b], most_bits, &[Candidate::new("pairs", pairs)])
         });
-        self.perform(operation, [a, b], 2.0 * bits, &[copies])
+        let most_bits = most_bits + self.form_of(&[a, b]).product_bits(self) + MARGIN_BITS;
+        self.perform(operation, [a, b], most_bits, &[copies])
     }
 
     /// As [`Server::zip`], for two arrays of one layout, and without a bootstrap if capacity is

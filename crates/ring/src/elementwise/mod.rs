@@ -171,7 +171,7 @@ macro_rules! run {
     };
 }
 
-/// The methods of [`operations`], each of which calls the operation of its name.
+/// Defines the methods of [`operations`]. Each calls the operation of its name.
 macro_rules! methods {
     ($($group:ident {
         $($(#[$doc:meta])* $name:ident($($argument:ident: $type:ty),*);)*

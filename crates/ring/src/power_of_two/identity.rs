@@ -3,7 +3,7 @@
 use crate::{Kernel, convert, ntt::InverseFactor, words::Words};
 
 /// The methods of [`crate::ntt::NttPlan`] that leave limbs as they are. Every word stands for its
-/// low bits; what is asked to be in `[0, q)` is brought there.
+/// low bits. Methods whose result lies in `[0, q)` reduce it to that range.
 #[derive(Debug, Clone)]
 pub(crate) struct Identity {
     pub(super) words: Words,

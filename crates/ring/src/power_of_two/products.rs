@@ -355,7 +355,7 @@ impl Products {
         &lifted[i * words..][..words]
     }
 
-    /// The primes, of which [`Products::lift`] writes a limb each.
+    /// The primes. [`Products::lift`] writes a limb for each of them.
     pub(crate) fn primes(&self) -> &[u64] {
         &self.primes
     }

@@ -3,7 +3,10 @@
 
 use hippocrene_ckks::{Short, encoder::EncodeError};
 
-use crate::server::{Computed, Server, planner::choose::Candidate};
+use crate::server::{
+    Computed, Server,
+    planner::choose::{Candidate, MARGIN_BITS},
+};
 use crate::{Array, EncryptedArray, Error, Form, Interval, SlotContents};
 
 impl Server {
@@ -41,10 +44,12 @@ impl Server {
         combine: impl Fn(&Server, &F, &F::Ciphertext, &F::Ciphertext) -> Computed<F> + Sync,
     ) -> Result<Array<F>, Error> {
         let is_dependent = are_dependent(a, b) && !are_one(a, b);
-        let sum = self.zip(a, b, operation, SlotContents::of_sum, 0.0, |server, form, x, y| {
-            let sum = combine(server, form, x, y)?;
-            Ok(if is_dependent { form.of_dependent(sum, x, y) } else { sum })
-        })?;
+        let most_bits = (F::log2_bound(a) - F::log2_bound(b)).abs() + 1.0 + MARGIN_BITS;
+        let sum =
+            self.zip(a, b, operation, SlotContents::of_sum, most_bits, |server, form, x, y| {
+                let sum = combine(server, form, x, y)?;
+                Ok(if is_dependent { form.of_dependent(sum, x, y) } else { sum })
+            })?;
         Ok(sum.with_terms(a.terms().join(b.terms())))
     }
 
@@ -79,7 +84,8 @@ impl Server {
     /// to different keys, [`Error::Capacity`] or [`Error::Budget`] when no multiplication is left.
     pub fn mul<F: Form>(&self, a: &Array<F>, b: &Array<F>) -> Result<Array<F>, Error> {
         const OPERATION: &str = "multiply";
-        let bits = self.form_of(&[a, b]).product_bits(self);
+        let growth = F::log2_bound(a).max(0.0) + F::log2_bound(b).max(0.0);
+        let bits = self.form_of(&[a, b]).product_bits(self) + growth + MARGIN_BITS;
         let is_square = are_one(a, b);
         // Errors that factors have in common add up like the errors of two copies.
         let copies = if are_dependent(a, b) { 2 } else { 1 };
@@ -102,7 +108,8 @@ impl Server {
     /// # Errors
     /// [`Error::Capacity`] or [`Error::Budget`] when no multiplication is left.
     pub fn square<F: Form>(&self, a: &Array<F>) -> Result<Array<F>, Error> {
-        let bits = self.form_of(&[a]).product_bits(self);
+        let growth = F::log2_bound(a).max(0.0);
+        let bits = self.form_of(&[a]).product_bits(self) + growth + MARGIN_BITS;
         let square = self.map(a, "square", true, bits, |server, form, x| form.mul(server, x, x))?;
         Ok(F::within(square, F::interval(a).power(2)))
     }
@@ -132,7 +139,8 @@ impl Server {
                 out,
             ))
         });
-        let sum = self.perform(OPERATION, [a], 0.0, &[sums])?;
+        let most_bits = growth_of_sum(a, a.form().plain_interval(p).bound()) + MARGIN_BITS;
+        let sum = self.perform(OPERATION, [a], most_bits, &[sums])?;
         Ok(F::within(sum, F::interval(a) + a.form().plain_interval(p))
             .with_terms(a.terms().clone()))
     }
@@ -165,7 +173,9 @@ impl Server {
                 out,
             ))
         });
-        let product = self.perform(OPERATION, [a], form.product_bits(self), &[products])?;
+        let growth = a.form().plain_interval(p).bound().log2().max(0.0);
+        let most_bits = form.product_bits(self) + growth + MARGIN_BITS;
+        let product = self.perform(OPERATION, [a], most_bits, &[products])?;
         Ok(F::within(product, F::interval(a) * a.form().plain_interval(p)))
     }
 
@@ -185,7 +195,8 @@ impl Server {
                 other => other,
             });
         }
-        let sum = self.map(a, OPERATION, a.layout().is_full(), 0.0, |server, form, x| {
+        let most_bits = growth_of_sum(a, F::magnitude(c)) + MARGIN_BITS;
+        let sum = self.map(a, OPERATION, a.layout().is_full(), most_bits, |server, form, x| {
             form.add_number(server, x, c)
         })?;
         Ok(F::within(sum, F::interval(a) + a.form().number_interval(c))
@@ -222,8 +233,10 @@ impl Server {
                 other => other.during(OPERATION),
             });
         }
-        let product =
-            self.map(a, OPERATION, true, 0.0, |server, form, x| form.mul_number(server, x, c))?;
+        let growth = F::magnitude(c).log2().max(0.0);
+        let most_bits = self.form_of(&[a]).product_bits(self) + growth + MARGIN_BITS;
+        let product = self
+            .map(a, OPERATION, true, most_bits, |server, form, x| form.mul_number(server, x, c))?;
         let product = F::within(product, F::interval(a) * a.form().number_interval(c));
         Ok(product.with_terms(a.terms().clone()))
     }
@@ -323,6 +336,12 @@ impl Server {
         }
         Err(Error::shape(operation, format!("{} numbers for shape {:?}", F::count(p), a.shape())))
     }
+}
+
+/// Returns the bits by which the bound of an array grows if `number` is added to it.
+fn growth_of_sum<F: Form>(a: &Array<F>, number: f64) -> f64 {
+    let bound = F::log2_bound(a);
+    (bound.exp2() + number).log2() - bound
 }
 
 /// True if both arrays are the same values in the same interval.

@@ -2,8 +2,8 @@
 
 use hippocrene_ckks::{BigFloat, Short};
 
-use crate::server::Server;
-use crate::{EncryptedArray, Error, Interval, Numbers, Values};
+use crate::server::{Server, planner::choose::MARGIN_BITS};
+use crate::{EncryptedArray, Error, Form, Interval, Numbers, Values};
 
 /// A factor is rounded to a double if that error is this many bits below the requested precision.
 const SPARE_BITS: f64 = 4.0;
@@ -81,7 +81,9 @@ impl Server {
             });
         }
         let times = |server: &Server, form: &Numbers, x: &_| form.mul_big_number(server, x, c);
-        let product = self.map(a, OPERATION, true, 0.0, times)?;
+        let growth = c.to_f64().abs().log2().max(0.0);
+        let most_bits = self.form_of(&[a]).product_bits(self) + growth + MARGIN_BITS;
+        let product = self.map(a, OPERATION, true, most_bits, times)?;
         Ok(product.within(a.interval() * Interval::point(c.to_f64())))
     }
 

@@ -4,7 +4,10 @@ use std::borrow::Cow;
 
 use hippocrene_ckks::circuits::{Basis, Polynomial};
 
-use crate::server::{Server, planner::choose::Candidate};
+use crate::server::{
+    Server,
+    planner::choose::{Candidate, MARGIN_BITS_OF_UNKNOWN_GROWTH},
+};
 use crate::{Argument, Array, EncryptedArray, Error, Form, Interval, Numbers};
 
 pub(in crate::server) const OPERATION: &str = "evaluate a polynomial";
@@ -67,7 +70,8 @@ impl Server {
                 || Error::argument(OPERATION, "a bootstrap leaves no capacity for a product");
             Ok(F::bounded_by(values.ok_or_else(none)?, p, a))
         });
-        let values = self.perform(OPERATION, [a], bits, &[circuit, in_parts.otherwise(1)])?;
+        let most_bits = bits + MARGIN_BITS_OF_UNKNOWN_GROWTH;
+        let values = self.perform(OPERATION, [a], most_bits, &[circuit, in_parts.otherwise(1)])?;
         // The converted argument may have a higher precision. The result has the requested form,
         // with the range of the polynomial as its interval.
         Ok(F::within(values.with_form(asked), F::range(p, F::interval(a))))

@@ -1,6 +1,9 @@
 //! Powers, element by element.
 
-use crate::server::{Server, planner::choose::Candidate};
+use crate::server::{
+    Server,
+    planner::choose::{Candidate, MARGIN_BITS_OF_UNKNOWN_GROWTH},
+};
 use crate::{Array, Error, Form};
 
 impl Server {
@@ -34,7 +37,8 @@ impl Server {
         let products = Candidate::new("products one by one", |server: &Server, [a]: [_; 1]| {
             by_squaring(a, n, |x, y| server.mul(x, y)).map_err(|e| e.during(OPERATION))
         });
-        let power = self.perform(OPERATION, [a], bits, &[circuit, products.otherwise(1)])?;
+        let most_bits = bits + MARGIN_BITS_OF_UNKNOWN_GROWTH;
+        let power = self.perform(OPERATION, [a], most_bits, &[circuit, products.otherwise(1)])?;
         Ok(F::within(power, F::interval(a).power(n)))
     }
 }

@@ -12,7 +12,7 @@ use std::f64::consts::PI;
 use hippocrene_ckks::circuits::{Basis, Polynomial};
 use hippocrene_pegasus::Function;
 
-use crate::server::{Server, functions::tables::LARGEST_USEFUL_ERROR, planner::choose::locked};
+use crate::server::{Server, functions::tables::LARGEST_USEFUL_ERROR};
 use crate::{EncryptedArray, Error, Interval};
 
 /// Degrees that are tried.
@@ -71,11 +71,7 @@ impl Server {
         for candidate in candidates(function, domain, values)?.into_iter().rev() {
             let is_useful =
                 candidate.error < (0.5 * other).min(LARGEST_USEFUL_ERROR * values.bound());
-            let fits = || {
-                let _one_at_a_time = locked(&self.deciding);
-                dry.by_candidate(&stand_in, &candidate, domain, values)
-            };
-            if is_useful && fits()?.is_some() {
+            if is_useful && dry.by_candidate(&stand_in, &candidate, domain, values)?.is_some() {
                 return self.by_candidate(a, &candidate, domain, values);
             }
         }

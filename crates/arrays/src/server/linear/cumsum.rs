@@ -1,6 +1,9 @@
 //! Cumulative sums along an axis.
 
-use crate::server::{Server, planner::choose::Candidate};
+use crate::server::{
+    Server,
+    planner::choose::{Candidate, MARGIN_BITS_OF_UNKNOWN_GROWTH},
+};
 use crate::{Array, Error, Form, SlotContents};
 
 const OPERATION: &str = "cumsum";
@@ -41,7 +44,8 @@ impl Server {
                 false => server.add(&within, &server.before_pieces(a, axis, piece)?),
             }
         });
-        let sums = self.perform(OPERATION, [a], form.product_bits(self), &[pieces]);
+        let most_bits = form.product_bits(self) + MARGIN_BITS_OF_UNKNOWN_GROWTH;
+        let sums = self.perform(OPERATION, [a], most_bits, &[pieces]);
         let sums = sums.map_err(|e| e.during(OPERATION))?;
         let (one, all) = (F::interval(a), F::interval(a).times_count(length));
         Ok(F::within(sums, one.union(all)))

@@ -9,7 +9,11 @@ use std::{
 
 use hippocrene_rlwe::stop;
 
-use crate::server::{Server, linear::map_cache::Name, planner::choose::Candidate};
+use crate::server::{
+    Server,
+    linear::map_cache::Name,
+    planner::choose::{Candidate, MARGIN_BITS},
+};
 use crate::{Array, Diagonals, Error, Extent, Form, Layout, SlotContents, server::After};
 
 /// Number of entries between two checks whether the computation is to stop.
@@ -88,7 +92,8 @@ impl Server {
                 .map_err(|e| e.during(operation))?;
             Ok(Array::from_ciphertexts(out.clone(), form.clone(), SlotContents::Zero, ciphertexts))
         });
-        self.perform(operation, [a], form.product_bits(self), &[map])
+        let growth = extent.norm.log2().max(0.0);
+        self.perform(operation, [a], form.product_bits(self) + growth + MARGIN_BITS, &[map])
     }
 
     /// Returns the ciphertexts of the result, one for each `to` of the pairs.

@@ -1,6 +1,9 @@
 //! Sums along axes.
 
-use crate::server::{Server, planner::choose::Candidate};
+use crate::server::{
+    Server,
+    planner::choose::{Candidate, MARGIN_BITS_OF_UNKNOWN_GROWTH},
+};
 use crate::{Array, Error, Form, SlotContents};
 
 impl Server {
@@ -116,7 +119,7 @@ impl Server {
             let out = Array::from_ciphertexts(layout.clone(), form.clone(), slots, out);
             Ok(summed(out, period, padded))
         });
-        self.perform(operation, [a], 0.0, &[rotations])
+        self.perform(operation, [a], MARGIN_BITS_OF_UNKNOWN_GROWTH, &[rotations])
     }
 }
 

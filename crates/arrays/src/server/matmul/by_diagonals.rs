@@ -17,7 +17,8 @@ use crate::server::{
     Server,
     matmul::by_tiles::{SHORT_ROTATIONS, strides},
     moves::Moves,
-    planner::{choose::Candidate, prices::MAX_SLOTS_OF_PRODUCTS},
+    planner::choose::{Candidate, MARGIN_BITS_OF_UNKNOWN_GROWTH},
+    planner::prices::MAX_SLOTS_OF_PRODUCTS,
 };
 use crate::{Array, Error, Form, Layout, SlotContents};
 
@@ -105,7 +106,8 @@ impl Server {
             let sums = server.diagonals_of(&form, a, b, gram).map_err(|e| e.during(operation))?;
             Ok(Array::from_ciphertexts(layout.clone(), form.clone(), SlotContents::Stray, sums))
         });
-        let diagonals = self.perform(operation, [a, b], form.product_bits(self), &[sums])?;
+        let most_bits = form.product_bits(self) + MARGIN_BITS_OF_UNKNOWN_GROWTH;
+        let diagonals = self.perform(operation, [a, b], most_bits, &[sums])?;
         let out = Layout::new(vec![gram.rows, gram.columns], vec![along, outer], slots)?;
         let entries: Vec<_> =
             gram.moves(&out).into_iter().map(|(to, from)| (to, from, F::ONE)).collect();

@@ -21,7 +21,7 @@ use crate::server::{
     moves::Moves,
     moves::broadcast::Copies,
     moves::several_steps::products,
-    planner::choose::Candidate,
+    planner::choose::{Candidate, MARGIN_BITS_OF_UNKNOWN_GROWTH},
     planner::prices::{MAX_SLOTS_OF_PRODUCTS, Prices},
 };
 use crate::{Array, Error, Form, Layout, SlotContents};
@@ -269,7 +269,8 @@ impl Server {
             let sums = sums.map_err(|e| e.during(operation))?;
             Ok(Array::from_ciphertexts(layout.clone(), form.clone(), SlotContents::Zero, sums))
         });
-        self.perform(operation, [&first, &second], form.product_bits(self), &[sums])
+        let most_bits = form.product_bits(self) + MARGIN_BITS_OF_UNKNOWN_GROWTH;
+        self.perform(operation, [&first, &second], most_bits, &[sums])
     }
 
     /// Returns the tiles of a matrix, `each` of them for each chunk.

@@ -48,8 +48,7 @@ impl Server {
         a: &Array<F>,
         b: &Array<F>,
     ) -> Result<Array<F>, Error> {
-        let bits = 2.0 * self.form_of(&[a, b]).product_bits(self);
-        self.perform(OPERATION, [a, b], bits, &self.products_of_matrices(a, b)?)
+        self.perform(OPERATION, [a, b], f64::INFINITY, &self.products_of_matrices(a, b)?)
     }
 
     /// Returns the candidates for [`Server::matrix_product`].
@@ -113,10 +112,10 @@ impl Server {
 
     fn needs_too_many_slots<F: Form>(&self, a: &Array<F>, b: &Array<F>) -> Error {
         let (columns, end) = (b.shape()[1], end_of(a));
+        let (left, right) = (a.shape(), b.shape());
         let what = format!(
-            "shapes {:?} and {:?} need {columns} times {end} slots, and {MAX_SLOTS_OF_PRODUCTS} are the most. Take fewer columns of the second at a time.",
-            a.shape(),
-            b.shape()
+            "shapes {left:?} and {right:?} need {columns} times {end} slots, and \
+             {MAX_SLOTS_OF_PRODUCTS} are the most. Take fewer columns of the second at a time."
         );
         Error::shape(OPERATION, what)
     }

@@ -15,7 +15,7 @@ use crate::server::{
     Server,
     moves::Moves,
     moves::several_steps::{MAX_DISTANCES_IN_ONE_STEP, PRODUCTS_LEFT},
-    planner::choose::Candidate,
+    planner::choose::{Candidate, MARGIN_BITS},
 };
 use crate::{Array, Error, Form, Layout, SlotContents, server::After};
 
@@ -255,7 +255,9 @@ impl Server {
             let one = server.linear_map_before(a, first.clone(), entries, after, OPERATION)?;
             server.broadcast_for(&one, layout.clone(), Copies::Any)
         });
-        self.perform(OPERATION, [a], self.form_of(&[a]).product_bits(self), &[multiplied])
+        let growth = F::magnitude(factor).log2().max(0.0);
+        let most_bits = self.form_of(&[a]).product_bits(self) + growth + MARGIN_BITS;
+        self.perform(OPERATION, [a], most_bits, &[multiplied])
     }
 
     /// Repeats an array to `layout`. Bootstraps it first if it lacks capacity.
@@ -272,7 +274,7 @@ impl Server {
         let repeated = Candidate::new("repeat", |server: &Server, [a]: [_; 1]| {
             server.broadcast_for(a, layout.clone(), copies_for)
         });
-        self.perform(OPERATION, [a], bits, &[repeated])
+        self.perform(OPERATION, [a], bits + MARGIN_BITS, &[repeated])
     }
 
     /// Moves the elements of an array to another layout.

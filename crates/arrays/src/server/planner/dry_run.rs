@@ -9,7 +9,7 @@ use hippocrene_rlwe as rlwe;
 
 use crate::server::{
     Server,
-    planner::{choose::Decisions, policy::Policy},
+    planner::choose::{Decisions, locked},
 };
 use crate::{Array, CiphertextBody, Elements, Error};
 
@@ -20,8 +20,8 @@ impl Server {
     /// bootstraps as this one.
     ///
     /// Arrays for it come from [`Server::stand_in`]. Its results have the precision, the capacity
-    /// and the bound that this server's results have. It is made once, shares the tables of this
-    /// server, and has no look-up tables and no bits.
+    /// and the bound that this server's results have. It shares the tables of this server, and has
+    /// no look-up tables and no bits. Each call returns a server with a record of its own.
     ///
     /// It plans key switches, and predicts times, by [`rlwe::Profile::reference`]. So decisions by
     /// its results are the same on every machine.
@@ -29,26 +29,13 @@ impl Server {
     /// # Errors
     /// [`Error::Internal`] in case of a bug.
     pub fn dry_run(&self) -> Result<Server, Error> {
-        let dry = match self.dry.get() {
-            Some(dry) => dry,
-            None => {
-                let made = self.without_residues()?;
-                self.dry.get_or_init(|| Box::new(made))
-            }
-        };
-        let integers =
-            dry.integers.clone().zip(self.scheme()).map(|(e, scheme)| e.with_scheme(scheme));
-        let decisions = Decisions::Tried(Arc::default());
-        Ok(Server { policy: self.policy, integers, decisions, ..Server::clone(dry) })
-    }
-
-    fn without_residues(&self) -> Result<Server, Error> {
         let session = self.session.dry_run_beside();
         let context = session.context();
         let keys = Arc::new(self.evaluator.keys().without_residues(context.rlwe())?);
         let evaluator = Evaluator::new(Arc::clone(context), Arc::clone(&keys));
-        let integers =
-            session.integers().map(|context| bgv::Evaluator::new(Arc::clone(context), keys));
+        let integers = session.integers().zip(self.scheme()).map(|(context, scheme)| {
+            bgv::Evaluator::new(Arc::clone(context), keys).with_scheme(scheme)
+        });
         let bootstraps = self.bootstraps.as_ref().map(|own| own.dry_run_beside(&evaluator));
         Ok(Server {
             integers,
@@ -56,7 +43,7 @@ impl Server {
             evaluator,
             session,
             key: self.key,
-            policy: Policy::default(),
+            policy: self.policy,
             transfer: None,
             pegasus: None,
             bits: None,
@@ -65,10 +52,26 @@ impl Server {
             maps: Arc::default(),
             dry: Arc::default(),
             prices: Arc::clone(&self.prices),
-            lacks_keys: self.lacks_keys,
-            deciding: Arc::default(),
-            decisions: Decisions::default(),
+            decisions: Decisions::Tried(Arc::default()),
         })
+    }
+
+    /// Decides with `decide`, which gets the server of the dry runs that decide.
+    pub(in crate::server) fn decided<T>(
+        &self,
+        decide: impl FnOnce(&Server) -> Result<T, Error>,
+    ) -> Result<T, Error> {
+        let mut dry = locked(&self.dry);
+        let dry = match &*dry {
+            Some(dry) => dry,
+            None => dry.insert(Box::new(self.dry_run()?)),
+        };
+        let scheme = |evaluator: bgv::Evaluator| match self.scheme() {
+            Some(scheme) => evaluator.with_scheme(scheme),
+            None => evaluator,
+        };
+        let integers = dry.integers.clone().map(scheme);
+        decide(&Server { policy: self.policy, integers, ..Server::clone(dry) })
     }
 
     /// Returns an array without residues for this server that equals `a` in everything else.

@@ -1,8 +1,7 @@
-//! Prices of primitives, by which ways to move and multiply elements are compared.
+//! Prices of primitives. They compare the ways to move and to multiply elements.
 //!
-//! An operation may have hundreds of ways, such as the distances by which a move is split in two. A
-//! dry run of each would take too long, so their primitives are counted and multiplied by these
-//! prices.
+//! A move can be split in two at hundreds of distances. A dry run of each split would take too
+//! long. So their primitives are counted, and the counts are multiplied by these prices.
 
 use hippocrene_ring::Domain;
 use hippocrene_rlwe::{self as rlwe, Ciphertext, Modulus, PreparedEvaluationKeys, RlweError};
@@ -39,7 +38,7 @@ pub(in crate::server) struct Prices {
 
 impl Prices {
     /// Measures the prices modulo `modulus` on `dry`, the server of a dry run.
-    fn measured(dry: &Server, modulus: Modulus) -> Result<Self, RlweError> {
+    pub(in crate::server) fn measured(dry: &Server, modulus: Modulus) -> Result<Self, RlweError> {
         let context = dry.session.context().rlwe();
         let keys = PreparedEvaluationKeys::every(context, dry.key)?;
         let zero = |parts: usize| {
@@ -93,8 +92,7 @@ impl Server {
         if let Some((_, prices)) = known(&all) {
             return Ok(prices);
         }
-        // Decisions count on the dry run of this server, and prices on one of their own.
-        let prices = Prices::measured(&self.dry_run()?.dry_run()?, modulus)?;
+        let prices = Prices::measured(&self.dry_run()?, modulus)?;
         all.push((modulus, prices));
         Ok(prices)
     }
