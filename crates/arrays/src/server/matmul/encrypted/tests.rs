@@ -71,8 +71,9 @@ fn standing<F: Form>(server: &Server, array: &Array<F>, how: usize) -> Array<F> 
 fn strayed<F: Form>(server: &Server, array: &Array<F>) -> Array<F> {
     let zeros = server.sub(array, array).unwrap();
     let ones = server.add_plain(&zeros, F::plain(&vec![F::ONE; array.size()])).unwrap();
-    let all = server
-        .map(&zeros, OPERATION, false, 0.0, |server, form, x| form.add_number(server, x, F::ONE));
+    let all = server.map(&zeros, OPERATION, false, f64::INFINITY, |server, form, x| {
+        form.add_number(server, x, F::ONE)
+    });
     server.sub(&server.add(array, &all.unwrap()).unwrap(), &ones).unwrap()
 }
 
