@@ -254,7 +254,8 @@ impl Server {
     ) -> bool {
         let capacity = |a: &Array<F>| F::capacity_bits(&self.session, a);
         let least = operands.iter().map(|a| capacity(a)).fold(f64::INFINITY, f64::min);
-        capacity(result) >= least - most_bits
+        // Encryptions of zero that have no error have infinite capacity.
+        capacity(result) + most_bits >= least
     }
 
     /// Decides on a dry run how this server performs an operation.
