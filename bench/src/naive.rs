@@ -271,7 +271,7 @@ mod tests {
     };
 
     #[test]
-    fn it_is_the_same_key_switch_as_in_the_library() {
+    fn it_is_the_same_key_switch_as_the_librarys() {
         for (bits, dnum) in [(45, 1), (45, 2), (45, 5), (54, 3)] {
             let sizes = Sizes {
                 log_n: 11,
