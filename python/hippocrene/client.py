@@ -14,7 +14,14 @@ from hippocrene import _native
 from hippocrene.arrays.encrypted import EncryptedArray
 from hippocrene.errors import ArgumentError, ParameterError, SecretPickleError
 from hippocrene.files import FilePath, raw_bytes, reading
-from hippocrene.keys import EvaluationKeys, TransferKey, check_made_alike
+from hippocrene.html_tables import Cell
+from hippocrene.keys import (
+    EvaluationKeys,
+    TransferKey,
+    check_made_alike,
+    preset_text,
+    scheme_text,
+)
 from hippocrene.requirements import Bootstrapping, LookUps, wanted, wanted_tables
 from hippocrene.stored import Stored, StoredSecret, Told
 from hippocrene.values.operands import (
@@ -206,6 +213,12 @@ class PublicKey(Stored, _Encrypting):
     _raw: _native.PublicKey
     _kind = _native.PublicKey
     _made_by = "Client.public_key"
+
+    def _facts(self) -> list[tuple[str, Cell]]:
+        modulus = self._raw.plain_modulus
+        numbers = "numbers, and booleans as bits" if self._raw.for_bits else "numbers"
+        kind = numbers if modulus is None else f"integers modulo {modulus}"
+        return [("encrypts", kind), *super()._facts()]
 
     @classmethod
     def from_bytes(cls, data: bytes | bytearray | memoryview, *, threads: int = 1) -> PublicKey:
@@ -517,6 +530,16 @@ class Client(StoredSecret, _Encrypting):
                 "a client holds the secret key and pickles only when asked to: use `with client.allow_pickle():`"
             )
         return Client.from_bytes, (self.to_bytes(),)
+
+    def _facts(self) -> list[tuple[str, Cell]]:
+        rows: list[tuple[str, Cell]] = [
+            ("preset", preset_text(self.preset, self.ring_degree)),
+            ("scheme", scheme_text(self.scheme, self.plain_modulus)),
+            ("slots", f"{self.slots} in each ciphertext"),
+        ]
+        if self.plain_modulus is None and not self._raw.for_bits:
+            rows.append(("precision", f"{self.precision:g} bits requested by default"))
+        return [*rows, ("fingerprint", self.fingerprint)]
 
     def __repr__(self) -> str:
         exact = (

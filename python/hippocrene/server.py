@@ -19,11 +19,13 @@ from hippocrene.arrays.encrypted import EncryptedArray
 from hippocrene.arrays.view import View
 from hippocrene.errors import ArgumentError, KeyMismatchError
 from hippocrene.files import raw_bytes, reading
+from hippocrene.html_tables import table
 from hippocrene.keys import Described, EvaluationKeys, TransferKey
 from hippocrene.limits import Limits, native_limits
 from hippocrene.progress import counted
 from hippocrene.stored import Told
 from hippocrene.trace import note
+from hippocrene.units import size_text
 from hippocrene.values.scalars import check_type, double, double_or_none, text, thread_count, whole
 
 
@@ -368,6 +370,11 @@ class Server(Described):
         raise TypeError(
             "a Server is neither pickled nor copied: send its EvaluationKeys, and make one of them there"
         )
+
+    def _repr_html_(self) -> str:
+        """Return the properties as an HTML table, for notebooks."""
+        memory = ("memory", f"{size_text(self.memory.total)}, without arrays")
+        return table(type(self).__name__, [*self._facts(), memory])
 
     def __repr__(self) -> str:
         tables = self._looks_up()

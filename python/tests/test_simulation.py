@@ -477,9 +477,6 @@ def test_simulations_print_as_a_table_without_values():
     assert len(many.splitlines()) <= 20
     assert "switch keys" in many
     assert "others" in many
-    html = simulate(lambda x: {"<b>": x}, X)._repr_html_()
-    assert html.count("<table>") == 2
-    assert "dict of 1" in html
 
 
 def test_the_capacity_along_a_program_is_told():
@@ -497,21 +494,6 @@ def test_the_capacity_along_a_program_is_told():
     integers = simulate(lambda x: -(x * x), np.arange(4), scheme="bgv")
     assert [name for name, _ in integers.capacities] == ["multiply", "negative"]
     assert integers.capacities[-1][1] == integers.budget_bits
-
-
-def test_drawings_take_matplotlib(monkeypatch):
-    simulation = simulate(model, X)
-    monkeypatch.setitem(sys.modules, "matplotlib.figure", None)
-    with pytest.raises(ImportError, match="pip install matplotlib"):
-        simulation.plot()
-
-
-def test_simulations_are_drawn():
-    pytest.importorskip("matplotlib")
-    simulation = simulate(model, X)
-    times, capacity = simulation.plot().axes
-    assert [text.get_text() for text in times.get_yticklabels()] == list(simulation.operations)[:8]
-    assert list(capacity.lines[0].get_ydata()) == [bits for _, bits in simulation.capacities]
 
 
 def test_simulations_go_through_json_without_their_results(client):

@@ -12,12 +12,14 @@ from hippocrene.arrays.advice import unset
 from hippocrene.arrays.encrypted import ArrayServer, EncryptedArray
 from hippocrene.arrays.places import Axes, common_shape, places_of
 from hippocrene.errors import named
+from hippocrene.html_tables import Cell
 from hippocrene.values.operands import booleans, is_plain, plain_bits, to_array
 from hippocrene.values.scalars import check_type, text
 
 if TYPE_CHECKING:
     from typing_extensions import Self
 
+    from hippocrene import _native
     from hippocrene.arrays.encrypted import _Operand
 
 
@@ -46,6 +48,9 @@ class BitArray(EncryptedArray, holds=("bits", "single bits")):
 
     def _summary(self) -> str:
         return f", bit_error={self.bit_error:.3g}"
+
+    def _facts(self, alike: _native.EncryptedArray) -> list[tuple[str, Cell]]:
+        return [("bit error", f"{alike.bit_error:.3g} at most (below 0.5 is right)")]
 
     def _plain(self, values: npt.ArrayLike, operation: str) -> npt.NDArray[Any]:
         return plain_bits(values, operation)

@@ -44,7 +44,9 @@ from hippocrene.errors import (
     named,
 )
 from hippocrene.files import FilePath, file_path, raw_bytes, reading
+from hippocrene.html_tables import Cell, table
 from hippocrene.stored import Told
+from hippocrene.units import size_text
 from hippocrene.values.operands import is_plain
 from hippocrene.values.scalars import integer
 
@@ -279,6 +281,31 @@ class EncryptedArray:
 
     def _summary(self) -> str:
         """Return the part of the `repr` that differs between kinds."""
+        raise NotImplementedError
+
+    def _repr_html_(self) -> str:
+        """Return the properties as an HTML table, for notebooks. No elements are moved."""
+        alike = self._described()
+        rows: list[tuple[str, Cell]] = [("holds", self._contents()), ("shape", str(self.shape))]
+        if alike.preset is not None:
+            rows.append(("preset", alike.preset))
+        rows += self._facts(alike)
+        if alike.memory is not None:
+            rows.append(("memory", size_text(alike.memory)))
+        rows.append(("key", self.fingerprint))
+        if self._view is not None:
+            rows.append(("lazy view", "the elements are selected, and not moved yet"))
+        return table(type(self).__name__, rows)
+
+    def _contents(self) -> str:
+        """Return the kind of the elements in words."""
+        return self._holds
+
+    def _facts(self, alike: _native.EncryptedArray) -> list[tuple[str, Cell]]:
+        """Return the rows of the HTML table that differ between kinds.
+
+        `alike` has the metadata of this array.
+        """
         raise NotImplementedError
 
     # Refusals of operations that a kind of array lacks

@@ -17,11 +17,14 @@ from hippocrene.arrays.arithmetic import (
 )
 from hippocrene.arrays.encrypted import EncryptedArray
 from hippocrene.errors import DIFFERENCE, ArgumentError, ShapeError, named
+from hippocrene.html_tables import Cell, capacity_cell
 from hippocrene.values.operands import integers, is_plain
 from hippocrene.values.polynomials import Series, whole_coefficients
 
 if TYPE_CHECKING:
     from typing_extensions import Self
+
+    from hippocrene import _native
 
 # The largest plain modulus for functions of all integers. Such a function is a polynomial with one
 # coefficient for each integer.
@@ -89,6 +92,16 @@ class IntegerArray(ArithmeticArray, holds=("integers",)):
         left = self._described().budget_bits
         bits = "?" if left is None else f"{left:.1f}"
         return f", plain_modulus={self.plain_modulus}, budget_bits={bits}"
+
+    def _contents(self) -> str:
+        return f"integers modulo {self.plain_modulus}"
+
+    def _facts(self, alike: _native.EncryptedArray) -> list[tuple[str, Cell]]:
+        low, high = self.interval
+        return [
+            ("interval", f"[{low:.0f}, {high:.0f}]"),
+            ("noise budget", capacity_cell(self.budget_bits, alike.preset)),
+        ]
 
     def _plain(self, values: npt.ArrayLike, operation: str) -> npt.NDArray[Any]:
         return integers(values, operation, self.plain_modulus)

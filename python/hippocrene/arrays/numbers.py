@@ -29,6 +29,7 @@ from hippocrene.errors import (
     ShapeError,
     named,
 )
+from hippocrene.html_tables import Cell, capacity_cell
 from hippocrene.values.operands import (
     Plain,
     divisors,
@@ -46,6 +47,7 @@ from hippocrene.values.scalars import double, double_or_none, integer, pair, who
 if TYPE_CHECKING:
     from typing_extensions import Self
 
+    from hippocrene import _native
     from hippocrene.arrays.encrypted import _Operand
 
     _Domain: TypeAlias = tuple[float, float] | None
@@ -135,6 +137,19 @@ class NumberArray(ArithmeticArray, holds=("numbers",)):
         bits = "?" if alike.capacity_bits is None else f"{alike.capacity_bits:.1f}"
         kind = ", complex" if self.is_complex else ""
         return f"{kind}, precision_bits={alike.precision_bits:.1f}, capacity_bits={bits}"
+
+    def _contents(self) -> str:
+        return "complex numbers" if self.is_complex else "real numbers"
+
+    def _facts(self, alike: _native.EncryptedArray) -> list[tuple[str, Cell]]:
+        low, high = self.interval
+        bits = self.precision_bits
+        estimated = "unknown" if math.isnan(bits) else f"{bits:.1f} bits after the binary point"
+        return [
+            ("interval", f"[{low:g}, {high:g}]"),
+            ("precision", f"{estimated} ({self.precision:g} requested)"),
+            ("capacity", capacity_cell(self.capacity_bits, alike.preset)),
+        ]
 
     def with_precision(self, bits: float) -> Self:
         """Return the array with another requested `precision`, in bits after the binary point.

@@ -18,10 +18,13 @@ from hippocrene import _native
 from hippocrene.client import Client
 from hippocrene.errors import ArgumentError, FileError, ShapeError, file_errors
 from hippocrene.files import FilePath, file_path, raw_bytes, reading
+from hippocrene.html_tables import Cell, table
 from hippocrene.keys import EvaluationKeys
 from hippocrene.progress import shown
 from hippocrene.server import Server
+from hippocrene.simulation_report import html_report
 from hippocrene.stored import Told
+from hippocrene.units import size_text, time_text
 from hippocrene.values.operands import rows_of_doubles, to_array
 from hippocrene.values.scalars import check_type, integer, text
 
@@ -77,6 +80,16 @@ class EncryptedClusters:
     def __reduce__(self) -> tuple[object, ...]:
         return EncryptedClusters, (self.to_bytes(),)
 
+    def _repr_html_(self) -> str:
+        """Return the properties as an HTML table, for notebooks."""
+        rows = [
+            ("shape", str(self.shape)),
+            ("clusters", str(self.n_clusters)),
+            ("iterations", str(self.iteration)),
+            ("points", "included" if self.has_points else "not included"),
+        ]
+        return table(type(self).__name__, rows)
+
     def __repr__(self) -> str:
         return f"EncryptedClusters(shape={self.shape}, n_clusters={self.n_clusters}, iteration={self.iteration})"
 
@@ -97,6 +110,15 @@ class KMeansSimulation:
     """The peak memory in bytes, including the keys."""
     key_bytes: int
     """The approximate size of the file of the evaluation keys, in bytes."""
+
+    def _repr_html_(self) -> str:
+        """Return the figures as HTML tables, for notebooks."""
+        facts: list[tuple[str, Cell]] = [
+            ("time", f"{time_text(self.seconds)} on one thread, as predicted"),
+            ("memory", f"{size_text(self.peak_memory)} at most"),
+            ("keys", size_text(self.key_bytes)),
+        ]
+        return html_report(facts, self.operations)
 
 
 class EncryptedKMeans:

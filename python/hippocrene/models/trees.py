@@ -16,6 +16,7 @@ import numpy.typing as npt
 
 from hippocrene import _native
 from hippocrene.errors import ArgumentError, ShapeError
+from hippocrene.html_tables import Cell
 from hippocrene.models.fitted_trees import (
     Comparing,
     as_compared,
@@ -36,7 +37,9 @@ from hippocrene.models.tree_interface import (
     shares_of,
 )
 from hippocrene.progress import shown
+from hippocrene.simulation_report import html_report
 from hippocrene.stored import Local, Stored, StoredSecret, Told
+from hippocrene.units import size_text, time_text
 from hippocrene.values.scalars import check_type, text, thread_count
 
 _Doubles = npt.NDArray[np.float64]
@@ -185,6 +188,17 @@ class TreeSimulation:
     """The size of the query, in bytes."""
     reply_bytes: int
     """The size of the reply, in bytes."""
+
+    def _repr_html_(self) -> str:
+        """Return the figures as HTML tables, for notebooks."""
+        facts: list[tuple[str, Cell]] = [
+            ("time", f"{time_text(self.seconds)} on one thread, as predicted"),
+            ("memory of keys", size_text(self.key_memory)),
+            ("keys", size_text(self.key_bytes)),
+            ("query", size_text(self.query_bytes)),
+            ("reply", size_text(self.reply_bytes)),
+        ]
+        return html_report(facts, self.operations)
 
 
 class PrivateDecisionTree(Local):

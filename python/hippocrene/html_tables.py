@@ -1,0 +1,90 @@
+"""Tables as HTML, which notebooks show in place of a `repr`.
+
+Colours are those of the page, or translucent grey, so that tables are readable on a light and on a
+dark background. There are no scripts and no external files. All text is escaped.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cache
+from html import escape
+from typing import TypeAlias
+
+from hippocrene import _native
+
+# A medium blue. Its contrast with white and with black is at least 3 to 1.
+_FILLED = "#3d84c6"
+_EMPTY = "rgba(128,128,128,.3)"
+_LINE = "1px solid rgba(128,128,128,.3)"
+# Jupyter aligns cells to the right and paints every other row. These styles replace both.
+_TABLE = "border-collapse:collapse;margin:.3em 0;font-size:.95em"
+_CAPTION = "caption-side:top;text-align:left;font-weight:bold;color:inherit;padding:.2em .6em"
+_ROW = "background:transparent"
+_CELL = f"padding:.2em .6em;border:0;border-top:{_LINE};vertical-align:top"
+_TEXT, _NUMBER = f"{_CELL};text-align:left", f"{_CELL};text-align:right"
+_NAME = f"{_TEXT};font-weight:normal;opacity:.75;white-space:nowrap"
+
+
+@dataclass(frozen=True)
+class Bar:
+    """A cell with a text and a bar, of which a share from 0 to 1 is filled."""
+
+    text: str
+    share: float
+
+
+Cell: TypeAlias = "str | Bar"
+
+
+def capacity_cell(left: float | None, preset: str | None) -> Cell:
+    """Return a cell with the capacity or the noise budget that is left.
+
+    Its bar compares the bits with those of the modulus of fresh ciphertexts of the preset.
+    """
+    if left is None:
+        return "unknown"
+    full = None if preset is None else _modulus_bits().get(preset)
+    text = f"{left:.1f} bits left"
+    return text if full is None else Bar(f"{text} (the preset has {full:.0f})", left / full)
+
+
+@cache
+def _modulus_bits() -> dict[str, float]:
+    """Return the bits of the modulus of fresh ciphertexts for each preset."""
+    return {preset.name: preset.usable_bits for preset in _native.presets()}
+
+
+def table(title: str, rows: Sequence[Sequence[Cell]], header: Sequence[str] = ()) -> str:
+    """Return a table as HTML.
+
+    The first cell of each row names the row. If there is a `header`, it names the columns, and the
+    columns between the first and the last one hold numbers.
+    """
+    head = "".join(f'<th scope="col" style="{_NAME}">{escape(name)}</th>' for name in header)
+    head = f'<thead><tr style="{_ROW}">{head}</tr></thead>' if header else ""
+    body = "".join(_row(row, numbers=bool(header)) for row in rows)
+    caption = f'<caption style="{_CAPTION}">{escape(title)}</caption>'
+    return f'<table style="{_TABLE}">{caption}{head}<tbody>{body}</tbody></table>'
+
+
+def _row(row: Sequence[Cell], *, numbers: bool) -> str:
+    name, *cells = row
+    styles = [_NUMBER if numbers and i < len(cells) - 1 else _TEXT for i in range(len(cells))]
+    data = "".join(
+        f'<td style="{style}">{_cell(cell)}</td>' for cell, style in zip(cells, styles, strict=True)
+    )
+    return f'<tr style="{_ROW}"><th scope="row" style="{_NAME}">{_cell(name)}</th>{data}</tr>'
+
+
+def _cell(cell: Cell) -> str:
+    if isinstance(cell, str):
+        return escape(cell)
+    share = 100 * min(max(cell.share, 0.0), 1.0)
+    filled = f'<div style="width:{share:.1f}%;height:100%;background:{_FILLED}"></div>'
+    bar = (
+        "display:inline-block;width:9em;height:.7em;margin-right:.6em;border-radius:.2em;"
+        f"overflow:hidden;background:{_EMPTY}"
+    )
+    return f'<div style="{bar}">{filled}</div>{escape(cell.text)}'
