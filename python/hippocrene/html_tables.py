@@ -19,12 +19,12 @@ _FILLED = "#3d84c6"
 _EMPTY = "rgba(128,128,128,.3)"
 _LINE = "1px solid rgba(128,128,128,.3)"
 # Jupyter aligns cells to the right and paints every other row. These styles replace both.
-_TABLE = "border-collapse:collapse;margin:.3em 0;font-size:.95em"
+_TABLE = "border-collapse:collapse;margin:.3em 0;font-size:.95em;color:inherit"
 _CAPTION = "caption-side:top;text-align:left;font-weight:bold;color:inherit;padding:.2em .6em"
 _ROW = "background:transparent"
 _CELL = f"padding:.2em .6em;border:0;border-top:{_LINE};vertical-align:top"
 _TEXT, _NUMBER = f"{_CELL};text-align:left", f"{_CELL};text-align:right"
-_NAME = f"{_TEXT};font-weight:normal;opacity:.75;white-space:nowrap"
+_NAME = "font-weight:normal;opacity:.75;white-space:nowrap"
 
 
 @dataclass(frozen=True)
@@ -62,20 +62,29 @@ def table(title: str, rows: Sequence[Sequence[Cell]], header: Sequence[str] = ()
     The first cell of each row names the row. If there is a `header`, it names the columns, and the
     columns between the first and the last one hold numbers.
     """
-    head = "".join(f'<th scope="col" style="{_NAME}">{escape(name)}</th>' for name in header)
+    styles = _styles(len(header))
+    head = "".join(
+        f'<th scope="col" style="{style};{_NAME}">{escape(name)}</th>'
+        for name, style in zip(header, styles, strict=True)
+    )
     head = f'<thead><tr style="{_ROW}">{head}</tr></thead>' if header else ""
-    body = "".join(_row(row, numbers=bool(header)) for row in rows)
+    body = "".join(_row(row, styles or [_TEXT] * len(row)) for row in rows)
     caption = f'<caption style="{_CAPTION}">{escape(title)}</caption>'
     return f'<table style="{_TABLE}">{caption}{head}<tbody>{body}</tbody></table>'
 
 
-def _row(row: Sequence[Cell], *, numbers: bool) -> str:
-    name, *cells = row
-    styles = [_NUMBER if numbers and i < len(cells) - 1 else _TEXT for i in range(len(cells))]
+def _styles(columns: int) -> list[str]:
+    """Return the styles of columns that have names."""
+    return [_TEXT if i in (0, columns - 1) else _NUMBER for i in range(columns)]
+
+
+def _row(row: Sequence[Cell], styles: Sequence[str]) -> str:
+    name = f'<th scope="row" style="{styles[0]};{_NAME}">{_cell(row[0])}</th>'
     data = "".join(
-        f'<td style="{style}">{_cell(cell)}</td>' for cell, style in zip(cells, styles, strict=True)
+        f'<td style="{style}">{_cell(cell)}</td>'
+        for cell, style in zip(row[1:], styles[1:], strict=True)
     )
-    return f'<tr style="{_ROW}"><th scope="row" style="{_NAME}">{_cell(name)}</th>{data}</tr>'
+    return f'<tr style="{_ROW}">{name}{data}</tr>'
 
 
 def _cell(cell: Cell) -> str:

@@ -124,8 +124,8 @@ def capacity(simulation: Simulation, *, ax: Axes | None = None) -> Axes:
         title=f"{what.capitalize()} along the program",
         xlabel="operation",
         ylabel=f"{what} that is left, in bits",
-        xlim=(0.5, len(left) + 0.5),
     )
+    ax.margins(x=0)
     ax.set_ylim(bottom=0)
     ax.grid(axis="y", alpha=0.3)
     return ax

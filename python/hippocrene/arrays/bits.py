@@ -19,7 +19,6 @@ from hippocrene.values.scalars import check_type, text
 if TYPE_CHECKING:
     from typing_extensions import Self
 
-    from hippocrene import _native
     from hippocrene.arrays.encrypted import _Operand
 
 
@@ -49,8 +48,8 @@ class BitArray(EncryptedArray, holds=("bits", "single bits")):
     def _summary(self) -> str:
         return f", bit_error={self.bit_error:.3g}"
 
-    def _facts(self, alike: _native.EncryptedArray) -> list[tuple[str, Cell]]:
-        return [("bit error", f"{alike.bit_error:.3g} at most (below 0.5 is right)")]
+    def _facts(self) -> list[tuple[str, Cell]]:
+        return [("bit error", f"{self.bit_error:.3g} at most (below 0.5 is right)")]
 
     def _plain(self, values: npt.ArrayLike, operation: str) -> npt.NDArray[Any]:
         return plain_bits(values, operation)

@@ -285,14 +285,14 @@ class EncryptedArray:
 
     def _repr_html_(self) -> str:
         """Return the properties as an HTML table, for notebooks. No elements are moved."""
-        alike = self._described()
+        preset, memory = self._held.preset, self._described().memory
         rows: list[tuple[str, Cell]] = [("holds", self._contents()), ("shape", str(self.shape))]
-        if alike.preset is not None:
-            rows.append(("preset", alike.preset))
-        rows += self._facts(alike)
-        if alike.memory is not None:
-            rows.append(("memory", size_text(alike.memory)))
-        rows.append(("key", self.fingerprint))
+        if preset is not None:
+            rows.append(("preset", preset))
+        rows += self._facts()
+        if memory is not None:
+            rows.append(("memory", size_text(memory)))
+        rows.append(("fingerprint", self.fingerprint))
         if self._view is not None:
             rows.append(("lazy view", "the elements are selected, and not moved yet"))
         return table(type(self).__name__, rows)
@@ -301,11 +301,8 @@ class EncryptedArray:
         """Return the kind of the elements in words."""
         return self._holds
 
-    def _facts(self, alike: _native.EncryptedArray) -> list[tuple[str, Cell]]:
-        """Return the rows of the HTML table that differ between kinds.
-
-        `alike` has the metadata of this array.
-        """
+    def _facts(self) -> list[tuple[str, Cell]]:
+        """Return the rows of the HTML table that differ between kinds."""
         raise NotImplementedError
 
     # Refusals of operations that a kind of array lacks

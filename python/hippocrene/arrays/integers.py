@@ -24,8 +24,6 @@ from hippocrene.values.polynomials import Series, whole_coefficients
 if TYPE_CHECKING:
     from typing_extensions import Self
 
-    from hippocrene import _native
-
 # The largest plain modulus for functions of all integers. Such a function is a polynomial with one
 # coefficient for each integer.
 LARGEST_TABLE = 2**24
@@ -96,11 +94,11 @@ class IntegerArray(ArithmeticArray, holds=("integers",)):
     def _contents(self) -> str:
         return f"integers modulo {self.plain_modulus}"
 
-    def _facts(self, alike: _native.EncryptedArray) -> list[tuple[str, Cell]]:
+    def _facts(self) -> list[tuple[str, Cell]]:
         low, high = self.interval
         return [
             ("interval", f"[{low:.0f}, {high:.0f}]"),
-            ("noise budget", capacity_cell(self.budget_bits, alike.preset)),
+            ("noise budget", capacity_cell(self.budget_bits, self._held.preset)),
         ]
 
     def _plain(self, values: npt.ArrayLike, operation: str) -> npt.NDArray[Any]:

@@ -47,7 +47,6 @@ from hippocrene.values.scalars import double, double_or_none, integer, pair, who
 if TYPE_CHECKING:
     from typing_extensions import Self
 
-    from hippocrene import _native
     from hippocrene.arrays.encrypted import _Operand
 
     _Domain: TypeAlias = tuple[float, float] | None
@@ -141,14 +140,14 @@ class NumberArray(ArithmeticArray, holds=("numbers",)):
     def _contents(self) -> str:
         return "complex numbers" if self.is_complex else "real numbers"
 
-    def _facts(self, alike: _native.EncryptedArray) -> list[tuple[str, Cell]]:
+    def _facts(self) -> list[tuple[str, Cell]]:
         low, high = self.interval
         bits = self.precision_bits
         estimated = "unknown" if math.isnan(bits) else f"{bits:.1f} bits after the binary point"
         return [
             ("interval", f"[{low:g}, {high:g}]"),
             ("precision", f"{estimated} ({self.precision:g} requested)"),
-            ("capacity", capacity_cell(self.capacity_bits, alike.preset)),
+            ("capacity", capacity_cell(self.capacity_bits, self._held.preset)),
         ]
 
     def with_precision(self, bits: float) -> Self:
