@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cache
 from html import escape
 from typing import TypeAlias
 
@@ -35,7 +34,7 @@ class Bar:
     share: float
 
 
-Cell: TypeAlias = "str | Bar"
+Cell: TypeAlias = str | Bar
 
 
 def capacity_cell(left: float | None, preset: str | None) -> Cell:
@@ -45,15 +44,9 @@ def capacity_cell(left: float | None, preset: str | None) -> Cell:
     """
     if left is None:
         return "unknown"
-    full = None if preset is None else _modulus_bits().get(preset)
     text = f"{left:.1f} bits left"
+    full = next((one.usable_bits for one in _native.presets() if one.name == preset), None)
     return text if full is None else Bar(f"{text} (the preset has {full:.0f})", left / full)
-
-
-@cache
-def _modulus_bits() -> dict[str, float]:
-    """Return the bits of the modulus of fresh ciphertexts for each preset."""
-    return {preset.name: preset.usable_bits for preset in _native.presets()}
 
 
 def table(title: str, rows: Sequence[Sequence[Cell]], header: Sequence[str] = ()) -> str:
