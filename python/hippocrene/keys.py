@@ -188,7 +188,7 @@ class EvaluationKeys(Described, Stored):
         """
         if not hasattr(simulation, "_requested"):
             raise TypeError(
-                f"keys suffice for what simulate returned, not for {type(simulation).__name__}"
+                f"suffice takes a Simulation, as simulate returns it, not {type(simulation).__name__}"
             )
         check_made_alike(self, simulation, "suffice", "these keys")
         if missing := self._raw.lacks(simulation._requested()):

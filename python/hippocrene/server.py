@@ -342,17 +342,17 @@ class Server(Described):
         array = array_of(source, limits)
         if self._here is not self:
             raise ArgumentError(
-                "load: within a simulation arrays are the arguments of the program, and no others"
+                "load: within a simulation, the only arrays are the arguments of the program"
             )
         if array._holds == "single bits":
             raise ArgumentError(
-                "load: an array of encrypted single bits, which a GateServer computes with"
+                "load: this array holds encrypted single bits. A GateServer computes with it."
             )
         if array.fingerprint == self._raw.transfers:
             if isinstance(array, BitArray):
                 raise ArgumentError(
-                    "load: encrypted bits are not brought to a second key, which takes numbers and integers: bits "
-                    "compute with keys of the client that encrypted them"
+                    "load: encrypted bits cannot be transferred to a second key. Use a server with keys of the client "
+                    "that encrypted them."
                 )
             return self._wrap(self._raw.transfer(array._elements()))
         if array.fingerprint != self.fingerprint:

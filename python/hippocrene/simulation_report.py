@@ -137,9 +137,9 @@ class Simulation:
         try:
             told = json.loads(text)
         except (ValueError, RecursionError) as error:
-            raise FormatError(f"read a simulation: this is no JSON ({error})") from None
+            raise FormatError(f"read a simulation: this is not JSON ({error})") from None
         if not isinstance(told, dict) or told.pop("kind", None) != _KIND:
-            what = f"this is no JSON object of the kind {_KIND!r}, as to_json returns it"
+            what = f"this is not a JSON object of the kind {_KIND!r}, as to_json returns it"
             raise FormatError(f"read a simulation: {what}")
         if (version := told.pop("version", None)) != _VERSION:
             what = f"its version is {version!r}, and this library reads version {_VERSION}"
@@ -152,10 +152,10 @@ class Simulation:
             try:
                 told[name] = _read(told[name], kind)
             except TypeError:
-                what = f"the field {name!r} does not hold what it should"
+                what = f"the field {name!r} has a wrong type"
                 raise FormatError(f"read a simulation: {what}") from None
         if unknown := told.keys() - kinds.keys():
-            what = f"there is a field {min(unknown)!r}, which is not known"
+            what = f"the field {min(unknown)!r} is unknown"
             raise FormatError(f"read a simulation: {what}")
         return cls(result=None, **told)
 

@@ -301,7 +301,7 @@ def test_what_bits_are_not_is_refused(client, secret, server):
         ):
             compute()
     for function, instead in {
-        np.count_nonzero: "counted when they are decrypted, or by gates",
+        np.count_nonzero: "count bits after decryption, or add three bits by gates",
     }.items():
         with pytest.raises(
             TypeError, match=rf"^numpy\.{function.__name__} takes no .* like these: .*{instead}"
@@ -336,7 +336,7 @@ def test_what_bits_are_not_is_refused(client, secret, server):
         lambda: np.logical_not(number): "it is 1 - a",
     }.items():
         with pytest.raises(
-            TypeError, match=f"for encrypted bits.* conditions that are numbers, 0 and 1, {instead}"
+            TypeError, match=f"for encrypted bits.* conditions that are 0 or 1, {instead}"
         ):
             compute()
     with pytest.raises(TypeError, match="add is not for encrypted bits"):

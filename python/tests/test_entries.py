@@ -142,7 +142,7 @@ def test_what_is_no_table_is_refused(places):
         np.choose(places, [])
     with pytest.raises(TypeError, match="mode"):
         np.choose(places, [1, 2, 3, 4, 5], mode="clip")
-    with pytest.raises(TypeError, match=r"x\.entries_of\(table\) in place of table\[x\]"):
+    with pytest.raises(TypeError, match=r"x\.entries_of\(table\) instead of table\[x\]"):
         TABLE[places]
     with pytest.raises(TypeError, match=r"x\.entries_of\(table\)"):
         np.take(TABLE, places)

@@ -242,7 +242,7 @@ def test_what_is_not_integers_is_refused_in_words(client, secret):
     with pytest.raises(TypeError, match=r"multiply by pow\(divisor, -1, 65537\), the inverse"):
         encrypted / 2
     for divide in (lambda: encrypted / encrypted, lambda: 1 / encrypted):
-        with pytest.raises(TypeError, match=r"encrypted integers are no divisors: x\.apply"):
+        with pytest.raises(TypeError, match=r"encrypted integers cannot be divisors: use x\.apply"):
             divide()
     with pytest.raises(TypeError, match=r"exponents are integers from 0 on, one for all values$"):
         encrypted**0.5
@@ -289,7 +289,9 @@ def test_places_among_edges_are_not_found(secret):
         lambda: np.searchsorted([1, 2], secret([1, 2, 3])),
         lambda: np.digitize(secret([1, 2, 3]), [1, 2]),
     ):
-        with pytest.raises(TypeError, match="integers modulo a number have no order: their places"):
+        with pytest.raises(
+            TypeError, match="integers modulo a number have no order: find their places"
+        ):
             found()
 
 
@@ -404,7 +406,7 @@ def test_numbers_and_integers_do_not_mix(client, secret):
     assert numbers.decrypt(x).dtype == np.float64
     with pytest.raises(TypeError, match="no noise budget"):
         numbers.noise_budget(x)
-    with pytest.raises(TypeError, match="are for decrypt"):
+    with pytest.raises(TypeError, match="use decrypt for integers"):
         client.decrypt_for_sharing(client.encrypt([1, 2]))
     with pytest.raises(
         hippocrene.ArgumentError, match=r"^add: .* numbers, where one of integers is needed"
@@ -566,7 +568,7 @@ def test_comparisons_with_what_is_no_integer_name_themselves(secret, other):
 
 @pytest.mark.parametrize("dtype", [np.ones(3), [1, 2], np.int32, float, "text", ...], ids=repr)
 def test_types_that_integers_are_not_decrypted_to(client, dtype):
-    with pytest.raises(TypeError, match=r"decrypted to numpy\.int64, and nothing else"):
+    with pytest.raises(TypeError, match=r"only be decrypted to numpy\.int64"):
         client.decrypt(client.encrypt([1, 2]), dtype=dtype)
 
 
@@ -623,7 +625,8 @@ def test_missing_integers_are_named_where_they_stand():
         (float("nan"), "NaN"),
     ):
         with pytest.raises(
-            TypeError, match=rf"a value is missing \({at}\): encrypt another, such as 0, and a mask"
+            TypeError,
+            match=rf"a value is missing \({at}\): replace it, for example by 0, and also encrypt a mask",
         ):
             client.encrypt(values)
     with pytest.raises(TypeError, match="not values of type float64"):

@@ -147,7 +147,7 @@ def test_objects_of_pandas(secret, near):
     near(np.add(frame, ed), 2 * M)
     near(np.concatenate([ed, frame]), np.concatenate([M, M]))
     for refused in (lambda: line @ ev, lambda: frame @ ev):
-        with pytest.raises(TypeError, match=r"numpy\.dot\(a, x\) where a pandas object"):
+        with pytest.raises(TypeError, match=r"numpy\.dot\(a, x\) if a pandas object"):
             refused()
 
 

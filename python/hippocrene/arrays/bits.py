@@ -31,7 +31,7 @@ class BitArray(EncryptedArray, holds=("bits", "single bits")):
     __slots__ = ()
     _refusals: ClassVar[Mapping[str, str]] = {
         **EncryptedArray._refusals,
-        "divisor": "encrypted bits are no divisors: they compute with & | ^ ~",
+        "divisor": "encrypted bits cannot be divisors: they compute with & | ^ ~",
         "entries_of": "entries_of takes encrypted numbers and integers, not bits",
         "interval": "encrypted bits have no interval: they are 0 or 1",
         "imag": "encrypted bits have no imag: they are 0 or 1",

@@ -63,17 +63,16 @@ class NumberArray(ArithmeticArray, holds=("numbers",)):
         **ArithmeticArray._refusals,
         **dict.fromkeys(
             ("==", "!="),
-            "encrypted numbers are never equal, for they have an error: {name} is not for them, is_close is",
+            "encrypted numbers have an error, so that {name} has no meaning: use is_close",
         ),
-        "// and %": "encrypted numbers have no // and no %: x.apply(lambda v: v // m, domain=(low, high)), where the "
+        "// and %": "encrypted numbers have no // and no %: use x.apply(lambda v: v // m, domain=(low, high)) if the "
         "keys have tables",
-        "divisor": "divisors are plain: multiply by x.reciprocal(domain=(low, high)) of an encrypted x, which is "
-        "looked up where the keys have tables",
+        "divisor": "divisors are plain: multiply by x.reciprocal(domain=(low, high)) of an encrypted x if the keys "
+        "have tables",
     }
     _no_method = FOR_BITS
     _other_powers = (
-        "; x.sqrt(domain=(0, high)) and x.reciprocal(domain=(low, high)) are looked up "
-        "where the keys have tables"
+        ". Use x.sqrt(domain=(0, high)) or x.reciprocal(domain=(low, high)) if the keys have tables"
     )
     _pow_modulus = "numbers have none"
 
@@ -360,9 +359,7 @@ class NumberArray(ArithmeticArray, holds=("numbers",)):
         unset("mean", dtype, out)
         if (mask := self._mask(where, "mean")) is not None:
             if not mask.any(axis=tuple(self._axes(axis, "mean"))).all():
-                raise ArgumentError(
-                    "mean: there are means of no values, where the mask leaves none"
-                )
+                raise ArgumentError("mean: the mask leaves no values for some of the means")
             with named("mean", "average"):
                 return cast(
                     "Self",
@@ -513,7 +510,7 @@ class NumberArray(ArithmeticArray, holds=("numbers",)):
                 return variance.sqrt()
         except (ArgumentError, MissingKeyError) as error:
             raise type(error)(
-                f"{error}; var needs none of this: decrypt the variance, and take its root"
+                f"{error}; var needs nothing of this kind: decrypt the variance, and take its root"
             ) from None
 
     # Comparisons
@@ -959,7 +956,7 @@ class NumberArray(ArithmeticArray, holds=("numbers",)):
     ) -> Self:
         if method != "linear":
             raise ArgumentError(
-                f"{operation}: method is {method!r}: encrypted values have the linear one"
+                f"{operation}: method is {method!r}: only 'linear' is supported for encrypted values"
             )
         shares = real_numbers(q, operation)
         wrong = shares[~((shares >= 0) & (shares <= most))]

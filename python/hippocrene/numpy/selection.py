@@ -1,4 +1,4 @@
-"""numpy's functions that choose between arrays of which at least one is encrypted."""
+"""numpy's functions that choose between arrays, at least one of them encrypted."""
 
 from __future__ import annotations
 
@@ -156,7 +156,7 @@ def _choose(a: Any, choices: Any, mode: Any = "raise") -> Any:
     if is_encrypted(a):
         if mode != "raise":
             raise TypeError(
-                "choose takes no mode= of encrypted places: those beyond the choices come out as anything"
+                "choose takes no mode= for encrypted places: a place beyond the choices may give any result"
             )
         return _at_encrypted(a, list(choices))
     options, index = list(choices), to_array(a, "choose")
