@@ -28,7 +28,7 @@ _NAME = "font-weight:normal;opacity:.75;white-space:nowrap"
 
 @dataclass(frozen=True)
 class Bar:
-    """A cell with a text and a bar, of which a share from 0 to 1 is filled."""
+    """A cell with a text and a bar. A share of the bar, from 0 to 1, is filled."""
 
     text: str
     share: float

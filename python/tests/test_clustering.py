@@ -164,7 +164,7 @@ def test_clusters_of_points_and_a_run_that_was_killed(tmp_path, capsys):
     for wrong, match in (
         (lambda: other.predict(new_sent, server), "the points were encrypted for other clusters"),
         (lambda: model.predict(sent, server), "the first operand has no new points"),
-        (lambda: model.fit(new_sent, server), "these are new points, which predict assigns"),
+        (lambda: model.fit(new_sent, server), "these are new points. Use predict"),
         (
             lambda: reader.encrypt_new(client, points[[0] * 25], resumed),
             "1 to 24 points are possible at one time",
@@ -189,7 +189,7 @@ def test_clusters_of_points_and_a_run_that_was_killed(tmp_path, capsys):
     start = EncryptedKMeans(2).decrypt(client, sent)
     assert start.labels_ is None
     assert np.max(abs(start.cluster_centers_ - points[:2])) < 1e-3
-    with pytest.raises(ArgumentError, match="no points in this"):
+    with pytest.raises(ArgumentError, match="hold no points"):
         model.fit(resumed, server)
     with pytest.raises(ArgumentError, match="but the keys are for 24 points"):
         model.fit(model.encrypt(client, points[:20]), server)
@@ -202,23 +202,23 @@ def test_clusters_of_points_and_a_run_that_was_killed(tmp_path, capsys):
     with pytest.raises(TypeError, match=r"hippocrene\.distributed\.Cluster, not str"):
         model.fit(sent, server, cluster="tcp://127.0.0.1:8786")
     with pytest.raises(
-        ArgumentError, match=r"the checkpoint .*checkpoint is of EncryptedClusters\(shape="
+        ArgumentError, match=r"the checkpoint .*checkpoint belongs to EncryptedClusters\(shape="
     ):
         model.fit(model.encrypt(client, points[:20]), server, checkpoint=tmp_path / "checkpoint")
     # A checkpoint of another run is none of this one, though it is of as many points and clusters.
     for other in (model.encrypt(client, points + 1.0), model.encrypt(client, points)):
         with pytest.raises(
-            ArgumentError, match="checkpoint is of other points, or of these encrypted another time"
+            ArgumentError, match="checkpoint belongs to other points, or to another encryption"
         ):
             model.fit(other, server, checkpoint=tmp_path / "checkpoint")
-    with pytest.raises(ArgumentError, match=r"from another start than init=\[1, 0\]"):
+    with pytest.raises(ArgumentError, match=r"with other centroids than init=\[1, 0\]"):
         EncryptedKMeans(2, max_iter=2, init=[1, 0]).fit(
             sent, server, checkpoint=tmp_path / "checkpoint"
         )
-    with pytest.raises(ArgumentError, match="has made 2 iterations, max_iter=1"):
+    with pytest.raises(ArgumentError, match="has 2 iterations, more than max_iter=1"):
         EncryptedKMeans(2, max_iter=1).fit(sent, server, checkpoint=tmp_path / "checkpoint")
     sent.save(tmp_path / "sent")
-    with pytest.raises(ArgumentError, match="is no checkpoint of fit"):
+    with pytest.raises(ArgumentError, match="is not a checkpoint of fit"):
         model.fit(sent, server, checkpoint=tmp_path / "sent")
     assert (
         EncryptedKMeans(2, max_iter=2)
@@ -437,11 +437,11 @@ def test_a_scale_that_leaves_nothing_of_the_points_is_told():
         EncryptedKMeans(2, init=points[:2]).encrypt(client, points)
         EncryptedKMeans(2, random_state=1).encrypt(client, points)
     far = [[5.0, 0.0], [500.0, 500.0]]
-    with pytest.warns(UserWarning, match="of a centroid of init, where that of the points is"):
+    with pytest.warns(UserWarning, match="for a centroid of init, and .* for the median point"):
         EncryptedKMeans(3, init=[*points[:2], far[1]]).encrypt(client, points)
-    with pytest.warns(UserWarning, match=r"about \d\d% of the points .* which is .*, of a point"):
+    with pytest.warns(UserWarning, match=r"about \d\d% of the points .* That is .*, for a point"):
         EncryptedKMeans(3, init=[0, 1, 23]).encrypt(client, np.vstack([points[:-1], far[1:]]))
     with pytest.warns(
-        UserWarning, match="choose centroids nearer to the points and farther from each other"
+        UserWarning, match="Choose centroids nearer to the points and farther from each other"
     ):
         EncryptedKMeans(2, init=[points[0], points[0] + 1e-3]).encrypt(client, points)

@@ -197,7 +197,7 @@ def test_functions_of_values(capsys, tmp_path):
         with pytest.raises((ArgumentError, ShapeError), match="9223372036854775807"):
             wrong()
     for wrong in (lambda: line.top_k(0), lambda: line.max_pool(-2)):
-        with pytest.raises(ArgumentError, match="1 is the least that makes sense"):
+        with pytest.raises(ArgumentError, match="is less than 1"):
             wrong()
     with pytest.raises(ArgumentError, match="among 700 numbers"):
         server.load(client.encrypt(np.zeros(700), bound=8.0)).argmax()
@@ -222,7 +222,7 @@ def test_functions_of_values(capsys, tmp_path):
         x.apply(abs, look_ups=0)
     with pytest.raises(TypeError):
         x.apply(lambda _: "one")
-    with pytest.raises(ArgumentError, match="say domain="):
+    with pytest.raises(ArgumentError, match="pass domain="):
         x.apply([1.0, 2.0])
     with pytest.raises(ArgumentError, match="a domain from 1 to 1"):
         x.apply([1.0, 2.0], domain=(1, 1))

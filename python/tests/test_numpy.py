@@ -220,7 +220,8 @@ def test_options_that_say_something_are_refused_by_methods_too(secret):
         "clip",
     ):
         with pytest.raises(
-            TypeError, match=rf"numpy\.{name} takes no out= for encrypted arrays: encrypted arrays never change"
+            TypeError,
+            match=rf"numpy\.{name} takes no out= for encrypted arrays: encrypted arrays never change",
         ):
             getattr(x, name)(out=total)
     with pytest.raises(TypeError, match=r"numpy\.mean takes no dtype="):

@@ -1064,7 +1064,7 @@ class NumberArray(ArithmeticArray, holds=("numbers",)):
 
     def _counted(self, operation: str, count: int, *arguments: int | None) -> Self:
         if count < 1:
-            raise ArgumentError(f"{operation}: {count}, where 1 is the least that makes sense")
+            raise ArgumentError(f"{operation}: {count} is less than 1")
         # The extension module refuses counts above the number of values, whatever their size.
         return self._run(operation, min(count, 2**63 - 1), *arguments)
 
@@ -1103,7 +1103,7 @@ def _nearest(table: npt.ArrayLike, domain: _Domain) -> Callable[[float], float]:
         )
     if ends is None:
         raise ArgumentError(
-            "apply: the entries of a table are for numbers of a domain: say domain=(low, high)"
+            "apply: a table needs the domain of its entries: pass domain=(low, high)"
         )
     low, steps = ends[0], entries.size - 1
     # The extension module refuses an empty domain. Here it must not divide by zero.

@@ -136,7 +136,7 @@ class TreeClient(StoredSecret):
         check_type(interface, TreeInterface, "a TreeInterface is needed")
         if interface.outputs not in {"shares", "scores"}:
             raise ArgumentError(
-                "decrypt shares: replies hold shares of classes where the model is a forest or a gradient boosting"
+                "decrypt shares: only a forest or a gradient boosting that classifies returns shares of classes"
             )
         return shares_of(interface, self._outputs(interface, reply))
 
@@ -277,8 +277,8 @@ class PrivateDecisionTree(Local):
         trees, outputs, classes = parts(model)
         if (sample is None) == (ranges is None):
             raise TypeError(
-                "from_sklearn takes a sample or ranges, one and not both: rows that show which values features have, "
-                "or the least and the largest values"
+                "from_sklearn: pass either a sample, which is rows with values of the features, or ranges, which are "
+                "their least and largest values"
             )
         features = int(model.n_features_in_)
         names, kind = feature_names(model), row_type(model)
@@ -327,7 +327,7 @@ class PrivateDecisionTree(Local):
                 np.asarray(made.deviation), formatter={"float_kind": "{:.4g}".format}
             )
             raise ArgumentError(
-                f"from_sklearn: results with a deviation of {deviation}, where {possible} is possible"
+                f"from_sklearn: a deviation of {deviation} is not possible. The least is {possible}."
             )
         return made
 

@@ -96,7 +96,7 @@ def _chosen_bits(condition: Any, where: Any, otherwise: Any) -> Any:
 def _select(condlist: Any, choicelist: Any, default: Any = 0) -> Any:
     conditions, choices = list(condlist), list(choicelist)
     if len(conditions) != len(choices) or not conditions:
-        what = f"{len(conditions)} conditions and {len(choices)} choices: as many are needed, one at least"
+        what = f"{len(conditions)} conditions and {len(choices)} choices: equal numbers, at least 1, are needed"
         raise ShapeError(f"select: {what}")
     arrays = [x for x in (*conditions, *choices, default) if is_encrypted(x)]
     with named("select", "where"):
@@ -193,7 +193,7 @@ def _at_encrypted(a: Any, options: list[Any]) -> Any:
 def _extract(condition: Any, arr: Any) -> Any:
     if is_encrypted(condition):
         raise TypeError(
-            "numpy.extract takes no encrypted condition: how many elements there are would depend on it"
+            "numpy.extract takes no encrypted condition: the number of elements would depend on it"
         )
     return np.compress(np.ravel(condition), np.ravel(arr))
 
