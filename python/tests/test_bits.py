@@ -12,7 +12,7 @@ from hippocrene import EncryptedArray
 
 pytestmark = pytest.mark.xdist_group("large")
 
-# Every pair of numbers of so many bits.
+# All pairs of numbers with this number of bits.
 BITS = 3
 PAIRS = np.arange(1 << 2 * BITS)
 X, Y = PAIRS >> BITS, PAIRS & (1 << BITS) - 1
@@ -371,7 +371,7 @@ def test_bits_that_move_alike_are_picked(client, equal):
         (slice(None), slice(None, None, 2)),
     ):
         equal(bits[pick], plain[pick])
-    # Gates of what was picked, again and again; what stands in other slots is no matter.
+    # Gates of selected bits, repeatedly. The contents of other slots do not matter.
     equal(row[1:5] & row[8:12], line[1:5] & line[8:12])
     equal(bits[1] ^ bits[3], plain[1] ^ plain[3])
     equal(bits[:, 1] | ~bits[:, 4], plain[:, 1] | ~plain[:, 4])
@@ -385,7 +385,7 @@ def test_bits_that_move_alike_are_picked(client, equal):
 
 
 def moves_of_bits(x: EncryptedArray, table: EncryptedArray) -> list[EncryptedArray]:
-    """What numpy does with places, and gates that broadcast; of arrays of numpy's as of encrypted ones."""
+    """Moves of elements and gates that broadcast, for numpy's arrays and for encrypted ones."""
     return [
         x[::-1],
         x[[5, 1, 2, 1]],

@@ -1,4 +1,4 @@
-"""Bootstrapping at real parameters, once: it takes about a minute and several GiB of memory."""
+"""Bootstrapping once at real parameters. This needs a minute and several GiB of memory."""
 
 from __future__ import annotations
 

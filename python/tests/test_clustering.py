@@ -1,4 +1,4 @@
-"""K-means: what is refused, and once at real parameters, which takes half a minute and several GiB of memory."""
+"""K-means: errors, and one run at real parameters, in half a minute with several GiB of memory."""
 
 from __future__ import annotations
 
@@ -56,12 +56,12 @@ def killed(done: int, _: int) -> None:
 
 
 def served(path: Path) -> Server:
-    """What workers compute with, from a file of keys that they share."""
+    """Make the server of a worker from a file of keys that all workers share."""
     return Server(EvaluationKeys.load(path))
 
 
 def written_whole(folder: Path, *clusters: EncryptedClusters) -> None:
-    """Kill processes that write a file over and over: what is there is one of those, from end to end."""
+    """Kill processes that keep writing a file, and check that it is always one complete array."""
     paths = [folder / f"clusters-{i}" for i in range(len(clusters))]
     for one, path in zip(clusters, paths, strict=True):
         one.save(path)
@@ -121,8 +121,8 @@ def test_clusters_of_points_and_a_run_that_was_killed(tmp_path, capsys):
     assert len(model.seconds_) == 2
     assert tuple(model.seconds_[0]) == SECTORS
 
-    # New points, two of which are farther out than all others: fewer than were clustered, with the
-    # same keys.
+    # New points with the same keys. They are fewer than the clustered ones, and two of them are
+    # farther out.
     new = np.array([[5.0, 0.0], [7.1, 2.1], [3.0, -2.0], [99.0, 0.0], [6.9, 1.7]])
     reader = EncryptedKMeans(2, tables="lut11")
     new_sent = reader.encrypt_new(client, new, resumed)

@@ -27,7 +27,7 @@ from hippocrene.models.trees import (
 )
 
 pytestmark = pytest.mark.filterwarnings("ignore")
-# Of the one feature of the tree.
+# Rows with the single feature of the tree.
 SAMPLE = np.array([[0.0], [1.0]])
 
 

@@ -40,7 +40,7 @@ def test_entries_are_those_of_the_table(client, server, count, shape, seed):
     random = np.random.default_rng(seed)
     places = random.integers(0, count, size=shape)
     table = random.uniform(-100, 100, size=count)
-    # What computed places are off by, a little.
+    # Computed places have a small error.
     x = server.load(
         client.encrypt(
             places + random.uniform(-1e-4, 1e-4, size=shape), interval=(-0.1, count - 0.9)

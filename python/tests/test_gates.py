@@ -211,7 +211,7 @@ def test_mistakes_are_named(client, server, both):
         (hippocrene.ShapeError, "no elements", lambda: a[:0]),
         (
             hippocrene.ArgumentError,
-            "encrypted numbers, where one of single",
+            "encrypted numbers, and single",
             lambda: server.load(other.encrypt([1.0])),
         ),
         (

@@ -239,7 +239,7 @@ def test_what_is_not_integers_is_refused_in_words(client, secret):
         client.encrypt(np.ma.masked_array([1, 2]))
     with pytest.raises(TypeError, match="takes integers"):
         encrypted @ np.ones(3)
-    with pytest.raises(TypeError, match=r"multiply by pow\(divisor, -1, 65537\), the inverse"):
+    with pytest.raises(TypeError, match=r"multiply by the inverse, pow\(divisor, -1, 65537\)"):
         encrypted / 2
     for divide in (lambda: encrypted / encrypted, lambda: 1 / encrypted):
         with pytest.raises(TypeError, match=r"encrypted integers cannot be divisors: use x\.apply"):
@@ -409,7 +409,8 @@ def test_numbers_and_integers_do_not_mix(client, secret):
     with pytest.raises(TypeError, match="use decrypt for integers"):
         client.decrypt_for_sharing(client.encrypt([1, 2]))
     with pytest.raises(
-        hippocrene.ArgumentError, match=r"^add: .* numbers, where one of integers is needed"
+        hippocrene.ArgumentError,
+        match=r"^add: one array holds encrypted numbers, the other one integers",
     ):
         secret([1, 2]) + x
     with pytest.raises(hippocrene.KeyMismatchError):
@@ -485,7 +486,7 @@ def test_errors_name_what_was_called():
             x = x * x
         except hippocrene.BudgetError:
             break
-    # A plain factor or two for what is left.
+    # Use up the rest of the budget by one or two plain factors.
     while x.budget_bits > 23:
         x = x * np.full(x.shape, 12345)
     w = np.arange(8).reshape(4, 2) + 30000
@@ -547,7 +548,7 @@ def test_rows_of_unequal_length_are_no_matrices(secret):
 
 
 def test_inner_products_of_long_vectors(client, secret, equal):
-    """Of several ciphertexts, of which the last is not full."""
+    """The vectors span several ciphertexts, and the last one is not full."""
     x = whole(np.arange(2 * client.slots + 5) % 1000)
     y = whole(np.arange(2 * client.slots + 5) * 7)
     equal(secret(x) @ secret(y), (x * y).sum())

@@ -1,4 +1,4 @@
-"""What numpy's functions of encrypted arrays refuse, and what they say then."""
+"""Errors of numpy's functions with encrypted arrays."""
 
 from __future__ import annotations
 

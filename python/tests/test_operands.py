@@ -80,7 +80,7 @@ def test_misaligned_arrays_are_arrays(client, near):
 
 
 def test_nothing_is_divided_by_zero(secret, near):
-    """numpy reports what the floating-point unit has seen whenever it goes through an array of objects."""
+    """numpy reports the flags of the floating-point unit after each operation on arrays of objects."""
     x = secret(V)
     pair = np.empty(2, object)
     pair[0] = pair[1] = x

@@ -108,7 +108,7 @@ def test_a_product_that_moves_elements_takes_no_more_memory_than_it_has_to():
     ("preset", "products"), [("n12", 0), ("n13", 2), ("n14", 6), ("n15", 13), ("n16", 29)]
 )
 def test_presets_have_the_products_of_the_table(preset, products):
-    """What docs/parameters.md says of presets."""
+    """docs/parameters.md states these numbers of products."""
 
     def power(count):
         def multiply(x):
@@ -125,14 +125,14 @@ def test_presets_have_the_products_of_the_table(preset, products):
 
 
 def test_presets_have_the_comparisons_that_are_told():
-    """What docs/comparison.md says of presets."""
+    """docs/comparison.md states which presets can compare."""
     values = [0.9, -0.25]
     assert simulate(lambda x: x > 0.5, values, preset="n15", bound=1).bootstraps == 0
     simulate(lambda x: x.greater(0.5, gap=0.05, precision=8), values, preset="n14", bound=1)
     for preset, usable in (("n12", 100), ("n13", 200), ("n14", 300)):
         with pytest.raises(hippocrene.CapacityError, match="greater needs") as refused:
             simulate(lambda x: x > 0.5, values, preset=preset, bound=1)
-        # What is asked for is more than any of these has.
+        # The needed capacity is more than any of these presets has.
         assert float(str(refused.value).split()[2]) > usable
 
 
@@ -342,7 +342,7 @@ def test_look_ups_are_simulated():
     np.testing.assert_allclose(simulation.result["sorted"], np.sort(x), atol=0.01)
     np.testing.assert_allclose(simulation.result["place"], 2, atol=0.01)
     assert simulation.tables == hippocrene.LookUps(capacity=30)
-    # Of all look-ups together, and so more than of one.
+    # The probability is that of all look-ups together, which exceeds that of one.
     assert -60 < simulation.log2_failure_probability < -45
     one = simulate(lambda x: x.exp(), x, preset="n15", tables=True).log2_failure_probability
     assert one < simulation.log2_failure_probability - 1
@@ -397,8 +397,8 @@ def test_places_among_many_are_found(preset):
             found.result, (values[:count].argmin(), values[:count].argmax()), strict=True
         ):
             assert abs(place - expected) < 0.01
-        # What they are off by goes by the highest bit: four deviations are a half of up to 64
-        # values.
+        # The error depends on the highest bit of the count. With up to 64 values, four standard
+        # deviations are one half.
         assert found.precision_bits > 8.9 - (count - 1).bit_length()
     for count in (17, 32):
         found = simulate(
