@@ -118,7 +118,7 @@ impl EncryptedArray {
     /// The error of an array that holds something else than `need`.
     fn refused(&self, need: &'static str, operation: &'static str) -> Error {
         let have = self.holds();
-        let what = format!("an array of encrypted {have}, where one of {need} is needed");
+        let what = format!("this array holds encrypted {have}, and {need} are needed");
         Error::Argument { operation, what }
     }
 

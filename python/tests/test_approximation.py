@@ -91,12 +91,12 @@ def test_what_the_function_raises_is_raised():
         (
             {"domain": (0, np.inf), "degree": 3},
             hippocrene.ArgumentError,
-            "the domain from 0 to inf is no interval",
+            "the domain from 0 to inf is not an interval",
         ),
         (
             {"domain": (1, -1), "degree": 3},
             hippocrene.ArgumentError,
-            "the domain from 1 to -1 is no interval",
+            "the domain from 1 to -1 is not an interval",
         ),
         (
             {"domain": (0, 1j), "degree": 3},

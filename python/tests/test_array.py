@@ -310,7 +310,7 @@ def test_polynomials_honour_the_domain(secret, near):
 @pytest.mark.parametrize("kind", [Chebyshev, Legendre, Polynomial])
 @pytest.mark.parametrize("ends", [[1, 1], [0, np.inf], [np.nan, 1]])
 def test_domains_that_are_no_interval(secret, kind, ends):
-    with pytest.raises(hippocrene.ArgumentError, match=r"the domain from .* is no interval"):
+    with pytest.raises(hippocrene.ArgumentError, match=r"the domain from .* is not an interval"):
         secret([1.0]).polynomial(kind([1.0, 2.0], domain=ends))
 
 

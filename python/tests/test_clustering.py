@@ -153,7 +153,7 @@ def test_clusters_of_points_and_a_run_that_was_killed(tmp_path, capsys):
 
     assert (new_sent.shape, new_sent.has_points, new_sent.iteration) == ((5, 2), True, 2)
     new_sent.save(tmp_path / "new")
-    with pytest.raises(AttributeError, match="clusters_ is there after fit"):
+    with pytest.raises(AttributeError, match="fit sets clusters_"):
         EncryptedKMeans(2).predict(new_sent, server)
     predicted = model.predict(EncryptedClusters.load(tmp_path / "new"), server)
     assert (predicted.shape, predicted.has_points) == ((5, 2), False)
@@ -273,7 +273,7 @@ def test_what_is_not_possible_is_refused(client, server):
         (
             lambda: model.encrypt(client, points[:1]),
             ArgumentError,
-            "1 points in n_clusters=2 clusters",
+            "1 points cannot form n_clusters=2 clusters",
         ),
         (
             lambda: model.evaluation_keys(client, (1, 2)),
@@ -290,7 +290,7 @@ def test_what_is_not_possible_is_refused(client, server):
             ArgumentError,
             "init hold inf",
         ),
-        (lambda: EncryptedKMeans(2).clusters_, AttributeError, "clusters_ is there after fit"),
+        (lambda: EncryptedKMeans(2).clusters_, AttributeError, "fit sets clusters_"),
         (lambda: EncryptedKMeans(2).labels_, AttributeError, "labels_ is there after decrypt"),
         (
             lambda: EncryptedKMeans(2).set_params(k=3),

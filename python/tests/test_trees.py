@@ -542,10 +542,10 @@ def test_what_is_no_tree_of_these_is_refused():
         with pytest.raises(ArgumentError, match="fit trees to rows without missing values"):
             PrivateDecisionTree.from_sklearn(fitted.fit(missing, SPECIES), IRIS)
     search = GridSearchCV(DecisionTreeClassifier(), {"max_depth": [2, 3]}).fit(IRIS, SPECIES)
-    with pytest.raises(TypeError, match="not GridSearchCV: take its best_estimator_"):
+    with pytest.raises(TypeError, match="not GridSearchCV: pass its best_estimator_"):
         PrivateDecisionTree.from_sklearn(search, IRIS)
     pipeline = make_pipeline(StandardScaler(), DecisionTreeClassifier()).fit(IRIS, SPECIES)
-    with pytest.raises(TypeError, match=r"not Pipeline: take its last step, model\[-1\]"):
+    with pytest.raises(TypeError, match=r"not Pipeline: pass its last step, model\[-1\]"):
         PrivateDecisionTree.from_sklearn(pipeline, IRIS)
 
 

@@ -105,7 +105,8 @@ def approximate(
     low, high = (double(end, "an end of a domain") for end in ends)
     if not (math.isfinite(low) and math.isfinite(high) and low < high):
         raise ArgumentError(
-            f"approximate: the domain from {low:g} to {high:g} is not an interval: pass (lower end, higher end)"
+            f"approximate: the domain from {low:g} to {high:g} is not an interval. Pass two finite "
+            "numbers, the lower one first."
         )
     coefficients, found = _native.approximate(
         lambda x: double(function(x), "a value of the function"),
