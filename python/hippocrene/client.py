@@ -82,7 +82,9 @@ def check_for_numbers(
         if what is not None
     ]
     if integers and asked:
-        raise ArgumentError(f"{operation}: {' and '.join(asked)} are for numbers, not for integers")
+        raise ArgumentError(
+            f"{operation}: {' and '.join(asked)} can only be used for numbers, not for integers"
+        )
 
 
 def key_request(

@@ -321,7 +321,7 @@ def test_what_bits_are_not_is_refused(client, secret, server):
         client.encrypt(np.array([True]), bound=1.0)
     with pytest.raises(TypeError, match="bool"):
         client.decrypt(x, dtype=float)
-    with pytest.raises(TypeError, match="rounded"):
+    with pytest.raises(TypeError, match="which it rounds"):
         client.decrypt_for_sharing(x)
     with pytest.raises(TypeError, match="masked"):
         client.encrypt(np.ma.masked_array([True, False], [True, False]))

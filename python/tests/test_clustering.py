@@ -291,7 +291,7 @@ def test_what_is_not_possible_is_refused(client, server):
             "init hold inf",
         ),
         (lambda: EncryptedKMeans(2).clusters_, AttributeError, "fit sets clusters_"),
-        (lambda: EncryptedKMeans(2).labels_, AttributeError, "labels_ is there after decrypt"),
+        (lambda: EncryptedKMeans(2).labels_, AttributeError, "decrypt sets labels_"),
         (
             lambda: EncryptedKMeans(2).set_params(k=3),
             ArgumentError,
@@ -305,7 +305,7 @@ def test_what_is_not_possible_is_refused(client, server):
         (
             lambda: EncryptedKMeans(30).encrypt(client, points),
             ArgumentError,
-            "24 points in n_clusters=30 clusters",
+            "24 points cannot form n_clusters=30 clusters",
         ),
         (lambda: EncryptedKMeans(2, init="best").encrypt(client, points), ArgumentError, "'best'"),
         (

@@ -461,7 +461,7 @@ def test_what_is_not_possible_is_refused(client, server):
         with pytest.raises(MissingKeyError, match=f"^{function.__name__}: "):
             function(x, 1)
     with pytest.raises(
-        AttributeError, match=r"no partition: x\.sort\(\), where the keys have tables"
+        AttributeError, match=r"no partition: use x\.sort\(\), which sorts all values, if the keys"
     ):
         x.partition(1)
     with pytest.raises(ArgumentError, match="repacking needs a modulus of"):
