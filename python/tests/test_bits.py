@@ -328,12 +328,12 @@ def test_what_bits_are_not_is_refused(client, secret, server):
     number = server.load(client.encrypt(1.5))
     assert number.bit_error is None
     for compute, instead in {
-        lambda: number & True: r"it is a \* b",
-        lambda: True | number: r"it is a \+ b - a \* b",
-        lambda: number ^ number: r"it is a \+ b - 2 \* a \* b",
-        lambda: np.logical_and(number, number): r"it is a \* b",
-        lambda: ~number: "it is 1 - a",
-        lambda: np.logical_not(number): "it is 1 - a",
+        lambda: number & True: r"use a \* b",
+        lambda: True | number: r"use a \+ b - a \* b",
+        lambda: number ^ number: r"use a \+ b - 2 \* a \* b",
+        lambda: np.logical_and(number, number): r"use a \* b",
+        lambda: ~number: "use 1 - a",
+        lambda: np.logical_not(number): "use 1 - a",
     }.items():
         with pytest.raises(
             TypeError, match=f"for encrypted bits.* conditions that are 0 or 1, {instead}"

@@ -420,12 +420,12 @@ def test_places_among_many_are_found(preset):
 def test_integers_have_neither_bootstraps_nor_tables(scheme):
     client = hippocrene.Client.generate("n15", scheme=scheme)
     for asked, words in (
-        ({"tables": True}, "tables for numbers"),
+        ({"tables": True}, "tables can only be used for numbers"),
         (
             {"tables": "lut11", "bootstrapping": hippocrene.Bootstrapping()},
-            "bootstrapping and tables for numbers",
+            "bootstrapping and tables can only be used for numbers",
         ),
-        ({"bootstrapping": True}, "bootstrapping for numbers"),
+        ({"bootstrapping": True}, "bootstrapping can only be used for numbers"),
     ):
         with pytest.raises(hippocrene.ArgumentError, match=f"evaluation keys: {words}"):
             client.evaluation_keys([], **asked)
@@ -434,11 +434,11 @@ def test_integers_have_neither_bootstraps_nor_tables(scheme):
 
 
 def test_what_makes_no_sense_is_refused(client):
-    with pytest.raises(TypeError, match="cannot be"):
+    with pytest.raises(TypeError, match="a function of encrypted arrays, not"):
         simulate(X)
     with pytest.raises(TypeError, match="pass for_ alone"):
         client.evaluation_keys([1], for_=simulate(lambda x: x, X))
-    with pytest.raises(TypeError, match="not for function"):
+    with pytest.raises(TypeError, match="not function"):
         client.evaluation_keys(for_=model)
     with pytest.raises(hippocrene.HippocreneError, match="simulation"):
         simulate(lambda x: x.to_bytes(), X)
@@ -514,10 +514,10 @@ def test_simulations_go_through_json_without_their_results(client):
     for change, words in (
         ({"kind": "another"}, "not a JSON object of the kind"),
         ({"version": 2}, "its version is 2"),
-        ({"rotations": [[1.5, 20]]}, "'rotations' does not hold"),
-        ({"seconds": "fast"}, "'seconds' does not hold"),
-        ({"bootstrapping": {"complex": True}}, "'bootstrapping' does not hold"),
-        ({"more": 1}, "a field 'more'"),
+        ({"rotations": [[1.5, 20]]}, "'rotations' has a wrong type"),
+        ({"seconds": "fast"}, "'seconds' has a wrong type"),
+        ({"bootstrapping": {"complex": True}}, "'bootstrapping' has a wrong type"),
+        ({"more": 1}, "the field 'more' is unknown"),
     ):
         with pytest.raises(hippocrene.FormatError, match=words):
             hippocrene.Simulation.from_json(json.dumps({**told, **change}))
@@ -525,7 +525,7 @@ def test_simulations_go_through_json_without_their_results(client):
     with pytest.raises(hippocrene.FormatError, match="'seconds' is missing"):
         hippocrene.Simulation.from_json(json.dumps(told))
     for wrong in ("", "[", "3", b"\xff", "[" * 100_000):
-        with pytest.raises(hippocrene.FormatError, match="no JSON"):
+        with pytest.raises(hippocrene.FormatError, match=r"not (a )?JSON"):
             hippocrene.Simulation.from_json(wrong)
 
 
@@ -565,7 +565,7 @@ def test_all_missing_keys_are_named_at_once(client):
     assert client.evaluation_keys(for_=needed).suffice(needed) is True
     with pytest.raises(hippocrene.ArgumentError, match="preset 'n13'"):
         few.suffice(simulate(program, X, preset="n13"))
-    with pytest.raises(TypeError, match="not for int"):
+    with pytest.raises(TypeError, match="not int"):
         few.suffice(3)
     # Only keys of bootstraps would help here.
     with pytest.raises(hippocrene.CapacityError, match=r"these keys lack .*bootstrapping"):
@@ -598,7 +598,7 @@ def test_keys_and_parameters_are_not_both_said(keys):
     ):
         with pytest.raises(TypeError, match="pass keys without them"):
             simulate(model, X, keys=keys, **asked)
-    with pytest.raises(TypeError, match="not with 'rotation'"):
+    with pytest.raises(TypeError, match="not 'rotation'"):
         simulate(model, X, keys={"rotation": [1]})
     with pytest.raises(TypeError, match="not int"):
         simulate(model, X, keys=3)
@@ -672,7 +672,7 @@ def test_the_precision_is_chosen():
     with pytest.raises(hippocrene.ParameterError, match="nearest miss is 'n13'"):
         simulate(power, X, preset="n13", precision="auto", min_precision=60)
     for wrong in ({"max_memory": 1}, {"min_precision": 1}, {"preset": "auto", "min_precision": 1}):
-        with pytest.raises(TypeError, match="go"):
+        with pytest.raises(TypeError, match="need"):
             simulate(power, X, **wrong)
     with pytest.raises(TypeError, match="a precision is for numbers"):
         simulate(power, np.arange(3), scheme="bgv", precision="auto")
