@@ -421,7 +421,7 @@ def test_how_likely_look_ups_fail_is_told(client, server):
         "TablesDescription(tables='lut11', capacity=30.0, slots=16384, log2_failure_prob"
     )
     assert Client.generate("n15").describe_tables(LookUps(capacity=25)).capacity == 25
-    with pytest.raises(ArgumentError, match="no tables"):
+    with pytest.raises(ArgumentError, match="there is nothing to describe"):
         client.describe_tables(False)
     with pytest.raises(ArgumentError, match="repacking needs a modulus of"):
         client.describe_tables()
