@@ -6,7 +6,7 @@ use hippocrene_pegasus::{Layout, Numbers, PegasusError};
 type Function = fn(f64) -> f64;
 
 const FUNCTIONS: [(&str, f64, Function); 4] = [
-    // The slope is at most so steep.
+    // The second field is a bound on the slope.
     ("sigmoid", 0.25, |x| 1.0 / (1.0 + (-x).exp())),
     ("relu", 1.0, |x| x.max(0.0)),
     ("tanh", 1.0, f64::tanh),
@@ -15,7 +15,7 @@ const FUNCTIONS: [(&str, f64, Function); 4] = [
 
 const BOUND: f64 = 8.0;
 
-/// Numbers that were in slots.
+/// Extracts numbers from slots.
 fn extracted(s: &Setup, values: &[f64]) -> Numbers {
     let mut a = s.encrypt(values, 40, 300.0);
     a.set_bound(BOUND);
@@ -41,7 +41,7 @@ fn functions_of_extracted_numbers() {
             y.bound()
         );
         let got = s.decrypt_numbers(&y);
-        // The index is off by its noise, and by half an entry at most.
+        // The error of the index is its noise and at most half an entry.
         let index = plan
             .literal()
             .tables
@@ -70,7 +70,7 @@ fn tables_in_a_row_with_sums_between() {
     for (got, x) in s.decrypt_numbers(&magnitude).iter().zip(&values) {
         assert!((got - x.abs()).abs() < 1.0, "{got} instead of {}", x.abs());
     }
-    // Numbers that might leave the domain are refused, as are functions that are not finite.
+    // Numbers that may leave the domain are refused, and functions that are not finite.
     let wide = relu.add(&relu).unwrap();
     assert!(matches!(s.pegasus.look_up(&wide, scale, f64::abs), Err(PegasusError::Domain { .. })));
     assert!(s.pegasus.look_up(&x, scale, |x| 1.0 / x).is_err());
@@ -97,7 +97,7 @@ fn all_steps_in_one() {
     }
 }
 
-/// Every step gives the same bits whatever the number of threads.
+/// Every step gives the same bits with any number of threads.
 #[test]
 fn threads_change_nothing() {
     let all = setups([1, 2, 3].map(|threads| context(9, 17, threads)), literal(&[64], 64));

@@ -1,4 +1,4 @@
-//! Trees cut into blocks: the sums that are looked up, and the values of their tables.
+//! The division of trees into blocks: the sums that are looked up, and the values of their tables.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -8,8 +8,8 @@ use super::{
 };
 use crate::{PegasusError, error::argument};
 
-/// One look-up. Its index is the sum of `constant` and of the weights of the comparisons that are
-/// true.
+/// A block, which is one look-up. Its index is the sum of `constant` and of the weights of the
+/// comparisons that are true.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct Block {
     pub(super) terms: Vec<(Comparison, i64)>,
@@ -45,8 +45,8 @@ type Path = BTreeMap<usize, Bounds>;
 /// them.
 ///
 /// # Errors
-/// [`PegasusError::Argument`] when a path compares so many features that even a block of one leaf
-/// would exceed the limit.
+/// Returns [`PegasusError::Argument`] if even a block of one leaf would exceed the limit, because
+/// its path compares too many features.
 pub(super) fn cut(
     tree: &DecisionTree,
     ranges: &FeatureRanges,
@@ -66,7 +66,7 @@ pub(super) fn cut(
 
 /// Two thresholds of a feature on one path with the same place.
 ///
-/// Values between them cannot be told apart, so one of the two splits would vanish.
+/// Values between them cannot be distinguished, so one of the two splits would vanish.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) struct Vanishing {
     pub(super) feature: usize,
@@ -182,7 +182,7 @@ impl Comparison {
 }
 
 impl Reduced {
-    /// The values of the most frequent leaf.
+    /// Returns the values of the most frequent leaf.
     fn most_frequent(&self) -> Vec<f64> {
         fn count<'a>(tree: &'a Reduced, counts: &mut BTreeMap<Vec<u64>, (usize, &'a [f64])>) {
             match tree {
@@ -212,7 +212,8 @@ impl Reduced {
         }
     }
 
-    /// The values of the leaf that is reached if features exceed this number of their thresholds.
+    /// Returns the values of the leaf that is reached if features exceed this number of their
+    /// thresholds.
     fn values(
         &self,
         of: &BTreeMap<usize, BTreeSet<Comparison>>,

@@ -10,16 +10,58 @@ use super::{
     TreeModel, TreeNode, TreeParameters,
     blocks::{Block, Vanishing, cut, vanishing},
     comparison::{Comparison, Reading},
-    parameters::CERTAIN,
+    parameters::CERTAIN_DEVIATIONS,
 };
 use crate::{PegasusError, error::argument};
 
 const OPERATION: &str = "plan decision trees";
 
-/// The sum of the squared weights of a majority of three, which are 1 each.
+/// The sum of the squared weights of a majority of three. Each weight is 1.
 const MAJORITY_SQUARES: f64 = 3.0;
 
 /// The tables of a [`TreeModel`], and the properties of its evaluation.
+///
+/// ```
+/// use hippocrene_fhew::{LweParameters, RotationGadget, RotationParameters};
+/// use hippocrene_pegasus::{
+///     DecisionTree, FeatureRanges, SwitchingDigits, TreeKeys, TreeModel, TreeNode, TreeParameters,
+///     TreePlan, TreeSecrets,
+/// };
+/// use hippocrene_ring::{Threads, primes::ntt_primes};
+/// use hippocrene_rlwe::SecretDistribution;
+///
+/// let ranges = FeatureRanges::new(vec![(0.0, 10.0)])?;
+/// let nodes = vec![
+///     TreeNode::Split { feature: 0, threshold: 4.5, digits: 1, left: 1, right: 2 },
+///     TreeNode::Leaf { values: vec![0.0] },
+///     TreeNode::Leaf { values: vec![1.0] },
+/// ];
+/// let model = TreeModel::new(ranges, vec![DecisionTree::new(nodes)?], TreeModel::CLASSES)?;
+///
+/// // Parameters as small as these are for tests only.
+/// let lwe = |dimension, q| LweParameters::insecure(dimension, q, SecretDistribution::Ternary);
+/// let rotation = RotationParameters::insecure(
+///     lwe(64, ntt_primes(26, 64, 1, &[])?[0])?,
+///     lwe(512, ntt_primes(48, 512, 1, &[])?[0])?,
+///     RotationGadget::Digits { base_log2: 15, count: 2 },
+/// )?;
+/// let digits = SwitchingDigits { base_log2: 2, count: 12 };
+/// let parameters = TreeParameters::new(rotation, digits);
+/// let plan = TreePlan::new(&model, parameters)?;
+///
+/// // The client encrypts two rows of one feature.
+/// let secrets = TreeSecrets::generate(parameters)?;
+/// let query = secrets.encrypt(model.ranges(), &[1.0, 9.0])?;
+///
+/// // The server evaluates the model on both rows.
+/// let threads = Threads::single();
+/// let keys = TreeKeys::generate(&secrets)?.prepare(&threads)?;
+/// let reply = keys.evaluate(&plan, &query, &threads, &mut |_, _| ())?;
+///
+/// let classes: Vec<f64> = secrets.decrypt(&reply)?.iter().map(|value| value.round()).collect();
+/// assert_eq!(classes, [0.0, 1.0]);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Debug)]
 pub struct TreePlan {
     parameters: TreeParameters,
@@ -114,7 +156,7 @@ impl TreePlan {
         let (low, high) = extremes(model);
         let widest =
             low.iter().zip(&high).map(|(low, high)| (high - low) / count).fold(0.0, f64::max);
-        let span = widest + 2.0 * CERTAIN * model.deviation();
+        let span = widest + 2.0 * CERTAIN_DEVIATIONS * model.deviation();
         let middles: Vec<f64> =
             low.iter().zip(&high).map(|(l, h)| l.midpoint(*h) / count).collect();
         let mut offsets: Vec<f64> = middles.iter().map(|middle| -middle / span).collect();
@@ -423,7 +465,7 @@ impl Errors {
     fn cut(&self, model: &TreeModel, parameters: &TreeParameters) -> Result<Cut, PegasusError> {
         let rotation = parameters.rotation();
         let least = rotation.index_noise(Noise::NONE, rotation.input().modulus()).log2_std().exp2();
-        let most = (parameters.positions() / (2.0 * CERTAIN * least)) as usize;
+        let most = (parameters.positions() / (2.0 * CERTAIN_DEVIATIONS * least)) as usize;
         for limit in (1..=most).rev() {
             let trees =
                 model.trees().iter().map(|tree| cut(tree, model.ranges(), parameters, limit));
@@ -433,12 +475,13 @@ impl Errors {
             let cells = all().map(|block: &Block| block.cells).max().unwrap_or(1);
             let combines =
                 all().flat_map(|block| &block.terms).any(|(comparison, _)| comparison.digits > 1);
-            let majorities = !combines || self.certainty_of(MAJORITY_SQUARES, cells) >= CERTAIN;
-            if majorities && all().all(|block| self.certainty(block, cells) >= CERTAIN) {
+            let majorities =
+                !combines || self.certainty_of(MAJORITY_SQUARES, cells) >= CERTAIN_DEVIATIONS;
+            if majorities && all().all(|block| self.certainty(block, cells) >= CERTAIN_DEVIATIONS) {
                 return Ok((cells, blocks, bases));
             }
         }
-        argument(OPERATION, "these parameters tell no two states apart".into())
+        argument(OPERATION, "these parameters cannot distinguish two states".into())
     }
 
     /// An upper bound of log2 of the probability that the error of one of these sums exceeds half a

@@ -8,7 +8,8 @@ use zeroize::Zeroizing;
 use super::{FeatureRanges, TreeParameters, TreeSecrets};
 use crate::{PegasusError, error::argument};
 
-/// Encrypted rows of features, one row after the other.
+/// Encrypted rows of features, one row after the other. See [`TreePlan`](super::TreePlan) for an
+/// example.
 ///
 /// Each feature is [`TreeParameters::digits`] numbers. They are coefficients of RLWE ciphertexts in
 /// the ring of the LWE secret, and half of the ciphertexts is a seed.
@@ -61,7 +62,8 @@ impl TreeQuery {
     }
 }
 
-/// An LWE ciphertext for each row and each output, under the secret of queries.
+/// An LWE ciphertext for each row and each output, under the secret of queries. See
+/// [`TreePlan`](super::TreePlan) for an example.
 ///
 /// A decrypted number `m` modulo `q` means `middle + span m / q`, with the middle of its output.
 /// The middles and the span are public.
@@ -129,7 +131,7 @@ impl TreeReply {
 }
 
 impl TreeParameters {
-    /// The positions of the digits of rows of features, one after the other.
+    /// Returns the positions of the digits of rows of features, one after the other.
     pub(super) fn messages(
         &self,
         ranges: &FeatureRanges,
@@ -153,7 +155,7 @@ impl TreeParameters {
         Ok(messages)
     }
 
-    /// The position of a digit modulo `2N`, for a value at a share of its range.
+    /// Returns the position of a digit modulo `2N`, for a value at a share of its range.
     ///
     /// The first digit uses the first half of the circle of `2N` positions. For the other digits,
     /// the whole circle is one period.
@@ -181,7 +183,7 @@ impl TreeSecrets {
     /// Decrypts a reply, and returns its values row by row.
     ///
     /// # Errors
-    /// When the reply belongs to another key.
+    /// Returns an error if the reply belongs to another key.
     pub fn decrypt(&self, reply: &TreeReply) -> Result<Vec<f64>, PegasusError> {
         let value = |(i, c): (usize, &LweCiphertext)| {
             let share = self.input.decrypt(c)? as f64 / c.parameters().modulus() as f64;

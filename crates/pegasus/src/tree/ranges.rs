@@ -2,13 +2,22 @@
 
 use crate::{PegasusError, error::argument};
 
-/// The number of parts of a map that is made from a sample.
-const PARTS: usize = 64;
+/// The number of parts of a map that is made from a sample (chosen).
+const SAMPLE_PARTS: usize = 64;
 
-/// The maximum number of knots of a map.
-const MOST_KNOTS: usize = 4097;
+/// The maximum number of knots of a map (chosen).
+const MAX_KNOTS: usize = 4097;
 
 /// An increasing map from values to shares from 0 to 1, for each feature.
+///
+/// ```
+/// use hippocrene_pegasus::FeatureRanges;
+///
+/// let ranges = FeatureRanges::new(vec![(0.0, 10.0)])?;
+/// assert_eq!(ranges.shares(&[2.5])?, [0.25]);
+/// assert_eq!(ranges.shares(&[11.0])?, [1.0]);
+/// # Ok::<(), hippocrene_pegasus::PegasusError>(())
+/// ```
 ///
 /// Features are compared by their shares. The maps are **public**: the client maps its rows, and
 /// the server its thresholds. Each map is linear between *knots*, the values at the shares
@@ -46,8 +55,8 @@ impl FeatureRanges {
             return argument(OPERATION, "there are no features".into());
         }
         for (i, knots) in knots.iter().enumerate() {
-            let (2..=MOST_KNOTS, [low, .., high]) = (knots.len(), &knots[..]) else {
-                let what = format!("feature {i} has {} knots, not 2 to {MOST_KNOTS}", knots.len());
+            let (2..=MAX_KNOTS, [low, .., high]) = (knots.len(), &knots[..]) else {
+                let what = format!("feature {i} has {} knots, not 2 to {MAX_KNOTS}", knots.len());
                 return argument(OPERATION, what);
             };
             if !(low < high && (high - low).is_finite()) {
@@ -136,7 +145,7 @@ impl FeatureRanges {
 /// The knots for the values of a feature. There must be at least one value.
 fn by_ranks(mut values: Vec<f64>) -> Vec<f64> {
     values.sort_by(f64::total_cmp);
-    let most = values.len() as f64 / PARTS as f64;
+    let most = values.len() as f64 / SAMPLE_PARTS as f64;
     let runs: Vec<(f64, f64)> =
         values.chunk_by(|x, y| x == y).map(|run| (run[0], most.min(run.len() as f64))).collect();
     let ((low, _), (high, _)) = (runs[0], runs[runs.len() - 1]);
@@ -144,7 +153,7 @@ fn by_ranks(mut values: Vec<f64>) -> Vec<f64> {
         let around = low.abs().max(1.0);
         return vec![low - around, low + around];
     }
-    if runs.len() <= PARTS + 1 {
+    if runs.len() <= SAMPLE_PARTS + 1 {
         return runs.iter().map(|(value, _)| *value).collect();
     }
     // The rank of a distinct value is the middle of its run.
@@ -155,13 +164,13 @@ fn by_ranks(mut values: Vec<f64>) -> Vec<f64> {
     }));
     let last = ranks[ranks.len() - 1];
     let knot = |part: usize| {
-        let rank = last * part as f64 / PARTS as f64;
+        let rank = last * part as f64 / SAMPLE_PARTS as f64;
         let below = ranks.partition_point(|x| *x <= rank).clamp(1, ranks.len() - 1) - 1;
         let share = (rank - ranks[below]) / (ranks[below + 1] - ranks[below]);
         runs[below].0 + share * (runs[below + 1].0 - runs[below].0)
     };
     let mut knots = vec![low];
-    knots.extend((1..PARTS).map(knot));
+    knots.extend((1..SAMPLE_PARTS).map(knot));
     knots.push(high);
     // If neighbouring knots coincide, because there are no doubles between the values, the map is
     // linear.
