@@ -13,7 +13,8 @@ pub fn budget_bits(bits: f64, t: u64, error: Noise) -> f64 {
 }
 
 /// An encrypted polynomial modulo `t`: an RLWE ciphertext and the factor `g` of its message (see
-/// the crate's page for the form of ciphertexts).
+/// the crate's page for the form of ciphertexts). See [`Evaluator`](crate::Evaluator) for an
+/// example.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Ciphertext {
     inner: rlwe::Ciphertext,
@@ -73,7 +74,7 @@ impl Ciphertext {
         self.t
     }
 
-    /// The factor `g` by which the message is multiplied modulo `t`.
+    /// The factor `g` of the message modulo `t`.
     pub fn factor(&self) -> u64 {
         self.factor
     }
@@ -104,7 +105,7 @@ impl Ciphertext {
 }
 
 /// A fresh ciphertext made with the secret key, with a seed in place of its second half. Its factor
-/// is 1. See [`Ciphertext`] for an example.
+/// is 1. See [`Evaluator`](crate::Evaluator) for an example.
 #[derive(Debug, Clone)]
 pub struct SeededCiphertext {
     inner: rlwe::SeededCiphertext,

@@ -36,7 +36,7 @@ fn moduli_of(parameters: &Parameters, t: u64) -> Result<(Moduli, Modulus), BgvEr
 }
 
 /// An RLWE context together with a plaintext modulus `t`. Several contexts may share the RLWE
-/// context.
+/// context. See [`Evaluator`](crate::Evaluator) for an example.
 pub struct Context {
     rlwe: Arc<rlwe::Context>,
     encoder: Arc<Encoder>,

@@ -234,8 +234,8 @@ impl Slots {
 fn multiply_even(residues: &mut [u64], f: u64, t: u64) {
     let quotient = ((u128::from(f) << 64) / u128::from(t)) as u64;
     for x in residues {
-        let whole = ((u128::from(*x) * u128::from(quotient)) >> 64) as u64;
-        let product = x.wrapping_mul(f).wrapping_sub(whole.wrapping_mul(t));
+        let multiple = ((u128::from(*x) * u128::from(quotient)) >> 64) as u64;
+        let product = x.wrapping_mul(f).wrapping_sub(multiple.wrapping_mul(t));
         *x = product.min(product.wrapping_sub(t));
     }
 }

@@ -8,6 +8,13 @@ use thiserror::Error;
 ///
 /// The message of each error names the operation, the state that it found and the state that it
 /// needs.
+///
+/// ```
+/// use hippocrene_bgv::{BgvError, Polynomial};
+///
+/// let error = Polynomial::new(257, &[]).unwrap_err();
+/// assert!(matches!(error, BgvError::Argument { operation: "make a polynomial", .. }));
+/// ```
 #[derive(Debug, Clone, PartialEq, Error)]
 #[non_exhaustive]
 pub enum BgvError {

@@ -4,7 +4,7 @@
 /// one circuit may use both.
 ///
 /// **Cost.** A BGV product takes less than half the time of a BFV product. On a grafted chain, the
-/// modulus can be reduced by exactly the growth of the noise. There BGV uses about as many bits of
+/// modulus can be reduced by exactly the growth of the noise. There BGV needs about the same
 /// modulus as BFV, and is the better choice.
 ///
 /// Before a BGV product, the noise of both factors must be reduced to that of rounding. On a simple

@@ -9,6 +9,13 @@ use thiserror::Error;
 ///
 /// The message of each error names the operation, the state that it found and the state that it
 /// needs.
+///
+/// ```
+/// use hippocrene_pegasus::{Layout, PegasusError};
+///
+/// let error = Layout::new(3, vec![]).unwrap_err();
+/// assert!(matches!(error, PegasusError::Argument { operation: "lay out numbers", .. }));
+/// ```
 #[derive(Debug, Clone, PartialEq, Error)]
 #[non_exhaustive]
 pub enum PegasusError {

@@ -63,17 +63,17 @@ impl Pegasus {
                 (x.add(&y)?, x.sub(&y)?)
             }
         };
-        let (magnitude, least) = self.magnitudes(&difference, times as i64)?;
+        let (magnitude, middle) = self.magnitudes(&difference, times as i64)?;
         // The result has both errors of the selected number, and no error of the other one.
-        let off = |i: usize| {
+        let noise = |i: usize| {
             x.ciphertexts()[i].noise().scaled(1.0).plus(magnitude.ciphertexts()[i].noise())
         };
         let (sum, magnitude) = (sum.with_bound(0.0)?, magnitude.clone().with_bound(0.0)?);
         let twice = match which {
-            Which::Larger => sum.add(&magnitude)?.plus(least - centre)?,
-            Which::Smaller => sum.sub(&magnitude)?.plus(-least - centre)?,
+            Which::Larger => sum.add(&magnitude)?.plus(middle - centre)?,
+            Which::Smaller => sum.sub(&magnitude)?.plus(-middle - centre)?,
         };
-        let half = twice.with_noises(off).with_bound(all)?.over(2.0)?;
+        let half = twice.with_noises(noise).with_bound(all)?.over(2.0)?;
         let mut packed = self.add_at(&self.packed(&half, a, slots)?, centre / 2.0, slots)?;
         packed.set_bound(left.max(right));
         Ok(packed)

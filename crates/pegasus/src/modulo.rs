@@ -31,8 +31,8 @@ impl Pegasus {
         let literal = plan.literal();
         let q = Scale::power_of_two(0).times_integer(x.parameters().modulus());
         // This is D/q, the ratio of a number to its part of the modulus.
-        let share = x.scale().over(q);
-        let target = plan.reduced_bits(-share.log2());
+        let relative_scale = x.scale().over(q);
+        let target = plan.reduced_bits(-relative_scale.log2());
         let (scale, target) = (scale_of_bits(literal.scale_bits)?, scale_of_bits(target)?);
         let rlwe = plan.context().rlwe();
         rlwe.note_failure(|| plan.log2_failure_probability(decrypted.slots()));
@@ -47,7 +47,7 @@ impl Pegasus {
             slotwise(x.noise().log2_std() - q.log2()),
             slotwise(literal.reduction.log2_error()),
         ];
-        let scale = y.scale().times(share);
+        let scale = y.scale().times(relative_scale);
         let mut out = y.with_noise(noise.into_iter().fold(Noise::NONE, Noise::plus)).read_at(scale);
         out.set_bound(x.bound());
         Ok(out.with_slots(plan.context(), slots)?)

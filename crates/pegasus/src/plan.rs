@@ -165,18 +165,18 @@ impl PegasusPlan {
         {
             return argument(
                 OPERATION,
-                format!("{slots} slots: a scale_of_bits of two up to {max_slots} is possible"),
+                format!("{slots} slots: a power of two up to {max_slots} is possible"),
             );
         }
         if !dimension.is_power_of_two() || dimension > max_slots {
             let what = format!(
-                "an LWE dimension of {dimension}: a scale_of_bits of two up to {max_slots} is possible"
+                "an LWE dimension of {dimension}: a power of two up to {max_slots} is possible"
             );
             return argument(OPERATION, what);
         }
         if !baby.is_power_of_two() || baby > dimension {
             let what = format!(
-                "{baby} baby steps: a scale_of_bits of two up to the dimension {dimension} is possible"
+                "{baby} baby steps: a power of two up to the dimension {dimension} is possible"
             );
             return argument(OPERATION, what);
         }

@@ -69,14 +69,14 @@ impl Pegasus {
                     .map_or(0.0, |k| centred(x.ciphertexts()[k].a()[(i + r) & (n - 1)], q) * unit);
             }
         };
-        let share = x.len() as f64 / slots as f64;
+        let filled_fraction = x.len() as f64 / slots as f64;
         let transform = FreshTransform {
             slots: rows,
             count: slots.min(n),
             baby: literal.baby,
             diagonal: &diagonal,
             // Residues are uniform in [-1/2, 1/2) in rows that have a number.
-            magnitude: (share / 12.0).sqrt() / literal.reduction.reach(),
+            magnitude: (filled_fraction / 12.0).sqrt() / literal.reduction.reach(),
             operand: (literal.lwe().secret_weight() / n as f64).sqrt(),
             bound: 1.0,
             scale: scale_of_bits(literal.matrix_bits)?,
@@ -123,15 +123,15 @@ impl Pegasus {
     fn check(&self, x: &Numbers, layout: &Layout) -> Result<(), PegasusError> {
         let literal = self.plan().literal();
         let (have, need) = (x.parameters().dimension(), literal.lwe().dimension());
-        let most = self.plan().context().max_slots();
+        let max_slots = self.plan().context().max_slots();
         let what = if layout.places().len() != x.len() {
             format!(
                 "the layout has places for {} numbers, but there are {}",
                 layout.places().len(),
                 x.len()
             )
-        } else if layout.slots() > most {
-            format!("the layout has {} slots, but there are {most}", layout.slots())
+        } else if layout.slots() > max_slots {
+            format!("the layout has {} slots, but there are {max_slots}", layout.slots())
         } else if have != need {
             format!("the LWE ciphertexts have dimension {have}, but {need} was planned")
         } else if x.key() != self.lwe_key() {

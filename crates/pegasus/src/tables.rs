@@ -184,7 +184,7 @@ fn extent(values: &[f64], places: &[usize]) -> (f64, f64) {
 /// A choice of line and tables.
 struct Choice {
     slope: f64,
-    whole: u32,
+    antiperiodic_count: u32,
     rest: bool,
     /// The mean square of the error over the domain. Choices are compared by it, because for a
     /// function with jumps the largest square would say nothing about all other points.
@@ -195,7 +195,7 @@ struct Choice {
 
 impl Choice {
     fn look_ups(&self) -> usize {
-        self.antiperiodic as usize + usize::from(self.rest)
+        self.antiperiodic_count as usize + usize::from(self.rest)
     }
 }
 
@@ -230,7 +230,7 @@ impl Tables {
         let circle = Circle { samples: &samples, slope: choice.slope, margin };
         // The constant that is added in the end is the middle of all values, or of the part without
         // a table.
-        let (antiperiodic, periodic) = circle.split(choice.whole);
+        let (antiperiodic, periodic) = circle.split(choice.antiperiodic_count);
         let (least, largest) = match choice.rest {
             true => circle.extremes(),
             false => extent(&periodic, &circle.places()),
@@ -246,7 +246,7 @@ impl Tables {
             )
         };
         let on_grid = |u: f64| (u + 0.5) * GRID_POINTS as f64;
-        let whole = |(k, f): (usize, &Vec<f64>)| {
+        let entries_of = |(k, f): (usize, &Vec<f64>)| {
             entries(&|v: f64| between(f, on_grid(v / f64::from(1 << k))))
         };
         // Half of the circle holds the whole domain.
@@ -262,7 +262,7 @@ impl Tables {
             range,
             bound,
             deviation: choice.largest_square.sqrt(),
-            antiperiodic: antiperiodic.iter().enumerate().map(whole).collect(),
+            antiperiodic: antiperiodic.iter().enumerate().map(entries_of).collect(),
             rest,
             margin,
             samples,
@@ -332,8 +332,8 @@ impl Tables {
         parameters: &RotationParameters,
         scale: f64,
     ) -> Result<Vec<(i64, LookupTable)>, PegasusError> {
-        let whole = self.antiperiodic.iter().enumerate().map(|(k, f)| (2 << k, f));
-        let all = whole.chain(self.rest.iter().map(|f| (1, f)));
+        let antiperiodic = self.antiperiodic.iter().enumerate().map(|(k, f)| (2 << k, f));
+        let all = antiperiodic.chain(self.rest.iter().map(|f| (1, f)));
         let table = |(factor, Entries(values)): (i64, &Entries)| {
             let half = values.len() as f64 / 2.0;
             // The entries of this domain are at the integers.
@@ -408,13 +408,13 @@ fn choose(samples: &[f64], deviation: f64, margin: f64, max_look_ups: usize) -> 
             let (mut periodic, mut sums) = (circle.grid(), vec![0.0; places.len()]);
             // The deviation in steps of the grid.
             let deviation = deviation * GRID_POINTS as f64;
-            for whole in 0..=(max_look_ups - usize::from(rest)) as u32 {
-                if whole > 0 {
-                    let (antiperiodic, next) = halves(&periodic, whole - 1);
+            for count in 0..=(max_look_ups - usize::from(rest)) as u32 {
+                if count > 0 {
+                    let (antiperiodic, next) = halves(&periodic, count - 1);
                     let square_errors = squares(
                         &antiperiodic,
                         &places,
-                        deviation / f64::from(1 << (whole - 1)),
+                        deviation / f64::from(1 << (count - 1)),
                         0.0,
                     );
                     sums.iter_mut().zip(square_errors).for_each(|(sum, square)| *sum += square);
@@ -431,7 +431,13 @@ fn choose(samples: &[f64], deviation: f64, margin: f64, max_look_ups: usize) -> 
                     sums.iter().zip(last).map(|(sum, square)| sum + square).collect();
                 let error = all.iter().sum::<f64>() / all.len() as f64;
                 let largest_square = largest(all.into_iter());
-                choices.push(Choice { slope, whole, rest, error, largest_square });
+                choices.push(Choice {
+                    slope,
+                    antiperiodic_count: count,
+                    rest,
+                    error,
+                    largest_square,
+                });
             }
         }
     }

@@ -145,12 +145,12 @@ impl Shape {
         together: usize,
     ) -> Result<Vec<Vec<f64>>, PegasusError> {
         const OPERATION: &str = "lay out new points";
-        let (d, most) = (self.dimension, self.points);
+        let (d, max_points) = (self.dimension, self.points);
         self.check_together(together)?;
-        if values.is_empty() || !values.len().is_multiple_of(d) || values.len() > most * d {
+        if values.is_empty() || !values.len().is_multiple_of(d) || values.len() > max_points * d {
             let have = values.len();
             let what = format!(
-                "{have} numbers for points of dimension {d}: 1 to {most} points are possible at \
+                "{have} numbers for points of dimension {d}: 1 to {max_points} points are possible at \
                  one time"
             );
             return argument(OPERATION, what);
@@ -228,11 +228,11 @@ impl Shape {
     }
 
     fn check_together(&self, together: usize) -> Result<(), PegasusError> {
-        let most = self.points.next_power_of_two();
-        if !(1..=most).contains(&together) {
+        let max_points = self.points.next_power_of_two();
+        if !(1..=max_points).contains(&together) {
             return argument(
                 OPERATION,
-                format!("{together} points in a ciphertext: 1 to {most} are possible"),
+                format!("{together} points in a ciphertext: 1 to {max_points} are possible"),
             );
         }
         Ok(())

@@ -521,17 +521,17 @@ impl KMeans {
         time: &mut Sectors,
     ) -> Result<Ciphertext, PegasusError> {
         let shape = self.plan.shape();
-        let most = largest_reciprocal(&shape);
+        let max_reciprocal = largest_reciprocal(&shape);
         let start = Instant::now();
         let mut centred = self.evaluator().add_number(shares, -0.5)?;
         centred.set_bound(0.5);
         let slots: Vec<usize> = (0..shape.clusters()).map(|j| j * shape.stride()).collect();
         let x = self.pegasus.extract(&self.pegasus.to_coefficients(&centred)?, &slots)?;
         let start = add_time(&mut time.extraction, start);
-        let scale = self.pegasus.plan().repacking_scale(most)?;
+        let scale = self.pegasus.plan().repacking_scale(max_reciprocal)?;
         // The error of the index changes the length of a step, but not the limit of the steps.
         let reciprocals =
-            self.pegasus.look_up_steps(&x, scale, |x| 1.0 / (x + 0.5).max(1.0 / most))?;
+            self.pegasus.look_up_steps(&x, scale, |x| 1.0 / (x + 0.5).max(1.0 / max_reciprocal))?;
         let start = add_time(&mut time.look_ups, start);
         let rows: Vec<usize> =
             (0..shape.clusters()).flat_map(|j| vec![j; shape.dimension()]).collect();

@@ -94,13 +94,13 @@ pub(super) fn vanishing(
             continue;
         };
         let place = Comparison::new(*feature, *threshold, digits[node], ranges, parameters).place;
-        let (least, most) = ranges.ends(*feature);
-        let (low, high) = path.get(feature).copied().unwrap_or((None, (most, Comparison::END)));
+        let (lowest, highest) = ranges.ends(*feature);
+        let (low, high) = path.get(feature).copied().unwrap_or((None, (highest, Comparison::END)));
         if *threshold >= high.0 {
             open.push((*left, path));
             continue;
         }
-        if *threshold < least || low.is_some_and(|low| *threshold <= low.0) {
+        if *threshold < lowest || low.is_some_and(|low| *threshold <= low.0) {
             open.push((*right, path));
             continue;
         }
@@ -133,13 +133,13 @@ impl Reducing<'_> {
         };
         let comparison =
             Comparison::new(feature, threshold, self.digits[node], self.ranges, self.parameters);
-        let (least, most) = self.ranges.ends(feature);
+        let (lowest, highest) = self.ranges.ends(feature);
         let Bounds { low, high } = path.get(&feature).copied().unwrap_or_default();
         // Features are within their ranges.
-        if threshold >= most || high.is_some_and(|high| comparison.place >= high.place) {
+        if threshold >= highest || high.is_some_and(|high| comparison.place >= high.place) {
             return self.reduce(left, path);
         }
-        if threshold < least || low.is_some_and(|low| comparison.place <= low.place) {
+        if threshold < lowest || low.is_some_and(|low| comparison.place <= low.place) {
             return self.reduce(right, path);
         }
         let left = Box::new(comparison.below(path, |path| self.reduce(left, path)));

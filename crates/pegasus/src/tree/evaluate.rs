@@ -123,10 +123,10 @@ impl PreparedTreeKeys {
         progress: &mut dyn FnMut(usize, usize),
     ) -> Result<TreeReply, PegasusError> {
         let rows: Vec<usize> = (0..rows).collect();
-        let most = plan.compared().max(plan.combined.len()).max(plan.look_ups()).max(1);
-        let together = (ROTATIONS_PER_THREAD * threads.count() / most).max(1);
+        let max_rotations = plan.compared().max(plan.combined.len()).max(plan.look_ups()).max(1);
+        let rows_at_a_time = (ROTATIONS_PER_THREAD * threads.count() / max_rotations).max(1);
         let mut values = Vec::with_capacity(rows.len() * plan.outputs());
-        for some in rows.chunks(together) {
+        for some in rows.chunks(rows_at_a_time) {
             values.extend(self.rows(plan, ciphertexts, some, threads)?);
             progress(values.len() / plan.outputs(), rows.len());
         }

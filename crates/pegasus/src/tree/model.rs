@@ -233,11 +233,11 @@ impl TreeModel {
             let what = format!("trees of {} and of {} outputs", first.outputs, other.outputs);
             return argument(MAKE_MODEL, what);
         }
-        let (have, most) =
+        let (have, need) =
             (ranges.count(), trees.iter().map(|tree| tree.features).max().unwrap_or(0));
-        if most > have {
+        if need > have {
             let what =
-                format!("a tree asks for feature {}, but there are ranges of {have}", most - 1);
+                format!("a tree asks for feature {}, but there are ranges of {have}", need - 1);
             return argument(MAKE_MODEL, what);
         }
         if !(deviation.is_finite() && deviation > 0.0) {
@@ -292,14 +292,14 @@ impl TreeModel {
     /// [`PegasusError::Argument`] when the row has another number of features, or a feature is NaN,
     /// which cannot be compared with thresholds.
     pub fn evaluate(&self, row: &[f64]) -> Result<Vec<f64>, PegasusError> {
-        const MAKE_TREE: &str = "evaluate decision trees";
+        const OPERATION: &str = "evaluate decision trees";
         if row.len() != self.ranges.count() {
             let what =
                 format!("{} features, but there are ranges of {}", row.len(), self.ranges.count());
-            return argument(MAKE_TREE, what);
+            return argument(OPERATION, what);
         }
         if let Some(feature) = row.iter().position(|x| x.is_nan()) {
-            return argument(MAKE_TREE, format!("feature {feature} is not a number"));
+            return argument(OPERATION, format!("feature {feature} is not a number"));
         }
         let mut sums = vec![0.0; self.outputs()];
         for tree in &self.trees {

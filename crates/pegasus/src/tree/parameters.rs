@@ -132,7 +132,7 @@ impl TreeParameters {
     /// A feature that is `k` deviations from a threshold ends up on the wrong side with the
     /// probability that a normal number exceeds `k`.
     pub fn comparison_deviation(&self, digits: usize) -> f64 {
-        let off = Noise::from_std(SIGMA).plus(Noise::from_std(6f64.sqrt().recip()));
-        off.log2_std().exp2() * self.resolution(digits)
+        let error = Noise::from_std(SIGMA).plus(Noise::from_std(6f64.sqrt().recip()));
+        error.log2_std().exp2() * self.resolution(digits)
     }
 }

@@ -143,8 +143,9 @@ impl TreePlan {
         let mut all = model.trees().iter().map(|tree| vanishing(tree, model.ranges(), &parameters));
         if let Some(Vanishing { feature, threshold, other }) = all.find_map(|found| found) {
             let what = format!(
-                "feature {feature} is split at {threshold} and bounded by {other}, which so many digits of \
-                 these tables cannot tell apart. Compare more digits, use finer tables or narrow its range"
+                "feature {feature} is split at {threshold} and bounded by {other}. These \
+                 tables cannot tell both apart by these digits. Compare more digits, use finer \
+                 tables or narrow its range."
             );
             return argument(OPERATION, what);
         }
@@ -371,22 +372,22 @@ fn tables(
 ) -> Result<BlockTables, FhewError> {
     let rotation = parameters.rotation();
     let (positions, q) = (parameters.positions(), rotation.ring().modulus() as f64);
-    let most = (q - 1.0) / 2.0;
-    let made = (0..outputs).map(|output| {
+    let max_residue = (q - 1.0) / 2.0;
+    let tables = (0..outputs).map(|output| {
         let value = |position: f64| {
             let cell = (position * cells as f64 / positions) as usize;
             let share = block.values.get(cell).map_or(0.0, |values| values[output] / span);
             // Shares are reduced modulo the span, as residues are modulo `q`.
-            ((share - share.round()) * q).round().clamp(-most, most)
+            ((share - share.round()) * q).round().clamp(-max_residue, max_residue)
         };
         // Positions from N/2 on are read where the table continues with the opposite sign.
         let entry = |x: f64| if x < 0.0 { -value(x + positions) } else { value(x) };
         LookupTable::new(&rotation, positions / 2.0, 1.0, entry)
     });
-    let made = made.collect::<Result<Vec<_>, FhewError>>()?;
+    let tables = tables.collect::<Result<Vec<_>, FhewError>>()?;
     match together {
-        true => Ok(BlockTables::Together(LookupTables::new(&rotation, &made)?)),
-        false => Ok(BlockTables::Each(made)),
+        true => Ok(BlockTables::Together(LookupTables::new(&rotation, &tables)?)),
+        false => Ok(BlockTables::Each(tables)),
     }
 }
 
@@ -464,9 +465,11 @@ impl Errors {
     /// Cuts the trees into the largest blocks whose sums are certain.
     fn cut(&self, model: &TreeModel, parameters: &TreeParameters) -> Result<Cut, PegasusError> {
         let rotation = parameters.rotation();
-        let least = rotation.index_noise(Noise::NONE, rotation.input().modulus()).log2_std().exp2();
-        let most = (parameters.positions() / (2.0 * CERTAIN_DEVIATIONS * least)) as usize;
-        for limit in (1..=most).rev() {
+        let index_deviation =
+            rotation.index_noise(Noise::NONE, rotation.input().modulus()).log2_std().exp2();
+        let max_cells =
+            (parameters.positions() / (2.0 * CERTAIN_DEVIATIONS * index_deviation)) as usize;
+        for limit in (1..=max_cells).rev() {
             let trees =
                 model.trees().iter().map(|tree| cut(tree, model.ranges(), parameters, limit));
             let (blocks, bases): (Vec<_>, Vec<_>) =

@@ -145,9 +145,11 @@ impl FeatureRanges {
 /// The knots for the values of a feature. There must be at least one value.
 fn by_ranks(mut values: Vec<f64>) -> Vec<f64> {
     values.sort_by(f64::total_cmp);
-    let most = values.len() as f64 / SAMPLE_PARTS as f64;
-    let runs: Vec<(f64, f64)> =
-        values.chunk_by(|x, y| x == y).map(|run| (run[0], most.min(run.len() as f64))).collect();
+    let max_weight = values.len() as f64 / SAMPLE_PARTS as f64;
+    let runs: Vec<(f64, f64)> = values
+        .chunk_by(|x, y| x == y)
+        .map(|run| (run[0], max_weight.min(run.len() as f64)))
+        .collect();
     let ((low, _), (high, _)) = (runs[0], runs[runs.len() - 1]);
     if runs.len() == 1 {
         let around = low.abs().max(1.0);
@@ -166,8 +168,8 @@ fn by_ranks(mut values: Vec<f64>) -> Vec<f64> {
     let knot = |part: usize| {
         let rank = last * part as f64 / SAMPLE_PARTS as f64;
         let below = ranks.partition_point(|x| *x <= rank).clamp(1, ranks.len() - 1) - 1;
-        let share = (rank - ranks[below]) / (ranks[below + 1] - ranks[below]);
-        runs[below].0 + share * (runs[below + 1].0 - runs[below].0)
+        let fraction = (rank - ranks[below]) / (ranks[below + 1] - ranks[below]);
+        runs[below].0 + fraction * (runs[below + 1].0 - runs[below].0)
     };
     let mut knots = vec![low];
     knots.extend((1..SAMPLE_PARTS).map(knot));
