@@ -72,7 +72,7 @@ fn a_sum_of_one_product_is_that_product() {
 /// On a simple chain, BGV products waste the bits that primes have beyond the growth of the noise.
 /// BFV polynomials leave more of the budget.
 #[test]
-fn polynomials_on_simple_chains() {
+fn bfv_polynomials_leave_more_budget_on_simple_chains() {
     let s = insecure(LOG_DEGREE, 48, 8, "none", 65537, &[]);
     let x = s.values(5);
     let p = Polynomial::new(65537, &(1..=15).collect::<Vec<_>>()).unwrap();
@@ -90,7 +90,7 @@ fn polynomials_on_simple_chains() {
 /// the same factors again and again. It is at most 4 bits lower, plus 1.5 bits for every product
 /// where a simple chain keeps large errors.
 #[test]
-fn exact_to_the_last_bit_of_the_budget() {
+fn products_are_exact_to_the_last_bit_of_the_budget() {
     for s in chains() {
         for square in [false, true] {
             let e = of_scheme(&s, Scheme::Bfv);
@@ -196,7 +196,7 @@ fn noise_chain(bits: u32, sprout: &str, t: u64) -> Setup {
 
 /// The plaintext moduli have no slots: 2, a power of two, and one of 40 bits.
 #[test]
-fn polynomials_modulo_any_number() {
+fn bfv_products_are_exact_modulo_any_number() {
     for (t, sprout) in [
         (2u64, "none"),
         (1 << 16, "none"),
@@ -318,7 +318,7 @@ proptest! {
 
 /// A parameter set with 128 bits of security: `N = 2^14`, `log PQ = 430`.
 #[test]
-fn with_128_bits_of_security() {
+fn products_are_exact_with_128_bits_of_security() {
     let sprout = Sprout::named("sprout-15-16-32").unwrap();
     let mut used = sprout.primes.clone();
     let mut prime = |bits: u32| {

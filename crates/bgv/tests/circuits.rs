@@ -30,7 +30,7 @@ fn power(x: u64, n: u64, t: u64) -> u64 {
 }
 
 #[test]
-fn sums_over_slots() {
+fn sums_over_slots_are_exact() {
     for s in [insecure(10, 48, 3, SPROUT, 65537, &powers_of_two(10)), small(2, "none")] {
         let (half, t) = (s.degree() / 2, s.t());
         let x = s.values(1);
@@ -90,7 +90,7 @@ fn diagonals(s: &Setup, permutations: &[(usize, bool)]) -> BTreeMap<Permutation,
 }
 
 #[test]
-fn linear_transforms() {
+fn linear_transforms_are_exact() {
     for s in [insecure(10, 48, 3, SPROUT, 65537, &powers_of_two(10)), small(2, "none")] {
         let half = s.degree() / 2;
         let x = s.values(7);
@@ -132,7 +132,7 @@ fn linear_transforms() {
 /// Diagonals given by few integers map like those with all of their zeros. Too large a noise is
 /// found before anything is computed.
 #[test]
-fn linear_transforms_of_few_entries() {
+fn sparse_diagonals_map_like_dense_ones() {
     let s = small(2, SPROUT);
     let (x, last) = (s.values(7), s.degree() as u32 - 1);
     let entries: BTreeMap<Permutation, Vec<(u32, i64)>> = [
@@ -215,7 +215,7 @@ fn dependent_diagonals_are_not_underestimated() {
 }
 
 #[test]
-fn matrices() {
+fn matrix_products_are_exact() {
     for s in [small(2, SPROUT), small(2, "none")] {
         let half = s.degree() / 2;
         let x = s.values(10);
@@ -263,7 +263,7 @@ fn matrices() {
 }
 
 #[test]
-fn powers_and_tests_for_zero() {
+fn powers_and_tests_for_zero_are_exact() {
     for s in [small(6, SPROUT), small(10, "none")] {
         let x: Vec<u64> =
             s.values(11).iter().enumerate().map(|(i, v)| if i % 3 == 0 { 0 } else { *v }).collect();
@@ -297,7 +297,7 @@ fn powers_and_tests_for_zero() {
 /// 16 squarings with parameters of 128-bit security at ring degree `2^15`, in both schemes. Enough
 /// budget is left for a product with a table and a sum over all slots.
 #[test]
-fn equality_of_16_bits_at_real_size() {
+fn equality_of_16_bits_fits_128_bit_security() {
     let design = design(&Request {
         log_degree: 15,
         secret: SecretDistribution::Ternary,
@@ -344,7 +344,7 @@ fn check_polynomial(
 }
 
 #[test]
-fn polynomials_of_every_small_degree() {
+fn polynomials_of_every_small_degree_are_exact() {
     for s in [small(6, SPROUT), small(8, "none")] {
         let x = s.values(15);
         let a = s.encrypt(&x);

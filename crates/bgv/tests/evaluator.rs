@@ -88,7 +88,7 @@ fn every_operation_is_exact() {
 /// Multiplies until the budget is used up. All products are right, and the next one is refused. The
 /// estimate never exceeds the measured budget and is not much lower.
 #[test]
-fn exact_to_the_last_bit_of_the_budget() {
+fn products_are_exact_to_the_last_bit_of_the_budget() {
     for s in chains() {
         let (mut x, y) = (s.values(3), s.values(4));
         let (mut a, b) = (s.encrypt(&x), s.encrypt(&y));

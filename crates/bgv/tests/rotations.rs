@@ -48,7 +48,7 @@ proptest! {
     #![proptest_config(ProptestConfig { cases: 12, failure_persistence: None, ..ProptestConfig::default() })]
 
     #[test]
-    fn many_rotations_are_those_one_by_one(
+    fn many_rotations_equal_single_ones(
         steps in prop::collection::vec(-300..300i64, 0..8),
         seed: u64,
         multiplied: bool,

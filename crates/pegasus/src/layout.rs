@@ -73,7 +73,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn layouts() {
+    fn layouts_need_distinct_slots() {
         let layout = Layout::new(4, vec![2, 0, 3]).unwrap();
         assert_eq!(layout.numbers(), [Some(1), None, Some(0), Some(2)]);
         assert_eq!(Layout::in_order(3), Layout::new(4, vec![0, 1, 2]).unwrap());

@@ -13,11 +13,11 @@ use crate::{PegasusError, PegasusKeys, PegasusPlan};
 ///
 /// ```
 /// use std::sync::Arc;
-/// use hippocrene_ckks::{Context, Evaluator, Scale};
+/// use hippocrene_ckks::{Context, Evaluator, Scale, approximation::ModularReduction};
 /// use hippocrene_fhew::{LweParameters, RotationGadget, RotationParameters};
-/// use hippocrene_pegasus::{Pegasus, PegasusKeys, PegasusLiteral, PegasusPlan, PegasusSecrets};
-/// use hippocrene_pegasus::SwitchingDigits;
-/// use hippocrene_ckks::approximation::ModularReduction;
+/// use hippocrene_pegasus::{
+///     Pegasus, PegasusKeys, PegasusLiteral, PegasusPlan, PegasusSecrets, SwitchingDigits,
+/// };
 /// use hippocrene_ring::{Threads, primes::ntt_primes};
 /// use hippocrene_rlwe::{
 ///     EvaluationKeys, Parameters, ParametersLiteral, SecretDistribution, SecretKey, Sprout,
@@ -75,7 +75,9 @@ use crate::{PegasusError, PegasusKeys, PegasusPlan};
 ///     context.encode((&values[..]).into(), values.len(), Scale::power_of_two(40), modulus)?;
 /// let mut encrypted = context.encrypt(&secret, &plaintext)?.expand(&context);
 /// encrypted.set_bound(1.0);
-/// let result = pegasus.lut(&encrypted, |x| x * x)?;
+/// let tables = pegasus.make_tables((-1.0, 1.0), 1, |x| x * x)?;
+/// let slots: Vec<usize> = (0..16).collect();
+/// let result = pegasus.apply(&encrypted, &tables, &slots)?;
 /// let decrypted = context.decode_real(&context.decrypt(&secret, &result)?)?;
 /// assert!(decrypted.iter().zip(&values).all(|(y, x)| (y - x * x).abs() < 0.2));
 /// # Ok::<(), Box<dyn std::error::Error>>(())

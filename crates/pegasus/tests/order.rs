@@ -466,7 +466,7 @@ fn the_stated_bound_is_enough_for_every_round() {
 /// Signs and equality from slots to slots, for numbers that are farther from a step than the stated
 /// gap.
 #[test]
-fn signs_and_equality_in_slots() {
+fn signs_and_equality_in_slots_are_right() {
     let s = with_tables(1024);
     let slots: Vec<usize> = (0..16).collect();
     let gap = s.pegasus.step_gap(BOUND);

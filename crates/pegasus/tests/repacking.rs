@@ -78,7 +78,7 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(12))]
 
     #[test]
-    fn any_layout_of_any_count(log_slots in 0u32..9, seed in 0usize..1000, full in 1usize..100) {
+    fn any_layout_of_any_count_is_repacked(log_slots in 0u32..9, seed in 0usize..1000, full in 1usize..100) {
         static SETUP: LazyLock<Setup> = LazyLock::new(|| setup(context(9, 17, 1), literal(&[16], 32)));
         let slots = (1usize << log_slots).min(SETUP.context.max_slots());
         let count = (slots * full / 100).max(1);
@@ -93,7 +93,7 @@ proptest! {
 }
 
 #[test]
-fn sums_between_extraction_and_repacking() {
+fn numbers_are_added_between_extraction_and_repacking() {
     let s = setup(context(9, 17, 2), literal(&[16], 32));
     let (u, v) = (spread(200, 0.3), spread(400, 0.3)[200..].to_vec());
     let x = s.numbers(&u, 1.0).with_bound(0.3).unwrap();
@@ -117,7 +117,7 @@ fn sums_between_extraction_and_repacking() {
 
 /// Any modulus works, and the number of threads changes nothing.
 #[test]
-fn small_moduli_and_threads() {
+fn moduli_and_threads_change_no_result() {
     let bits = |threads| {
         let s = setup(context(9, 17, threads), literal(&[16], 32));
         let q = (1 << 24) - 3;

@@ -24,7 +24,7 @@ fn extracted(s: &Setup, values: &[f64]) -> Numbers {
 }
 
 #[test]
-fn functions_of_extracted_numbers() {
+fn functions_of_extracted_numbers_are_right() {
     let s = setup(context(9, 17, 2), literal(&[64, 256], 64));
     let plan = s.pegasus.plan();
     let values = spread(64, BOUND);
@@ -57,12 +57,12 @@ fn functions_of_extracted_numbers() {
 }
 
 #[test]
-fn tables_in_a_row_with_sums_between() {
+fn look_ups_can_follow_one_another() {
     let s = setup(context(9, 17, 1), literal(&[64], 64));
     let values = spread(64, 3.0);
     let x = extracted(&s, &values);
     let scale = s.pegasus.plan().table_scale(BOUND).unwrap();
-    // max(x, 0) - max(-x, 0) = x, and the magnitude of it.
+    // max(x, 0) - max(-x, 0) = x. A third look-up finds its magnitude.
     let relu = s.pegasus.look_up(&x, scale, |x| x.max(0.0)).unwrap();
     let other = s.pegasus.look_up(&x, scale, |x| (-x).max(0.0)).unwrap();
     let back = relu.sub(&other).unwrap().with_bound(4.0).unwrap();
@@ -78,7 +78,7 @@ fn tables_in_a_row_with_sums_between() {
 }
 
 #[test]
-fn all_steps_in_one() {
+fn all_steps_run_as_one() {
     let s = setup(context(9, 17, 2), literal(&[64, 256], 64));
     for slots in [64, 256] {
         let values = spread(slots, BOUND);

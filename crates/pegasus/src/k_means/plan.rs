@@ -16,8 +16,7 @@ use crate::{
 /// Capacity in reserve, in bits (chosen). Moduli and scales are only accurate to about a bit.
 const RESERVE_BITS: f64 = 4.0;
 
-/// The bound of the numbers that repacking is planned for. Bits and reciprocals are repacked with
-/// it.
+/// The bound of the numbers that repacking is planned for (chosen).
 const REPACKING_BOUND: f64 = 1.0;
 
 /// Clusters smaller than this fraction of the mean size move by steps that are too short (chosen).

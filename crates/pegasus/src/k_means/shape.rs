@@ -291,7 +291,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn points_stand_in_every_cluster() {
+    fn points_are_in_the_slots_of_every_cluster() {
         let shape = Shape::new(3, 3, 2).unwrap();
         assert_eq!((shape.stride(), shape.width()), (4, 8));
         assert_eq!((shape.together(64).unwrap(), shape.together(16).unwrap()), (4, 2));
@@ -331,7 +331,7 @@ mod tests {
         }
     }
     #[test]
-    fn new_points_come_into_the_ball() {
+    fn new_points_are_moved_into_the_ball() {
         let shape = Shape::new(3, 2, 2).unwrap();
         let centroids = [0.5, 0.0, 0.0, 0.5];
         let slots = shape.new_points_in_slots(&[0.5, 0.25, 0.5, -2.0], &centroids, 4).unwrap();

@@ -203,7 +203,7 @@ mod tests {
 
     /// Two neighbouring thresholds. The model compares one of them by one digit.
     #[test]
-    fn thresholds_near_each_other_are_compared_by_as_many_digits() {
+    fn close_thresholds_are_compared_by_equal_numbers_of_digits() {
         let parameters = TreeParameters::of(&Preset::by_name("lut11").unwrap());
         let ranges = FeatureRanges::new(vec![(0.0, 1.0)]).unwrap();
         let leaf = || TreeNode::Leaf { values: vec![0.0] };
