@@ -61,7 +61,7 @@ pub(crate) fn product(a: Noise, b: Noise, floor: Noise, degree: usize, t: u64) -
     sum(sum(linear, both), carry)
 }
 
-/// log2 of the ratio of a product of two errors to a product of independent errors, at most.
+/// Upper bound on log2 of the ratio of a product of two errors to a product of independent errors.
 ///
 /// The error of rounding is `r0 + r1 s`. Its square is twice as large as a product of independent
 /// polynomials with normal coefficients: `sqrt(2)` times because of `s^2`, and `sqrt(2)` times

@@ -51,7 +51,7 @@ impl PegasusKeys {
     /// the keys have no samples.
     ///
     /// # Errors
-    /// If a key does not fit the plan or the operating system has no entropy.
+    /// Returns an error if a key does not fit the plan or the operating system has no entropy.
     pub fn generate(
         plan: &PegasusPlan,
         secret: &SecretKey,
@@ -108,7 +108,8 @@ impl RepackingKey {
     /// Encrypts `lwe` under `secret`, at the modulus and scale of `plan`.
     ///
     /// # Errors
-    /// If the dimension of the LWE secret is not the planned one, or a key does not fit.
+    /// Returns an error if the dimension of the LWE secret is not the planned one, or a key does
+    /// not fit.
     pub fn generate(
         plan: &PegasusPlan,
         secret: &SecretKey,

@@ -29,11 +29,11 @@ pub(crate) const MAX_FACTOR: i64 = 64;
 /// The part of the error of the index that an estimate of noise counts.
 #[derive(Clone, Copy)]
 pub(crate) enum IndexError {
-    /// All of it.
+    /// The whole error.
     All,
     /// Only the rounding to entries of the table. The caller counts the error of the number itself.
     Rounding,
-    /// None of it.
+    /// No error.
     None,
 }
 

@@ -143,7 +143,7 @@ impl Pegasus {
     }
 }
 
-/// Returns the amount that numbers of this precision may exceed their bound by.
+/// Returns the distance that numbers of this precision may be beyond their bound.
 pub(crate) fn max_excess(precision_bits: f64) -> f64 {
     INDEX_DEVIATIONS * (-precision_bits).exp2()
 }

@@ -1,15 +1,16 @@
 //! A function as a straight line plus several tables, which are more precise than one table.
 //!
-//! A table is antiperiodic because `X^N = -1`: `T(u + 1/2) = -T(u)` for `u` on the circle `[-1/2,
-//! 1/2)` of all residues over the modulus. So one table of an arbitrary function can use only half
-//! of the circle. A number that takes the whole circle has twice the resolution. Any function `T`
-//! of such a number is a sum of antiperiodic functions of its multiples, and a rest. With `P_0 = T`
-//! and
+//! A table is antiperiodic because `X^N = -1`: `T(u + 1/2) = -T(u)` for `u` on the circle
+//! `[-1/2, 1/2)` of all residues over the modulus. So one table of an arbitrary function can use
+//! only half of the circle. A number that uses the whole circle has twice the resolution. Any
+//! function `T` of such a number is a sum of antiperiodic functions of its multiples, and a rest.
+//! With `P_0 = T` and
 //!
 //! `A_k(u) = (P_k(u) - P_k(u + 2^-(k+1)))/2`, `P_(k+1)(u) = (P_k(u) + P_k(u + 2^-(k+1)))/2`,
 //!
 //! `T = A_0 + .. + A_(K-1) + P_K`. Here `A_k` is an antiperiodic function of `2^k u`. One table at
-//! the ciphertext times `2^k` holds it, and the rounding of the index counts `2^-k` times as much.
+//! the ciphertext times `2^k` holds it, which multiplies the effect of the index's rounding by
+//! `2^-k`.
 //!
 //! The rest, `P_K`, may be almost constant. Otherwise it needs one more table, at half the
 //! resolution. Where `T` is steep, the slopes of the rest are `2^-K` of those of `T`.
@@ -86,7 +87,7 @@ struct Entries(Vec<f64>);
 struct Circle<'a> {
     samples: &'a [f64],
     slope: f64,
-    /// The fraction of the domain that the circle is larger than it.
+    /// The ratio of the circle to the domain, minus 1.
     margin: f64,
 }
 
@@ -203,7 +204,7 @@ impl Tables {
     /// Makes at most `max_look_ups` tables of `f` on a domain.
     ///
     /// `deviation` is the standard deviation of the index, in entries of a table of `parameters`.
-    /// Numbers may leave the domain by the fraction `margin` of it.
+    /// `margin` is the distance that numbers may be outside of the domain, relative to its length.
     ///
     /// # Errors
     /// Returns [`PegasusError::Argument`] if the domain is not an interval of finite length, if `f`
@@ -320,7 +321,7 @@ impl Tables {
         self.range
     }
 
-    /// The fraction of the domain that numbers may leave it by.
+    /// The distance that numbers may be outside of the domain, relative to its length.
     pub(crate) fn margin(&self) -> f64 {
         self.margin
     }

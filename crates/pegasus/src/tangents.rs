@@ -123,8 +123,9 @@ impl Tangents {
     /// Makes the tables of `f` on a domain.
     ///
     /// `deviation` is the standard deviation of the index, in entries of a table of `parameters`.
-    /// Numbers may leave the domain by the fraction `margin` of it. `repacking_error` is the
-    /// standard deviation of the error of repacked numbers, relative to their bound.
+    /// `margin` is the distance that numbers may be outside of the domain, relative to its length.
+    /// `repacking_error` is the standard deviation of the error of repacked numbers, relative to
+    /// their bound.
     pub(crate) fn new(
         parameters: &RotationParameters,
         deviation: f64,

@@ -100,8 +100,8 @@ impl Pegasus {
     /// comes from slots to coefficients, where it grows with the ring, and from the key switch.
     ///
     /// # Errors
-    /// [`PegasusError::Argument`] if `size` is so large that the error in the last round exceeds
-    /// half of a table.
+    /// Returns [`PegasusError::Argument`] if `size` is so large that the error in the last round
+    /// exceeds half of a table.
     pub fn place_bound(
         &self,
         size: usize,

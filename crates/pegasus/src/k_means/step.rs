@@ -143,7 +143,7 @@ impl KMeans {
     /// and other machines may compute its blocks.
     ///
     /// # Errors
-    /// As [`KMeans::iterate`].
+    /// Returns the errors of [`KMeans::iterate`].
     pub fn assign(
         &self,
         points: &Ciphertext,
@@ -218,7 +218,7 @@ impl KMeans {
     /// There is one ciphertext of bits for each ciphertext of points.
     ///
     /// # Errors
-    /// As [`KMeans::iterate`].
+    /// Returns the errors of [`KMeans::iterate`].
     pub fn update(
         &self,
         points: &[Ciphertext],

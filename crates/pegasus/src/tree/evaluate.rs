@@ -29,8 +29,8 @@ impl TreeKeys {
     /// Expands the seeds and prepares the keys in memory.
     ///
     /// # Errors
-    /// When the keys do not belong to one client, or the environment asks for a kernel that this
-    /// CPU lacks.
+    /// Returns an error if the keys do not belong to one client, or the environment asks for a
+    /// kernel that this CPU lacks.
     pub fn prepare(&self, threads: &Threads) -> Result<PreparedTreeKeys, PegasusError> {
         let ([input, ring], rotation) = (self.tables.keys(), self.tables.parameters());
         if self.back.keys() != [ring, input]
@@ -62,8 +62,8 @@ impl PreparedTreeKeys {
     /// the number of finished rows and the number of all rows.
     ///
     /// # Errors
-    /// [`PegasusError::Argument`] when plan, query and keys do not fit each other.
-    /// [`RlweError::KeyMismatch`] when the query belongs to another key.
+    /// Returns [`PegasusError::Argument`] if plan, query and keys do not fit each other. Returns
+    /// [`RlweError::KeyMismatch`] if the query belongs to another key.
     pub fn evaluate(
         &self,
         plan: &TreePlan,
@@ -77,12 +77,12 @@ impl PreparedTreeKeys {
 
     /// Evaluates the plan on plaintext rows, like [`PreparedTreeKeys::evaluate`].
     ///
-    /// The outputs have no errors except rounding. With [`TreeKeys::dry_run`] the context counts the
-    /// operations of a real evaluation.
+    /// The outputs have no errors except rounding. With [`TreeKeys::dry_run`] the context counts
+    /// the operations of a real evaluation.
     ///
     /// # Errors
-    /// [`PegasusError::Argument`] when plan, ranges and keys do not fit each other, the number of
-    /// values is not a multiple of the number of features, or a value is NaN.
+    /// Returns [`PegasusError::Argument`] if plan, ranges and keys do not fit each other, the
+    /// number of values is not a multiple of the number of features, or a value is NaN.
     pub fn simulate(
         &self,
         plan: &TreePlan,

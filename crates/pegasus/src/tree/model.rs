@@ -48,7 +48,7 @@ impl DecisionTree {
     /// Creates a tree from its nodes.
     ///
     /// # Errors
-    /// [`PegasusError::Argument`] in one of these cases:
+    /// Returns [`PegasusError::Argument`] in one of these cases:
     ///
     /// - There are no nodes, a node leads to itself, to an earlier node or to no node, or a node
     ///   other than the root does not have exactly one parent.
@@ -186,8 +186,8 @@ impl TreeModel {
     /// integers.
     ///
     /// # Errors
-    /// [`PegasusError::Argument`] when there is no tree, the trees differ in the number of outputs,
-    /// a tree uses a feature without a range, or the deviation is not positive and finite.
+    /// Returns [`PegasusError::Argument`] if there is no tree, the trees differ in the number of
+    /// outputs, a tree uses a feature without a range, or the deviation is not positive and finite.
     ///
     /// A threshold outside the range of its feature is an error too. Values beyond the range are
     /// compared as its ends, so the split would give the same answer for every row.
@@ -289,8 +289,8 @@ impl TreeModel {
     /// It is the reference for [`TreePlan`](super::TreePlan).
     ///
     /// # Errors
-    /// [`PegasusError::Argument`] when the row has another number of features, or a feature is NaN,
-    /// which cannot be compared with thresholds.
+    /// Returns [`PegasusError::Argument`] if the row has another number of features, or a feature
+    /// is NaN, which cannot be compared with thresholds.
     pub fn evaluate(&self, row: &[f64]) -> Result<Vec<f64>, PegasusError> {
         const OPERATION: &str = "evaluate decision trees";
         if row.len() != self.ranges.count() {

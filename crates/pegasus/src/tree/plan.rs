@@ -130,7 +130,7 @@ impl TreePlan {
     /// Cuts the trees into the largest blocks whose sums are certain, and makes their tables.
     ///
     /// # Errors
-    /// [`PegasusError::Argument`] in one of these cases:
+    /// Returns [`PegasusError::Argument`] in one of these cases:
     ///
     /// - A path compares more features than these parameters can count.
     /// - The outputs cannot be as precise as the model asks. The message gives the possible

@@ -24,8 +24,8 @@ impl TreeQuery {
     /// Assembles a query of rows of `features` features from its parts.
     ///
     /// # Errors
-    /// [`PegasusError::Argument`] when the numbers do not make rows. Also as
-    /// [`SeededCoefficients::from_parts`].
+    /// Returns [`PegasusError::Argument`] if the numbers do not make rows. Also returns the errors
+    /// of [`SeededCoefficients::from_parts`].
     pub fn from_parts(
         parameters: TreeParameters,
         features: usize,
@@ -80,8 +80,8 @@ impl TreeReply {
     /// `values` holds `b` and `a` of each output, one row after the other.
     ///
     /// # Errors
-    /// [`PegasusError::Argument`] when the values do not make rows of outputs, the span is not
-    /// positive and finite, or a middle is not finite. Also as [`LweCiphertext::from_parts`].
+    /// Returns [`PegasusError::Argument`] if the values do not make rows of outputs, the span is
+    /// not positive and finite, or a middle is not finite. Also as [`LweCiphertext::from_parts`].
     pub fn from_parts(
         parameters: LweParameters,
         key: Fingerprint,
@@ -171,8 +171,8 @@ impl TreeSecrets {
     /// end.
     ///
     /// # Errors
-    /// [`PegasusError::Argument`] when the number of values is not a multiple of the number of
-    /// features, or a value is NaN. Also when the operating system has no entropy.
+    /// Returns [`PegasusError::Argument`] if the number of values is not a multiple of the number
+    /// of features, or a value is NaN. Also when the operating system has no entropy.
     pub fn encrypt(&self, ranges: &FeatureRanges, rows: &[f64]) -> Result<TreeQuery, PegasusError> {
         let messages = self.parameters().messages(ranges, rows, "encrypt a query")?;
         let numbers =

@@ -38,8 +38,8 @@ impl FeatureRanges {
     /// Creates linear maps from pairs of the smallest and the largest value, one for each feature.
     ///
     /// # Errors
-    /// [`PegasusError::Argument`] when there is no pair, or a pair is not an interval of finite
-    /// length.
+    /// Returns [`PegasusError::Argument`] if there is no pair, or a pair is not an interval of
+    /// finite length.
     pub fn new(ranges: Vec<(f64, f64)>) -> Result<Self, PegasusError> {
         Self::of_knots(ranges.into_iter().map(|(low, high)| vec![low, high]).collect())
     }
@@ -47,8 +47,8 @@ impl FeatureRanges {
     /// Creates maps from their knots, 2 to 4097 for each feature.
     ///
     /// # Errors
-    /// [`PegasusError::Argument`] when there are no features, a feature has another number of
-    /// knots, or its knots are not strictly increasing over an interval of finite length.
+    /// Returns [`PegasusError::Argument`] if there are no features, a feature has another number
+    /// of knots, or its knots are not strictly increasing over an interval of finite length.
     pub fn of_knots(knots: Vec<Vec<f64>>) -> Result<Self, PegasusError> {
         const OPERATION: &str = "ranges of features";
         if knots.is_empty() {
@@ -85,8 +85,8 @@ impl FeatureRanges {
     /// its values or its quantiles in steps of a 64th.
     ///
     /// # Errors
-    /// [`PegasusError::Argument`] when the number of values is not a multiple of the number of
-    /// features, a value is not finite, or the values of a feature are too far apart.
+    /// Returns [`PegasusError::Argument`] if the number of values is not a multiple of the number
+    /// of features, a value is not finite, or the values of a feature are too far apart.
     pub fn of_sample(features: usize, rows: &[f64]) -> Result<Self, PegasusError> {
         const OPERATION: &str = "ranges of features from a sample";
         if features == 0 || rows.is_empty() || !rows.len().is_multiple_of(features) {
@@ -123,7 +123,8 @@ impl FeatureRanges {
     /// Maps the features of a row to shares.
     ///
     /// # Errors
-    /// [`PegasusError::Argument`] when the row has another number of features, or a feature is NaN.
+    /// Returns [`PegasusError::Argument`] if the row has another number of features, or a feature
+    /// is NaN.
     pub fn shares(&self, row: &[f64]) -> Result<Vec<f64>, PegasusError> {
         if row.len() != self.count() || row.iter().any(|x| x.is_nan()) {
             let what = format!("{} values are no row of {} numbers", row.len(), self.count());
