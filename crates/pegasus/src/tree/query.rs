@@ -81,7 +81,8 @@ impl TreeReply {
     ///
     /// # Errors
     /// Returns [`PegasusError::Argument`] if the values do not make rows of outputs, the span is
-    /// not positive and finite, or a middle is not finite. Also as [`LweCiphertext::from_parts`].
+    /// not positive and finite, or a middle is not finite. Also
+    /// returns the errors of [`LweCiphertext::from_parts`].
     pub fn from_parts(
         parameters: LweParameters,
         key: Fingerprint,
