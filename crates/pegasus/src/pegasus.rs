@@ -24,12 +24,12 @@ use crate::{PegasusError, PegasusKeys, PegasusPlan};
 /// };
 ///
 /// // Parameters as small as these are for tests only.
-/// let primes = ntt_primes(48, 1 << 9, 20, &[])?;
+/// let primes = ntt_primes(48, 1 << 9, 21, &[])?;
 /// let parameters = Parameters::new_insecure(ParametersLiteral {
 ///     log_degree: 9,
-///     units: primes[..16].to_vec(),
-///     specials: primes[16..].to_vec(),
-///     sprout: Sprout::for_degree(9)?,
+///     units: primes[..17].to_vec(),
+///     specials: primes[17..].to_vec(),
+///     sprout: Sprout::for_degree(9).ok_or("there is no sprout for this degree")?,
 ///     gadget_rank: 5,
 ///     secret: SecretDistribution::Ternary,
 /// })?;
