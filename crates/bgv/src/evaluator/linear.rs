@@ -8,8 +8,9 @@ use hippocrene_rlwe::{self as rlwe, CombineInto, Noise};
 use super::Evaluator;
 use crate::{BgvError, Ciphertext, Plaintext, noise};
 
-/// Standard deviation of the carry of a message that is multiplied by a constant. The message grows
-/// beyond `t/2` by a multiple of `t`, and the carry is that multiple divided by `t`.
+/// Standard deviation of the carry of a message that is multiplied by a constant, relative to the
+/// norm of the constant. The message grows beyond `t/2` by a multiple of `t`, and the carry is that
+/// multiple divided by `t`.
 pub(crate) const CARRY_STD: f64 = noise::UNIFORM_FRACTION_STD;
 
 impl Evaluator {
