@@ -1,4 +1,4 @@
-//! Bootstraps to a capacity that is said, at small insecure parameters.
+//! Tests of bootstraps to a requested capacity, with small insecure parameters.
 
 use crate::common::insecure_grafted;
 use hippocrene::{
@@ -19,7 +19,7 @@ fn log2_std(got: &[f64], expected: &[f64]) -> f64 {
     (sum / got.len() as f64).sqrt().log2()
 }
 
-/// To what capacity is said, with few slots and iterated too, and no further.
+/// Bootstraps with few slots and iterated bootstraps stop at the requested capacity too.
 #[test]
 fn to_less_capacity() {
     let few = Bootstrapping { slots: Some(32), ..with_precision(20.0) };
@@ -50,8 +50,8 @@ fn to_less_capacity() {
                 .bootstrap_to(&a, Some(capacity))
                 .unwrap_or_else(|e| panic!("{how:?} {capacity}: {e}"));
             let have = y.capacity_bits(session);
-            // What is iterated has no less than its errors are found with, and a scale that is
-            // larger by less than might be.
+            // An iterated bootstrap keeps enough capacity to compute the errors, and its scale may
+            // be somewhat smaller than the largest possible one.
             let errors = reserve + session.settings().scale().log2();
             let least = if said.iterations > 1 { capacity.max(errors) } else { capacity };
             assert!(
@@ -61,7 +61,7 @@ fn to_less_capacity() {
             let got: Vec<f64> = client.decrypt_complex(&y).unwrap().iter().map(|z| z.re).collect();
             let (error, stated) = (log2_std(&got, &x), y.precision_bits(session));
             assert!(stated > precision - 3.0, "{capacity}: {stated}");
-            // The deviation of 20 errors is twice that of all once in 10^8 times.
+            // The sample deviation of 20 errors exceeds twice the true one with probability 10^-8.
             assert!(error < 1.0 - stated, "{capacity}: 2^{error}, stated 2^-{stated}");
             assert_eq!((y.bound(), y.is_clean(), y.is_complex()), (3.0, true, complex));
         }
