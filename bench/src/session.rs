@@ -1,4 +1,4 @@
-//! One run: the kernel in use, the clock that keeps the yardstick, and other people's figures.
+//! One run of a table: the kernel, the clock of the yardstick, and the figures of peers and papers.
 
 use hippocrene_ring::Kernel;
 
@@ -18,34 +18,34 @@ use crate::{
 #[derive(Default)]
 pub struct NamedWorks<'a>(Vec<(String, BoxedWork<'a>)>);
 
-/// A piece of work that holds what it needs.
+/// A piece of work that owns its data.
 pub type BoxedWork<'a> = Box<dyn FnMut() -> Result<()> + 'a>;
 
 impl<'a> NamedWorks<'a> {
-    /// Adds one.
+    /// Adds a piece of work.
     pub fn add(&mut self, name: impl Into<String>, work: impl FnMut() -> Result<()> + 'a) {
         self.0.push((name.into(), Box::new(work)));
     }
 
-    /// Each of them with its name, to be done in another way than timed.
+    /// Returns the pieces of work with their names, for other uses than timing.
     pub fn into_works(self) -> Vec<(String, BoxedWork<'a>)> {
         self.0
     }
 }
 
-/// What a table is given to measure with.
+/// Everything that a table needs for its measurements.
 pub struct Session {
     /// The kernel that this run uses.
     pub kernel: Kernel,
-    /// What peers took elsewhere.
+    /// The figures of peers on the reference machine.
     pub peers: Peers,
-    /// What the papers state.
+    /// The figures of the papers.
     pub papers: Papers,
-    /// What peers took in this run; empty where that was not asked for.
+    /// The figures of peers measured in this run; empty unless they were requested.
     pub live: Live,
-    /// The paper's figure, drawn from what the table measured; empty where the paper has none.
+    /// The paper's figure, drawn from the measurements; empty if the paper has none.
     pub plot: Plot,
-    /// Where threads may be, once the process is pinned.
+    /// The cores for threads, once the process is pinned.
     pub cores: Option<Cores>,
     clock: Clock,
 }
@@ -67,10 +67,11 @@ impl Session {
         })
     }
 
-    /// `row` beside every peer's figure for `operation` with the parameters `group`, of the peers
-    /// that are `wanted`: first those of the reference machine, then those of this run. Each has
-    /// the target for its peer; but where the same library, built alike, was measured in this run,
-    /// that is judged alone.
+    /// Compares `row` with each peer's figure for `operation` with the parameters `group`.
+    ///
+    /// Only peers that satisfy `wanted` are included: first their figures on the reference machine,
+    /// then those of this run. Each row has the target for its peer. If the same library, built in
+    /// the same way, was measured in this run, only that row has a target.
     pub fn beside(
         &self,
         (group, operation): (&str, &str),
@@ -94,8 +95,9 @@ impl Session {
         rows
     }
 
-    /// Median seconds of each piece of work at ring degree `2^log_n`, all of them and the yardstick
-    /// sampled in turn.
+    /// Returns the median seconds of each piece of work at ring degree `2^log_n`.
+    ///
+    /// All pieces of work and the yardstick are sampled in turn.
     ///
     /// # Errors
     /// Those of the work.
@@ -104,7 +106,7 @@ impl Session {
         Ok(std::array::from_fn(|i| samples[i].median()))
     }
 
-    /// [`Session::time`] for named work that may be slow: at least three samples of each.
+    /// As [`Session::time`], for named work that may be slow. Takes at least three samples of each.
     ///
     /// # Errors
     /// Those of the work.
@@ -112,8 +114,9 @@ impl Session {
         self.named(log_n, works, Budget { least: 3, ..Budget::TABLE })
     }
 
-    /// [`Session::time_named`] with three times as many samples and at least nine of each, for
-    /// differences of few per cent.
+    /// As [`Session::time_named`], for differences of a few percent.
+    ///
+    /// Takes three times as long in all, and at least nine samples of each.
     ///
     /// # Errors
     /// Those of the work.
@@ -125,7 +128,8 @@ impl Session {
         )
     }
 
-    /// Median seconds of `count` runs of one piece of slow work, after one that is not counted.
+    /// Returns the median seconds of `count` runs of one slow piece of work, after one run that
+    /// does not count.
     ///
     /// # Errors
     /// Those of the work.
@@ -160,7 +164,7 @@ impl Session {
         timing::interleave(works, budget, || clock.tick(log_n))
     }
 
-    /// Finishes a table.
+    /// Makes the report of a finished table.
     pub fn report(&self, table: &Table, rows: Vec<Row>) -> Report {
         Report::new(
             table.name,
@@ -178,8 +182,8 @@ mod tests {
     use super::*;
     use crate::tables;
 
-    /// Of Lattigo the live figure is judged and not the scaled one; SEAL with HEXL, of which there
-    /// is none, is judged by what it took elsewhere.
+    /// For Lattigo, the live figure has the target and the scaled one has none. SEAL with HEXL has
+    /// no live figure, so its figure on the reference machine has the target.
     #[test]
     fn what_is_live_is_judged() {
         let mut session = Session::new().unwrap();

@@ -1,4 +1,4 @@
-//! The command line, run as a user runs it.
+//! Tests of the command line, run as by a user.
 
 use std::process::{Command, Output};
 
@@ -55,7 +55,7 @@ fn a_table_without_a_figure_is_not_plotted() {
     assert!(!std::path::Path::new("plot.png").exists());
 }
 
-/// A table that encrypts nothing, in the shape that is agreed for all of them.
+/// Tests a table that encrypts nothing. All tables have the same JSON format.
 #[test]
 fn json_is_one_object_whose_targets_are_judged_by_their_ratios() {
     let out = bench(&["graft-7", "--json"]);

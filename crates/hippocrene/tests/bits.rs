@@ -57,7 +57,7 @@ fn bits(count: usize, seed: u64) -> Vec<bool> {
 }
 
 #[test]
-fn gates_are_those_of_the_bits() {
+fn gates_match_plain_gates() {
     for packing in [BitPacking::Real, BitPacking::Complex] {
         let s = setup(packing, true, Some(66.0));
         // Three ciphertexts; the last one is only partly filled.
@@ -145,7 +145,7 @@ fn numbers_in_bit_slices_are_added_and_compared() {
 ///
 /// When a refresh is due, a NAND takes two bootstraps.
 #[test]
-fn there_is_no_limit_of_depth() {
+fn gates_have_no_depth_limit() {
     let s = setup(BitPacking::Real, false, Some(66.0));
     let mut plain = bits(s.plan.capacity(), 7);
     let mut a = s.encrypt(&plain);
@@ -226,7 +226,7 @@ fn client_and_server_share_only_files() {
 }
 
 #[test]
-fn what_does_not_belong_together_is_refused() {
+fn mismatched_operands_are_refused() {
     let s = setup(BitPacking::Real, true, Some(66.0));
     let (a, b) = (s.encrypt(&[true, false, true]), s.encrypt(&[true, false]));
     assert!(matches!(s.server.and(&a, &b), Err(Error::Shape { .. })));
@@ -265,7 +265,7 @@ fn all(sources: impl IntoIterator<Item = usize>) -> Vec<Option<usize>> {
 /// The bits come from the start and the middle of an array, from the imaginary parts and from the
 /// second ciphertext. Gates on the selected bits take no bootstrap either.
 #[test]
-fn bits_that_move_alike_are_picked() {
+fn bits_that_move_by_one_rotation_need_no_bootstrap() {
     for packing in [BitPacking::Real, BitPacking::Complex] {
         let (client, plan, server) = moving(packing, true);
         let capacity = plan.capacity();
@@ -333,7 +333,7 @@ fn bits_that_move_alike_are_picked() {
 ///
 /// Gates accept moved bits, and the results of gates can be moved.
 #[test]
-fn bits_are_brought_anywhere() {
+fn bits_can_be_moved_anywhere() {
     for (packing, clean, seed) in [
         (BitPacking::Real, true, 1),
         (BitPacking::Real, false, 2),

@@ -60,7 +60,7 @@ fn log2_std(got: &[f64], expected: &[f64]) -> f64 {
 
 /// Planning tries lower and lower precisions until one fits, which takes seconds at `n15`.
 #[test]
-fn planning_stops_when_it_is_told_to() {
+fn planning_can_be_stopped() {
     let client = ClientKey::generate_with(insecure_grafted(10, 20, SPARSE), 1).unwrap();
     let describe =
         || (0..1000).find_map(|_| Bootstrapping::default().describe(client.session()).err());
@@ -73,7 +73,7 @@ fn planning_stops_when_it_is_told_to() {
 
 /// The precision and the capacities before and after equal those described before any key is made.
 #[test]
-fn the_rule_keeps_its_word() {
+fn bootstraps_match_their_description() {
     for (log_degree, secret, bound, precision) in [
         (8, SPARSE, 1.0, 12.0),
         (9, SecretDistribution::Ternary, 1.0, 25.5),
@@ -82,8 +82,8 @@ fn the_rule_keeps_its_word() {
     ] {
         let client = ClientKey::generate_with(insecure_grafted(log_degree, 20, secret), 1).unwrap();
         let how = Bootstrapping { bound, precision: Some(precision), ..Bootstrapping::default() };
-        let said = how.describe(client.session()).unwrap();
-        assert_eq!((said.precision, said.log2_failure_probability), (precision, None));
+        let described = how.describe(client.session()).unwrap();
+        assert_eq!((described.precision, described.log2_failure_probability), (precision, None));
         let request = KeyRequest { bootstrapping: Some(how), ..KeyRequest::only([]) };
         let server = Server::new(client.evaluation_keys(&request).unwrap()).unwrap();
         let session = server.session();
@@ -100,8 +100,8 @@ fn the_rule_keeps_its_word() {
         // The estimate assumes that all terms of a polynomial are as large as their bounds.
         let better = measured - estimated;
         assert!((-0.6..1.5).contains(&better), "{precision}: {measured}, estimated {estimated}");
-        assert!((after - said.capacity_after).abs() < 4.0, "{after}, {said:?}");
-        assert_eq!(Some(said.capacity_needed), server.bootstrap_reserve());
+        assert!((after - described.capacity_after).abs() < 4.0, "{after}, {described:?}");
+        assert_eq!(Some(described.capacity_needed), server.bootstrap_reserve());
         assert_eq!((y.bound(), server.bootstraps()), (bound, 1));
     }
 }
@@ -117,8 +117,8 @@ fn precision_beyond_one_bootstrap_is_iterated() {
         let settings = insecure_grafted(log_degree, 24, secret).with_precision(precision).unwrap();
         let client = ClientKey::generate_with(settings, 1).unwrap();
         let how = Bootstrapping { bound, ..with_precision(precision) };
-        let said = how.describe(client.session()).unwrap();
-        assert_eq!((said.precision, said.iterations), (precision, iterations));
+        let described = how.describe(client.session()).unwrap();
+        assert_eq!((described.precision, described.iterations), (precision, iterations));
         let request = KeyRequest { bootstrapping: Some(how), ..KeyRequest::only([]) };
         let server = Server::new(client.evaluation_keys(&request).unwrap()).unwrap();
         let session = server.session();
@@ -141,7 +141,10 @@ fn precision_beyond_one_bootstrap_is_iterated() {
                 "{precision}: {measured}, estimated {estimated}"
             );
             // The description assumes an iteration that begins at the requested precision.
-            assert!((-2.0..40.0).contains(&(after - said.capacity_after)), "{after}, {said:?}");
+            assert!(
+                (-2.0..40.0).contains(&(after - described.capacity_after)),
+                "{after}, {described:?}"
+            );
             assert_eq!((y.bound(), server.bootstraps() - before), (bound, u64::from(iterations)));
         }
     }
@@ -149,14 +152,14 @@ fn precision_beyond_one_bootstrap_is_iterated() {
 
 /// Only the first slots are bootstrapped, whatever the other slots hold.
 #[test]
-fn few_slots() {
+fn few_slots_are_bootstrapped_alone() {
     for complex in [false, true] {
         let how = Bootstrapping { slots: Some(32), complex, ..with_precision(20.0) };
         let (client, server) = insecure(9, how);
         let session = server.session();
-        let said = how.describe(session).unwrap();
+        let described = how.describe(session).unwrap();
         let all = Bootstrapping { slots: None, ..how }.describe(session).unwrap();
-        assert!((said.slots, all.slots) == (32, 256) && said.key_bytes < all.key_bytes);
+        assert!((described.slots, all.slots) == (32, 256) && described.key_bytes < all.key_bytes);
         for shape in [vec![], vec![5], vec![3, 7], vec![32]] {
             let x = numbers(shape.iter().product(), 1);
             let a = spent(&client, &server, &x, &shape);
@@ -176,7 +179,7 @@ fn few_slots() {
                 let error = log2_std(&client.decrypt(&y).unwrap(), x);
                 assert!(error < limit, "{shape:?}: 2^{error}");
                 assert!(-y.precision_bits(session) < -18.5, "{}", y.precision_bits(session));
-                assert!((y.capacity_bits(session) - said.capacity_after) > -4.0);
+                assert!((y.capacity_bits(session) - described.capacity_after) > -4.0);
                 // Stray slots do not change.
                 let sum = server.sum(&y, None).unwrap();
                 let total: f64 = x.iter().sum();
@@ -206,7 +209,7 @@ fn few_slots() {
 
 /// Repeated bootstraps of few slots, with additions to all slots and of freshly encrypted numbers.
 #[test]
-fn few_slots_at_any_depth() {
+fn few_slots_are_bootstrapped_repeatedly() {
     let how = Bootstrapping { slots: Some(16), ..with_precision(28.0) };
     let (client, server) = insecure(8, how);
     let mut plain = spread(13, 1.0);
@@ -225,7 +228,7 @@ fn few_slots_at_any_depth() {
 
 /// Less precise arrays need fewer bootstraps, and a bootstrap that would gain nothing is skipped.
 #[test]
-fn what_is_iterated_is_no_more_than_the_array_has() {
+fn iterations_stop_at_the_precision_of_the_array() {
     for secret in [SPARSE, SecretDistribution::Ternary] {
         let client = ClientKey::generate_with(insecure_grafted(8, 24, secret), 1).unwrap();
         let request =
@@ -276,17 +279,18 @@ fn precise_circuits_of_any_depth() {
 }
 
 #[test]
-fn what_is_not_said_is_chosen() {
+fn omitted_options_have_defaults() {
     let client = ClientKey::generate_with(insecure_grafted(8, 20, SPARSE), 1).unwrap();
-    let said = Bootstrapping::default().describe(client.session()).unwrap();
-    assert_eq!((said.precision, said.complex, said.bound), (32.0, false, 1.0));
+    let described = Bootstrapping::default().describe(client.session()).unwrap();
+    assert_eq!((described.precision, described.complex, described.bound), (32.0, false, 1.0));
     // A smaller modulus gives less precision, but always leaves capacity for one product.
     let small = ClientKey::generate_with(insecure_grafted(8, 14, SPARSE), 1).unwrap();
-    let said = Bootstrapping::default().describe(small.session()).unwrap();
+    let described = Bootstrapping::default().describe(small.session()).unwrap();
     let product = small.session().settings().scale().log2();
     assert!(
-        said.precision < 32.0 && said.capacity_after - said.capacity_needed >= product,
-        "{said:?}"
+        described.precision < 32.0
+            && described.capacity_after - described.capacity_needed >= product,
+        "{described:?}"
     );
     let smallest = ClientKey::generate_with(insecure_grafted(8, 6, SPARSE), 1).unwrap();
     let error = Bootstrapping::default().describe(smallest.session()).unwrap_err();
@@ -294,7 +298,7 @@ fn what_is_not_said_is_chosen() {
 }
 
 #[test]
-fn what_has_none_is_refused() {
+fn presets_without_a_bootstrap_are_refused() {
     for (preset, words) in
         [("n13", "no bootstrapping at the ring degree 2^13"), ("n14", "needs a base modulus")]
     {
@@ -311,8 +315,8 @@ fn what_has_none_is_refused() {
     }
     // A preset that the error names has a bootstrap.
     let settings = Preset::by_name("n16s").unwrap().settings().unwrap();
-    let said = Bootstrapping::default().describe(&Session::new(settings, 1).unwrap());
-    assert!(said.as_ref().is_ok_and(|said| said.precision >= 20.0), "{said:?}");
+    let described = Bootstrapping::default().describe(&Session::new(settings, 1).unwrap());
+    assert!(described.as_ref().is_ok_and(|described| described.precision >= 20.0), "{described:?}");
     let client = ClientKey::generate_with(insecure_grafted(8, 20, SPARSE), 1).unwrap();
     for (how, words) in [
         (Bootstrapping { bound: 0.0, ..Bootstrapping::default() }, "a bound of 0"),
@@ -348,7 +352,7 @@ fn arrays_of_any_shape() {
 
 /// Operations on an array whose whole capacity is the bootstrap's reserve.
 #[test]
-fn operations_bootstrap_what_lacks_capacity() {
+fn operations_bootstrap_operands_without_capacity() {
     let (client, server) = insecure(7, with_precision(24.0));
     let (session, reserve) = (server.session(), server.bootstrap_reserve().unwrap());
     let (x, w) = (numbers(12, 3), numbers(12, 5));
@@ -455,9 +459,9 @@ fn circuits_of_any_depth() {
     }
     let error = log2_std(&client.decrypt(&a).unwrap(), &plain);
     assert!(error < -14.0, "2^{error}");
-    let said = with_precision(28.0).describe(session).unwrap();
-    let products =
-        ((said.capacity_after - said.capacity_needed) / session.settings().scale().log2()) as u64;
+    let described = with_precision(28.0).describe(session).unwrap();
+    let products = ((described.capacity_after - described.capacity_needed)
+        / session.settings().scale().log2()) as u64;
     let most = depth / (products - 1);
     assert!(
         (1..=most).contains(&server.bootstraps()),
@@ -467,7 +471,7 @@ fn circuits_of_any_depth() {
 }
 
 #[test]
-fn larger_values_are_bootstrapped_in_another_unit() {
+fn larger_values_are_scaled_for_the_bootstrap() {
     let (client, server) = insecure(8, with_precision(24.0));
     let session = server.session();
     for bound in [1.5, 4.0, 1000.0] {
@@ -569,7 +573,7 @@ fn complex_arrays_take_complex_keys() {
 }
 
 #[test]
-fn errors_say_what_lacks() {
+fn errors_name_missing_keys_and_capacity() {
     let (client, server) = insecure(7, with_precision(20.0));
     let (session, x) = (server.session(), [0.5, -0.25]);
     let bare = Server::new(client.evaluation_keys(&KeyRequest::default()).unwrap()).unwrap();

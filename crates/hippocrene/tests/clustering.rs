@@ -46,9 +46,9 @@ fn clusters_of_points_in_files() {
     let inspection = wire::inspect(&sent).unwrap();
     assert_eq!(inspection.kind, wire::Kind::Clustering);
     assert!(inspection.array.is_none() && inspection.ring_degree == 2048);
-    let told = wire::describe_clustering(&sent).unwrap();
-    assert_eq!((told.shape, told.count, told.iteration), (shape, 12, 0));
-    assert!(told.has_points && told.origin.is_none());
+    let description = wire::describe_clustering(&sent).unwrap();
+    assert_eq!((description.shape, description.count, description.iteration), (shape, 12, 0));
+    assert!(description.has_points && description.origin.is_none());
     let sent = Clustering::from_bytes(&sent, session).unwrap();
     assert!(sent.has_points() && sent.iteration() == 0);
     let (centroids, none) = client.decrypt_clusters(&sent).unwrap();
@@ -102,15 +102,21 @@ fn clusters_of_points_in_files() {
     // New points in files between client and server. Two of them lie outside the others' range.
     let new = [100.0, -20.0, 130.0, -60.0, 80.0, 10.0, 1e6, -1e6, 125.0, -50.0];
     let sent_new = client.encrypt_new_points(&asked, &second, &new).unwrap().to_bytes();
-    let told = wire::describe_clustering(&sent_new).unwrap();
-    assert_eq!((told.shape, told.count, told.iteration, told.has_points), (shape, 5, 2, true));
+    let description = wire::describe_clustering(&sent_new).unwrap();
+    assert_eq!(
+        (description.shape, description.count, description.iteration, description.has_points),
+        (shape, 5, 2, true)
+    );
     let new_points = Clustering::from_bytes(&sent_new, session).unwrap();
     assert!(new_points.has_new_points() && !sent.has_new_points() && new_points.count() == 5);
     assert_eq!(new_points.to_bytes(), sent_new);
     let (assigned_new, _) = server.assign_new_points(&new_points, &second).unwrap();
     let assigned_new = assigned_new.to_bytes();
-    let told = wire::describe_clustering(&assigned_new).unwrap();
-    assert_eq!((told.count, told.has_points, told.origin), (5, false, second.origin()));
+    let description = wire::describe_clustering(&assigned_new).unwrap();
+    assert_eq!(
+        (description.count, description.has_points, description.origin),
+        (5, false, second.origin())
+    );
     let assigned_new = Clustering::from_bytes(&assigned_new, session).unwrap();
     let (same, found) = client.decrypt_clusters(&assigned_new).unwrap();
     assert_eq!((found.unwrap(), same), (vec![0, 1, 0, 1, 1], centroids.clone()));
@@ -258,7 +264,7 @@ fn hostile_rows(bytes: &[u8], session: &hippocrene::Session) {
 }
 
 #[test]
-fn what_has_no_keys_of_clusters_says_so() {
+fn clustering_without_keys_or_with_invalid_points_is_refused() {
     let client =
         ClientKey::generate_with(insecure_grafted(11, 18, SecretDistribution::Ternary), 1).unwrap();
     let server = Server::new(client.evaluation_keys(&KeyRequest::only([])).unwrap()).unwrap();

@@ -1,6 +1,6 @@
 //! Tests of sums of selected elements times plain numbers, against the same sums of plain numbers.
 
-use crate::common::{assert_close, insecure, insecure_settings, left, numbers};
+use crate::common::{assert_close, insecure, insecure_settings, numbers, products_left};
 use hippocrene::{ClientKey, Error, Integers, KeyRequest, Scheme, Server};
 use proptest::prelude::*;
 
@@ -108,7 +108,7 @@ fn shapes_beyond_any_memory_are_refused() {
 }
 
 #[test]
-fn windows_stand_where_their_elements_do() {
+fn windows_keep_the_layout_of_their_elements() {
     let (client, server) = insecure(9, 2);
     let x = numbers(12 * 14, 1);
     let array = client.encrypt(&x, &[12, 14]).unwrap();
@@ -128,7 +128,7 @@ fn windows_stand_where_their_elements_do() {
         .unwrap()
         .unwrap();
     assert_eq!(sums.layout().strides(), [16, 1]);
-    assert_eq!(left(&sums, &server), 1);
+    assert_eq!(products_left(&sums, &server), 1);
     assert_close(
         &client.decrypt(&sums).unwrap(),
         &combined(&x, 15, &entries().collect::<Vec<_>>()),
@@ -177,7 +177,7 @@ fn sums_of_many_take_few_products() {
 }
 
 #[test]
-fn sums_stand_as_is_wished() {
+fn sums_have_the_requested_layout() {
     let (client, server) = insecure(9, 2);
     let x = numbers(100 * 7, 1);
     let array = client.encrypt(&x, &[100, 7]).unwrap();
@@ -204,7 +204,7 @@ fn sums_stand_as_is_wished() {
 }
 
 #[test]
-fn what_does_not_fit_is_refused() {
+fn shapes_that_do_not_fit_are_refused() {
     let (client, server) = insecure(7, 2);
     let array = client.encrypt(&numbers(6, 1), &[2, 3]).unwrap();
     let combine = |shape: &[usize], terms, entries: &[(usize, f64)]| {
@@ -225,7 +225,7 @@ fn what_does_not_fit_is_refused() {
 }
 
 #[test]
-fn it_is_known_what_moves_take() {
+fn the_products_of_moves_are_estimated() {
     let (client, server) = insecure(7, 2);
     let array = client.encrypt(&numbers(42, 1), &[6, 7]).unwrap();
     let take = |array: &_, shape: &[usize], sources: &[usize]| {
@@ -245,7 +245,7 @@ fn it_is_known_what_moves_take() {
     assert_eq!(take(&array, &[6, 3], &columns).unwrap(), 13);
     // Without capacity the estimate is 0, and the move itself reports the error.
     let spent = server.square(&server.square(&array).unwrap()).unwrap();
-    assert_eq!(left(&spent, &server), 0);
+    assert_eq!(products_left(&spent, &server), 0);
     assert_eq!(take(&spent, &[6, 3], &columns).unwrap(), 0);
     assert!(matches!(take(&array, &[1], &[42]), Err(Error::Argument { .. })));
     assert!(matches!(take(&array, &[2], &[0]), Err(Error::Shape { .. })));

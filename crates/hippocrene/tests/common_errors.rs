@@ -9,7 +9,7 @@ use rand_core::{RngCore, SeedableRng};
 /// The precision of the inputs, in bits after the binary point.
 ///
 /// It is so low that the errors of the inputs exceed all errors that computing adds.
-const COARSE: f64 = 14.0;
+const INPUT_PRECISION_BITS: f64 = 14.0;
 
 /// Returns a client with 256 slots and its server. Insecure.
 fn insecure() -> (ClientKey, Server) {
@@ -66,10 +66,10 @@ where
         let off: Vec<f64> = x.iter().zip(errors).map(|(x, e)| x + e).collect();
         let a = client.encrypt(&off, &[count]).unwrap().with_bound(1.1).unwrap();
         let (out, expected) = f(&server, &server.declare_precision(&a, bits).unwrap(), &x).unwrap();
-        let said = out.precision_bits(server.session()).exp2();
+        let stated = out.precision_bits(server.session()).exp2();
         let (got, expected) = (client.decrypt(&out).unwrap(), expected.as_ref());
         assert_eq!(got.len(), expected.len());
-        let squares: f64 = got.iter().zip(expected).map(|(g, e)| ((g - e) * said).powi(2)).sum();
+        let squares: f64 = got.iter().zip(expected).map(|(g, e)| ((g - e) * stated).powi(2)).sum();
         sum += squares / got.len() as f64;
     }
     (sum / f64::from(runs)).sqrt()
@@ -94,7 +94,7 @@ fn is_close(ratio: f64) -> bool {
 }
 
 #[test]
-fn averages_do_not_make_smaller_what_all_have() {
+fn averages_keep_a_common_error() {
     let n = 24;
     let mut averages = positive(n, n);
     for row in averages.chunks_mut(n) {
@@ -102,7 +102,7 @@ fn averages_do_not_make_smaller_what_all_have() {
         row.iter_mut().for_each(|x| *x /= sum);
     }
     for steps in [1, 2, 4] {
-        let from_left = ratio(n, COARSE, |server, a, x| {
+        let from_left = ratio(n, INPUT_PRECISION_BITS, |server, a, x| {
             let out =
                 (0..steps).try_fold(a.clone(), |a, _| server.rmatmul_plain(&averages, n, &a))?;
             Ok((out, (0..steps).fold(x.to_vec(), |x, _| times(&averages, &x))))
@@ -118,7 +118,7 @@ fn averages_do_not_make_smaller_what_all_have() {
             _ => 0.0,
         })
         .collect();
-    let of_all = ratio(n, COARSE, |server, a, x| {
+    let of_all = ratio(n, INPUT_PRECISION_BITS, |server, a, x| {
         let ones = vec![1.0; n];
         let same = server.add(&server.broadcast_to(&server.sum(a, None)?, &[n])?, a)?;
         let sum: f64 = x.iter().sum();
@@ -129,22 +129,22 @@ fn averages_do_not_make_smaller_what_all_have() {
 }
 
 #[test]
-fn sums_of_what_a_matrix_made_are_off_by_as_much_as_they_say() {
+fn sums_of_matrix_products_state_their_error() {
     let (rows, k) = (40, 12);
     let m = positive(rows, k);
-    let mean = ratio(k, COARSE, |server, a, x| {
+    let mean = ratio(k, INPUT_PRECISION_BITS, |server, a, x| {
         let product = server.rmatmul_plain(&m, rows, a)?;
         Ok((server.mean(&product, None)?, [times(&m, x).iter().sum::<f64>() / rows as f64]))
     });
     assert!(is_close(mean), "{mean}");
     let weights: Vec<f64> = (0..rows).map(|i| 1.0 + i as f64 / 40.0).collect();
-    let weighted = ratio(k, COARSE, |server, a, x| {
+    let weighted = ratio(k, INPUT_PRECISION_BITS, |server, a, x| {
         let product = server.rmatmul_plain(&m, rows, a)?;
         Ok((server.dot_plain(&product, &weights)?, times(&weights, &times(&m, x))))
     });
     assert!(is_close(weighted), "{weighted}");
     // The product in the other order, `x @ m`, and a product with plain numbers before the sum.
-    let right = ratio(k, COARSE, |server, a, x| {
+    let right = ratio(k, INPUT_PRECISION_BITS, |server, a, x| {
         let product = server.matmul_plain(a, &m, rows)?;
         let product = server.mul_plain(&product, &weights[..])?;
         let turned: Vec<f64> = (0..rows)
@@ -164,9 +164,9 @@ fn copies_of_one_element_have_its_error() {
             let mean_of = x.iter().sum::<f64>() / x.len() as f64;
             Ok((server.broadcast_to(&mean, &[count])?, vec![mean_of; count]))
         };
-        let each = ratio(30, COARSE, copies);
+        let each = ratio(30, INPUT_PRECISION_BITS, copies);
         assert!(is_close(each), "{count} copies: {each}");
-        let sum = ratio(30, COARSE, |server, a, x| {
+        let sum = ratio(30, INPUT_PRECISION_BITS, |server, a, x| {
             let (copies, expected) = copies(server, a, x)?;
             Ok((server.sum(&copies, None)?, [expected.iter().sum::<f64>()]))
         });
@@ -177,9 +177,9 @@ fn copies_of_one_element_have_its_error() {
 /// The stated error of a sum of squared deviations holds for values at both ends of the bound,
 /// where it is largest. It is not much larger than the real error.
 #[test]
-fn sums_of_squared_deviations_are_off_by_as_much_as_they_say() {
+fn sums_of_squared_deviations_state_their_error() {
     let n = 40;
-    for bits in [COARSE, 24.0] {
+    for bits in [INPUT_PRECISION_BITS, 24.0] {
         let squares = ratio_of(n, bits, SIGNS, |server, a, x| {
             let mean = server.mean(a, None)?;
             let deviations = server.sub(a, &server.broadcast_to(&mean, &[n])?)?.as_deviations(1.1);
@@ -195,7 +195,7 @@ fn sums_of_squared_deviations_are_off_by_as_much_as_they_say() {
 ///
 /// The copies are in slots that repeat, in the slots between them, and in several ciphertexts.
 #[test]
-fn sums_over_copies_of_sums_are_off_by_as_much_as_they_say() {
+fn sums_over_copies_state_their_error() {
     for (rows, columns) in [(16, 16), (4, 256), (5, 7)] {
         let n = rows * columns;
         let of_columns = |x: &[f64]| -> Vec<f64> {
@@ -203,13 +203,13 @@ fn sums_over_copies_of_sums_are_off_by_as_much_as_they_say() {
                 .map(|j| x.iter().skip(j).step_by(columns).sum::<f64>() * rows as f64)
                 .collect()
         };
-        let again = ratio(n, COARSE, |server, a, x| {
+        let again = ratio(n, INPUT_PRECISION_BITS, |server, a, x| {
             let a = server.gather(&[a], &[rows, columns], &(0..n).collect::<Vec<_>>())?;
             let copies = server.broadcast_to(&server.sum(&a, Some(0))?, &[rows, columns])?;
             Ok((server.sum(&copies, Some(0))?, of_columns(x)))
         });
         assert!((0.4..1.3).contains(&again), "{rows} x {columns}: {again}");
-        let of_all = ratio(n, COARSE, |server, a, x| {
+        let of_all = ratio(n, INPUT_PRECISION_BITS, |server, a, x| {
             let a = server.gather(&[a], &[rows, columns], &(0..n).collect::<Vec<_>>())?;
             let copies = server.broadcast_to(&server.sum(&a, None)?, &[rows, columns])?;
             Ok((server.sum(&copies, None)?, [x.iter().sum::<f64>() * n as f64]))
@@ -221,16 +221,17 @@ fn sums_over_copies_of_sums_are_off_by_as_much_as_they_say() {
 /// The errors of a vector affect all elements of its product with an encrypted matrix, and sums of
 /// these elements add them up.
 #[test]
-fn products_with_encrypted_vectors_are_off_by_as_much_as_they_say() {
+fn products_with_encrypted_vectors_state_their_error() {
     let (rows, k) = (16, 8);
     let ones = vec![1.0; rows * k];
     let product = |server: &Server, a: &EncryptedArray| {
         let zeros = server.mul_number(&server.broadcast_to(a, &[rows, k])?, 0.0)?;
         server.dot(&server.add_plain(&zeros, &ones[..])?, a)
     };
-    let each = ratio(k, COARSE, |server, a, x| Ok((product(server, a)?, times(&ones, x))));
+    let each =
+        ratio(k, INPUT_PRECISION_BITS, |server, a, x| Ok((product(server, a)?, times(&ones, x))));
     assert!((0.4..1.3).contains(&each), "{each}");
-    let sum = ratio(k, COARSE, |server, a, x| {
+    let sum = ratio(k, INPUT_PRECISION_BITS, |server, a, x| {
         Ok((server.sum(&product(server, a)?, None)?, [times(&ones, x).iter().sum::<f64>()]))
     });
     assert!((0.4..1.3).contains(&sum), "{sum}");
@@ -238,7 +239,7 @@ fn products_with_encrypted_vectors_are_off_by_as_much_as_they_say() {
 
 /// An array that is used twice brings the same error twice.
 #[test]
-fn repeated_operands_are_off_by_as_much_as_they_say() {
+fn repeated_operands_state_their_error() {
     type Repeated = fn(&Server, &EncryptedArray) -> Result<EncryptedArray, Error>;
     type Case = (&'static str, Repeated, fn(f64) -> f64);
     let cases: [Case; 7] = [
@@ -259,32 +260,33 @@ fn repeated_operands_are_off_by_as_much_as_they_say() {
         ("x (x + 1)", |server, x| server.mul(x, &server.add_number(x, 1.0)?), |x| x * (x + 1.0)),
     ];
     for (name, repeated, plain) in cases {
-        let all = ratio_of(64, COARSE, ONES, |server, a, x| {
+        let all = ratio_of(64, INPUT_PRECISION_BITS, ONES, |server, a, x| {
             Ok((repeated(server, a)?, x.iter().map(|x| plain(*x)).collect::<Vec<_>>()))
         });
-        // Of 1536 errors, the root mean square deviates by 10 % with a probability of about 2^-25.
+        // The root mean square of 1536 errors deviates by 10 % with a probability of about 2^-25.
         assert!((0.5..1.1).contains(&all), "{name}: {all}");
     }
-    let nothing = ratio(64, COARSE, |server, a, x| Ok((server.sub(a, a)?, vec![0.0; x.len()])));
+    let nothing =
+        ratio(64, INPUT_PRECISION_BITS, |server, a, x| Ok((server.sub(a, a)?, vec![0.0; x.len()])));
     assert!(nothing < 1.1, "{nothing}");
 }
 
 /// An array that is written and read again keeps its stated precision, and so do later results.
 #[test]
-fn files_keep_what_errors_have_in_common() {
+fn files_keep_the_common_part_of_errors() {
     let (client, server) = insecure();
     let a = client.encrypt(&[0.5; 30], &[30]).unwrap();
-    let a = server.declare_precision(&a, COARSE).unwrap();
+    let a = server.declare_precision(&a, INPUT_PRECISION_BITS).unwrap();
     let copies = server.broadcast_to(&server.mean(&a, None).unwrap(), &[300]).unwrap();
     let bytes = copies.to_bytes();
     let read = EncryptedArray::from_bytes(&bytes, server.session()).unwrap();
     assert_eq!(read.to_bytes(), bytes);
-    let said = |a: &EncryptedArray| {
+    let stated = |a: &EncryptedArray| {
         let sum = server.sum(a, None).unwrap();
         [a, &sum].map(|a| a.precision_bits(server.session()))
     };
-    assert_eq!(said(&read), said(&copies));
-    let [one, all] = said(&read);
+    assert_eq!(stated(&read), stated(&copies));
+    let [one, all] = stated(&read);
     assert!((one - all - 300f64.log2()).abs() < 0.1, "{one} {all}");
 
     // The three noise estimates of the first of two ciphertexts: in slots, in zeros, and common.
@@ -296,7 +298,7 @@ fn files_keep_what_errors_have_in_common() {
         seal(&mut bytes);
         EncryptedArray::from_bytes(&bytes, server.session()).unwrap_err().to_string()
     };
-    let words = |error: &str, said: &str| assert!(error.contains(said), "{error}");
+    let words = |error: &str, expected: &str| assert!(error.contains(expected), "{error}");
     words(
         &refused(noise + 8, &5000f64.to_le_bytes()),
         "the noise in zeros is 5000; it must be -4096 to",

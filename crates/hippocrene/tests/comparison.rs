@@ -32,7 +32,7 @@ fn operands() -> (Vec<f64>, Vec<f64>) {
 }
 
 #[test]
-fn every_operation() {
+fn every_comparison_is_right() {
     let (client, server) = insecure(10, None);
     let (x, y) = operands();
     let [a, b] = [&x, &y].map(|v| client.encrypt(&v[..], &[40]).unwrap().with_bound(3.0).unwrap());
@@ -100,7 +100,7 @@ fn with_bootstraps() {
 
 /// Ties match `>` and `>=` of numpy. The gap lies on the side of the values that count as equal.
 #[test]
-fn equal_values_are_told_as_asked() {
+fn ties_have_the_requested_value() {
     let simulation = Simulation::new(insecure_grafted(9, 10, SPARSE)).unwrap();
     let (server, how) = (
         simulation.server(),
@@ -212,7 +212,7 @@ fn one_stage_takes_no_conjugation() {
 }
 
 #[test]
-fn what_cannot_be_compared_is_refused() {
+fn invalid_comparisons_are_refused() {
     let (client, server) = insecure(4, None);
     let a = client.encrypt(&[0.5, -0.25][..], &[2]).unwrap();
     let precise = Comparison { precision: Some(50.0), ..Comparison::default() };

@@ -10,7 +10,7 @@ fn over(numerator: i64, divisor: f64) -> BigFloat {
 }
 
 #[test]
-fn quotients_and_means_have_the_bits_asked_for() {
+fn quotients_and_means_have_the_requested_precision() {
     let settings = insecure_grafted(10, 6, SecretDistribution::Ternary);
     for precision in [25.0, 48.0, 90.0] {
         let client =

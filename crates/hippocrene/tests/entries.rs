@@ -96,7 +96,7 @@ fn with_bootstraps() {
 }
 
 #[test]
-fn what_has_no_entries_is_refused() {
+fn invalid_tables_and_places_are_refused() {
     let (client, server) = insecure(5, None);
     let a = client.encrypt(&[0.0, 1.0, 2.0][..], &[3]).unwrap();
     let says = |result: Result<EncryptedArray, Error>, what: &str| {
@@ -121,7 +121,7 @@ fn what_has_no_entries_is_refused() {
 
 /// A simulation detects values that are not places.
 #[test]
-fn simulated_places() {
+fn simulations_refuse_values_that_are_not_places() {
     let settings = insecure_grafted(8, 8, SecretDistribution::Ternary);
     let simulation = Simulation::new(settings).unwrap();
     let server = simulation.server();

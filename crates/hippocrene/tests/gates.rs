@@ -149,17 +149,17 @@ fn load(bytes: &[u8]) -> Result<(), Error> {
 }
 
 #[test]
-fn files_say_what_they_are() {
+fn inspect_describes_every_file() {
     for (bytes, kind, shape, fresh) in [
         (&FILES.secret, Kind::GateSecretKey, None, None),
         (&FILES.keys, Kind::GateKeys, None, None),
         (&FILES.fresh, Kind::GateArray, Some(vec![2, 3]), Some(true)),
         (&FILES.result, Kind::GateArray, Some(vec![3]), Some(false)),
     ] {
-        let told = inspect(bytes).unwrap();
-        let gates = told.gates.unwrap();
+        let inspection = inspect(bytes).unwrap();
+        let gates = inspection.gates.unwrap();
         assert_eq!(
-            (told.kind, told.secret, told.ring_degree),
+            (inspection.kind, inspection.secret, inspection.ring_degree),
             (kind, kind == Kind::GateSecretKey, 1024)
         );
         assert_eq!((gates.parameters, gates.shape, gates.fresh), ("gates10", shape, fresh));

@@ -351,7 +351,7 @@ fn the_budget_ends_with_an_error_that_names_the_operation() {
 }
 
 #[test]
-fn errors_say_what_does_not_fit() {
+fn errors_name_the_mismatch() {
     let (client, server) = insecure(6, 2, Scheme::Bgv, 65_537);
     let a = client.encrypt_integers(&[1, 2, 3], &[3]).unwrap();
     let other =

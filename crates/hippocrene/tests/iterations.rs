@@ -78,7 +78,7 @@ fn iterations_correct_themselves() {
 /// In a slot that holds 0 it multiplies the error by 1.5 in every step, so such slots are set to
 /// zero again.
 #[test]
-fn slots_without_an_element_are_not_corrected() {
+fn stray_slots_are_set_to_zero_again() {
     let (client, server) = insecure();
     let plain = spread(5);
     let step = |y: &EncryptedArray| {
@@ -92,19 +92,19 @@ fn slots_without_an_element_are_not_corrected() {
     assert!((client.decrypt(&sum).unwrap()[0] - 5.0).abs() < 2f64.powi(-12));
 }
 
-/// Stray slots of a sum hold partial sums, to which a declared precision does not apply.
+/// A declared precision does not apply to stray slots of a sum, which hold partial sums.
 ///
 /// They are set to zero if the declared precision is higher than the estimated one, and stay
 /// otherwise.
 #[test]
-fn what_a_sum_leaves_is_not_declared() {
+fn declared_precision_does_not_apply_to_stray_slots() {
     let (client, server) = insecure();
     let session = server.session();
     let sums = server.sum(&client.encrypt(&spread(15), &[5, 3]).unwrap(), Some(1)).unwrap();
-    let (said, capacity) = (sums.precision_bits(session), sums.capacity_bits(session));
-    let less = server.declare_precision(&sums, said - 2.0).unwrap();
+    let (stated, capacity) = (sums.precision_bits(session), sums.capacity_bits(session));
+    let less = server.declare_precision(&sums, stated - 2.0).unwrap();
     assert_eq!(less.capacity_bits(session), capacity);
-    let more = server.declare_precision(&sums, said + 2.0).unwrap();
+    let more = server.declare_precision(&sums, stated + 2.0).unwrap();
     assert!(more.capacity_bits(session) < capacity - 8.0);
     for declared in [less, more] {
         assert!(

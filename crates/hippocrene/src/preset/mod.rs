@@ -138,7 +138,8 @@ impl Preset {
                 .any(|(bits, n)| !(2..=61).contains(bits) || *n > MAX_FACTORS)
         {
             return Err(Error::Parameters(format!(
-                "{self:?}: ring degrees from 2^4 to 2^17, primes of 2 to 61 bits and up to {MAX_FACTORS} of them are possible"
+                "{self:?}: ring degrees from 2^4 to 2^17, primes of 2 to 61 bits and up to \
+                 {MAX_FACTORS} of them are possible"
             )));
         }
         let Some(sprout) = sprout else { return chain::literal(self) };

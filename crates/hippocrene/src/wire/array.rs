@@ -196,20 +196,20 @@ impl<F: FileForm> CiphertextHead<F> {
         session: &Session,
         key: Fingerprint,
     ) -> Result<CiphertextBody<F>, Error> {
-        const WHAT: &str = "ciphertext";
+        const PART_NAME: &str = "ciphertext";
         stop::check(READ)?;
         let (context, modulus) = (session.context().rlwe(), self.modulus);
         if self.is_seeded() {
-            cursor.enter(WHAT);
+            cursor.enter(PART_NAME);
             let seed = Seed::from_bytes(cursor.array()?);
-            let c0 = head.widths.read_poly(cursor, context, modulus, WHAT)?;
+            let c0 = head.widths.read_poly(cursor, context, modulus, PART_NAME)?;
             let inner = rlwe::SeededCiphertext::from_parts(context, seed, c0, modulus, key)?;
             return Ok(CiphertextBody::Seeded(Fresh::new(
                 head.form.seeded(session, inner, self.own)?,
             )));
         }
         let parts = (0..self.parts)
-            .map(|_| head.widths.read_poly(cursor, context, modulus, WHAT))
+            .map(|_| head.widths.read_poly(cursor, context, modulus, PART_NAME))
             .collect::<Result<Vec<_>, _>>()?;
         let inner = rlwe::Ciphertext::from_parts(context, parts, modulus, self.noise, key)?;
         Ok(CiphertextBody::Full(head.form.full(session, inner, self.own)?))

@@ -51,7 +51,7 @@ pub fn assert_close(got: &[f64], expected: &[f64], what: &str) {
 }
 
 /// Returns the number of products at scale 2^40, of values up to 1, that the capacity allows.
-pub fn left(array: &EncryptedArray, server: &Server) -> usize {
+pub fn products_left(array: &EncryptedArray, server: &Server) -> usize {
     let capacity = array.capacity_bits(server.session()) + array.bound().max(1.0).log2();
     (capacity / 40.0) as usize
 }
