@@ -1,4 +1,4 @@
-//! `boot-precise`: iterated bootstraps.
+//! The table `boot-precise`: iterated bootstraps.
 
 use std::sync::Arc;
 
@@ -24,8 +24,10 @@ use crate::{
 /// The table.
 pub const TABLE: Table = Table {
     name: "boot-precise",
-    about: "a bootstrap like that of the table boot (N = 2^16, 2^15 complex slots), two bits more precise and iterated (META-BTS, ePrint 2022/1167) to 50 and to 80 bits: time, precision, modulus and \
-            capacity left, beside OpenFHE's two iterations on real slots",
+    about: "iterated bootstraps (META-BTS, ePrint 2022/1167) to 50 and to 80 bits, compared with \
+            OpenFHE's two iterations on real slots. The single bootstrap is that of the table \
+            boot (N = 2^16, 2^15 complex slots) with two more bits of precision. Shown: time, \
+            precision, remaining modulus and capacity",
     memory: "11 GB",
     time: "about 3 minutes",
     live: &[],
@@ -33,7 +35,7 @@ pub const TABLE: Table = Table {
     run,
 };
 
-/// The precisions that are wanted, with log2 of the scale of what is bootstrapped.
+/// The requested precisions, each with log2 of the operand's scale.
 const WANTED: [(f64, i32); 2] = [(50.0, 70), (80.0, 100)];
 const PEER: &str = "OpenFHE 1.5.1 + HEXL, 2 iterations, slots to coefficients first";
 
@@ -48,7 +50,7 @@ fn plan(context: &Arc<Context>, wanted: f64) -> Result<Arc<BootstrapPlan>> {
     Ok(Arc::new(BootstrapPlan::new(Arc::clone(context), literal)?))
 }
 
-/// Parts evenly spread over `[-0.7, 0.7]`, of 105 bits.
+/// Returns complex numbers of 105 bits with parts spread evenly over `[-0.7, 0.7]`.
 fn values(count: usize) -> Result<Vec<Complex<BigFloat>>> {
     let spread = |i: usize, step: f64| 1.4 * (0.5 + i as f64 * step).fract() - 0.7;
     let number = |i: usize, step: f64, low: f64| -> Result<BigFloat> {

@@ -1,4 +1,4 @@
-//! `mg23-5` and `mg23-6`: small and large primes, prime switching, and Grafting beside them, as in
+//! The tables `mg23-5` and `mg23-6`: small and large primes, prime switching, and grafting, as in
 //! Tables 5 and 6 of MG23.
 
 use hippocrene_rlwe::Modulus;
@@ -12,10 +12,13 @@ use crate::{Result, report::Row, scheme::Scheme, session::Session, switching::Ke
 /// The table of prime switching.
 pub const SWITCHING: Table = Table {
     name: "mg23-5",
-    about: "MG23 Table 5: what it costs to take small primes of 36 bits in and large ones out within a key switch, which leaves log q as it is: 3 in \
-            and 2 of 54 bits out as in the paper, or 4 in and 3 of 48 bits, our word, out. q has at least 3 primes of 36 bits to begin with. Both key switches are of one set, \
-            which has the incoming primes besides and the smallest omega within the paper's bounds for log qP without them (beyond our 128-bit limit by these and up to 3 bits). Averages over the four \
-            combinations of domains",
+    about: "MG23 Table 5: the cost of prime switching within a key switch, which exchanges small \
+            primes of 36 bits for large ones and leaves log q unchanged. 3 small primes come in \
+            for 2 of 54 bits as in the paper, or 4 for 3 of 48 bits, our word. q has at least 3 \
+            primes of 36 bits at the start. Both key switches have one set, with the incoming \
+            primes on both sides, and the smallest omega within the paper's bounds for log qP \
+            without them. (They exceed our 128-bit limit by these primes and up to 3 bits.) \
+            Times are averages over the four combinations of domains",
     memory: "3 GB",
     time: "about 2 minutes",
     live: &[],
@@ -26,10 +29,12 @@ pub const SWITCHING: Table = Table {
 /// The table of small and large primes.
 pub const SIZES: Table = Table {
     name: "mg23-6",
-    about: "MG23 Table 6: primes of 36 bits only against mostly large primes (and at least 3 of 36 bits) of 54 bits as in the paper, and of 48 bits, our \
-            word; and against a grafted chain in words of 48 bits at the same log q, which has moduli in small steps without small primes, and so nothing to \
-            switch in. omega is the smallest within the paper's bounds for log qP (up to 3 bits beyond our 128-bit limit). Averages over the four combinations \
-            of domains",
+    about: "MG23 Table 6: primes of 36 bits only, compared with mostly large primes and at least \
+            3 of 36 bits. The large primes have 54 bits as in the paper, or 48 bits, our word. \
+            Then compared with a grafted chain in words of 48 bits at the same log q, whose \
+            moduli have small steps without small primes, so that nothing is switched in. omega \
+            is the smallest within the paper's bounds for log qP (up to 3 bits beyond our \
+            128-bit limit). Times are averages over the four combinations of domains",
     memory: "6 GB",
     time: "about 3 minutes",
     live: &[],
@@ -53,7 +58,7 @@ const SETS: [(u32, u32); 11] = [
 ];
 
 const SMALL: u32 = 36;
-/// How many small primes a modulus of mostly large ones has at least.
+/// The minimum number of small primes in a modulus of mostly large ones.
 const LEAST: u32 = 3;
 
 /// Large primes: `mu` of `bits` bits are exchanged for `kappa` small ones.
@@ -64,17 +69,17 @@ struct Large {
     kappa: usize,
 }
 
-/// Those of the paper, and our word.
+/// The large primes of the paper, and our word.
 const LARGE: [Large; 2] =
     [Large { bits: 54, mu: 2, kappa: 3 }, Large { bits: 48, mu: 3, kappa: 4 }];
 
-/// What MG23's own code was timed with, at one `log q`.
+/// Names the figure of MG23's own code at one `log q`.
 fn peer(log_q: u32, primes: &str) -> String {
     format!("{log_q} bits, omega 2, {primes}")
 }
 
-/// The units of a modulus of mostly large primes, the large ones first: as few small ones as make
-/// up the bits.
+/// Returns the units of a modulus of mostly large primes, the large ones first. Small ones make up
+/// the rest of the bits.
 fn mostly_large(log_q: u32, large: Large) -> Vec<u32> {
     let rest = |small: &u32| (log_q - small * SMALL).is_multiple_of(large.bits);
     let small = (LEAST..=log_q / SMALL).find(rest).unwrap_or(log_q / SMALL);
@@ -117,7 +122,8 @@ fn switching(session: &mut Session) -> Result<Vec<Row>> {
     Ok(rows)
 }
 
-/// The units of a modulus with the small primes that come in, and the paper's bound as much larger.
+/// Returns the units including the small primes that come in, and the paper's bound enlarged by
+/// them.
 fn with_incoming(log_n: u32, units: &[u32], large: Large) -> (Vec<u32>, u32) {
     let incoming = vec![SMALL; large.kappa];
     let bits: u32 = incoming.iter().sum();
@@ -204,7 +210,7 @@ mod tests {
             assert_eq!(peers.all("MG23 N = 2^15", &peer(540, primes)).len(), 1);
         }
         let count = |units: &[u32], bits: u32| units.iter().filter(|b| **b == bits).count();
-        // The paper names one: 4 primes of 36 and 18 of 54 bits.
+        // The paper states one set: 4 primes of 36 and 18 of 54 bits.
         let units = mostly_large(1116, LARGE[0]);
         assert_eq!((count(&units, SMALL), count(&units, 54)), (4, 18));
         for (log_n, log_q) in SETS {

@@ -1,5 +1,5 @@
-//! `mg23-9`: constants folded or not, as in Table 9 of MG23; and the two key switches for which
-//! goals are set.
+//! The table `mg23-9`: constants folded or not, as in Table 9 of MG23, and the two key switches
+//! with targets.
 
 use hippocrene_ring::{Domain, Poly};
 
@@ -20,9 +20,13 @@ use crate::{
 /// The table.
 pub const TABLE: Table = Table {
     name: "mg23-9",
-    about: "MG23 Table 9: every constant multiplied on its own (naive) against constants folded, at the paper's omega, in the fewest primes below 60 bits, as in the \
-            paper, and below 48 bits, our word (up to 2% beyond our 128-bit limit). Averages over the four combinations of domains; both give the same result, bit by \
-            bit. Then omega 1 against MG23's own code, and against its multiplications alone, counted at one of 512 bits in a cycle (and carried over as peers are) and timed. N = 2^17 in our word only",
+    about: "MG23 Table 9: every constant multiplied on its own (naive), against folded \
+            constants. omega is the paper's, and the primes are the fewest below 60 bits, as in \
+            the paper, and below 48 bits, our word (up to 2% beyond our 128-bit limit). Both \
+            give the same result, bit by bit. Times are averages over the four combinations of \
+            domains. Then omega 1 against MG23's own code, and against its multiplications \
+            alone, counted (one of 512 bits per cycle, scaled like peers) and measured. N = 2^17 \
+            runs with our word only",
     memory: "4 GB",
     time: "about 3 minutes",
     live: &[],
@@ -56,12 +60,12 @@ const SETS: [(u32, u32, usize); 19] = [
 /// The paper's largest gain.
 const GAIN: f64 = 1.116;
 
-/// How many times MG23's own code takes as long, at least.
+/// The target against MG23's own code, as a factor.
 const AGAINST_CODE: f64 = 2.6;
-/// The share that the multiplications have in a key switch, at least.
+/// The target for the share of multiplications in the time of a key switch.
 const AGAINST_FLOOR: f64 = 0.5;
 
-/// A naive key switch, with room for its result.
+/// A naive key switch, with the buffers for its result.
 struct NaiveSwitch<'a> {
     naive: Naive<'a>,
     parts: Parts,
@@ -130,7 +134,8 @@ fn run(session: &mut Session) -> Result<Vec<Row>> {
     Ok(rows)
 }
 
-/// Milliseconds of the naive and the folded key switch, averages over the combinations of domains.
+/// Returns the milliseconds of the naive and the folded key switch, averaged over the combinations
+/// of domains.
 fn time(
     session: &mut Session,
     log_n: u32,
@@ -152,8 +157,8 @@ fn time(
     Ok([(); 2].map(|()| times.next().map_or(f64::NAN, |(_, seconds)| each * seconds)))
 }
 
-/// Both key switches against MG23's own code where that was measured, and there the folded one
-/// against its multiplications.
+/// Compares both key switches with MG23's own code where it was measured, and the folded one there
+/// with its multiplications.
 fn absolute(
     session: &mut Session,
     log_n: u32,
@@ -180,7 +185,7 @@ fn absolute(
     Ok(rows)
 }
 
-/// What MG23's own code was timed with.
+/// Names the figure of MG23's own code.
 fn peer(log_n: u32, which: &str) -> String {
     match log_n {
         15 => format!("Q 432 = P 432 bits, omega 1, {which}"),

@@ -1,4 +1,4 @@
-//! `ops`: the operations of the library one by one, at its presets.
+//! The table `ops`: the operations of the library one by one, at its presets.
 
 use std::{collections::BTreeMap, sync::Arc};
 
@@ -20,8 +20,9 @@ use crate::{
 /// The table.
 pub const TABLE: Table = Table {
     name: "ops",
-    about: "every CKKS operation at our presets n13 to n16 and at their simple counterparts, on fresh ciphertexts of N/2 real slots at the scale 2^40; and key \
-            switching with 48-bit primes against the prototypes of its data flow",
+    about: "every CKKS operation at our presets n13 to n16 and at their simple counterparts, on \
+            fresh ciphertexts of N/2 real slots at the scale 2^40. Then key switching with \
+            48-bit primes against the prototypes of its data flow",
     memory: "5 GB",
     time: "about 2 minutes",
     live: &[],
@@ -29,16 +30,16 @@ pub const TABLE: Table = Table {
     run,
 };
 
-/// How many rotations share one decomposition.
+/// The number of rotations that share one decomposition.
 const HOISTED: usize = 8;
-/// How many slots are summed, and the size of the matrix.
+/// The number of slots that are summed, and the size of the matrix.
 const SUMMED: usize = 64;
 const MATRIX: usize = 16;
-/// `log2` of the scale of numbers of many bits.
+/// log2 of the scale of numbers of many bits.
 const FINE: i32 = 120;
-/// The degree of the polynomial: depth 3, which every preset has.
+/// The degree of the polynomial. It has depth 3, which every preset allows.
 const DEGREE: usize = 7;
-/// `log2` of the scale, that of the simple chains.
+/// log2 of the scale, which is that of the simple chains.
 const SCALE: i32 = 40;
 
 fn run(session: &mut Session) -> Result<Vec<Row>> {
@@ -50,7 +51,7 @@ fn run(session: &mut Session) -> Result<Vec<Row>> {
     Ok(rows)
 }
 
-/// The simple chains, and ours of the same ring degrees and secret.
+/// Returns the simple chains, and our sets with the same ring degrees and secret.
 fn presets() -> impl Iterator<Item = Preset> {
     PRESETS.into_iter().filter(|preset| match preset.family {
         Family::Simple => true,
@@ -67,9 +68,9 @@ struct Bench {
     secret: SecretKey,
     public: PublicKey,
     evaluator: Evaluator,
-    /// Bytes of the relinearisation key as it is stored.
+    /// The bytes of the relinearisation key as it is stored.
     stored: usize,
-    /// A band matrix of [`MATRIX`] diagonals.
+    /// A band matrix with [`MATRIX`] diagonals.
     matrix: LinearTransform,
 }
 
@@ -97,7 +98,7 @@ impl Bench {
         Ok(Bench { session, secret, public, evaluator, stored, matrix })
     }
 
-    /// Megabytes of the relinearisation key with both halves written out, each residue in as many
+    /// Returns the megabytes of the relinearisation key with both halves, each residue in as many
     /// bits as its prime has.
     fn unseeded(&self) -> f64 {
         let parameters = self.session.settings().parameters();
@@ -115,13 +116,13 @@ struct Fine {
 }
 
 impl Fine {
-    /// `None` where the scale does not fit the modulus.
+    /// Returns `None` if the scale does not fit the modulus.
     fn new(bench: &Bench, top: Modulus) -> Result<Option<Self>> {
         let context = bench.session.context();
         if context.parameters().log2(top) < f64::from(FINE) + 10.0 {
             return Ok(None);
         }
-        // Fractions with all the bits that there are.
+        // The fractions use all available bits.
         let fraction = |i: usize| {
             BigFloat::try_from(BigFloat::from(i as i64 % 1000 - 500).into_inner() / 1501)
         };
@@ -138,7 +139,7 @@ impl Fine {
     }
 }
 
-/// Every operation at one preset.
+/// Measures every operation at one preset.
 fn operations(session: &mut Session, preset: Preset) -> Result<Vec<Row>> {
     let bench = Bench::new(preset)?;
     let Bench { session: library, secret, public, evaluator, stored, matrix } = &bench;

@@ -1,5 +1,5 @@
-//! `simulate`: what a simulation without residues says that computations take, beside what they
-//! take.
+//! The table `simulate`: the costs predicted by a simulation without residues, against the real
+//! ones.
 
 use std::sync::Arc;
 
@@ -23,8 +23,9 @@ use crate::{
 /// The table.
 pub const TABLE: Table = Table {
     name: "simulate",
-    about: "predicted times of operations at the simple presets, and of a bootstrap with the preset n16s by phases, by a simulation without \
-            residues and a profile of this machine, beside the times measured; and the memory of the bootstrap",
+    about: "predicted against measured times of operations at the simple presets, and of a \
+            bootstrap with the preset n16s by phases. The prediction is a simulation without \
+            residues with a profile of this machine. Also the memory of the bootstrap",
     memory: "11 GB",
     time: "about 3 minutes",
     live: &[],
@@ -35,7 +36,7 @@ pub const TABLE: Table = Table {
 const HOISTED: i64 = 8;
 const MATRIX: usize = 16;
 
-/// A client and an evaluator, with residues or without.
+/// A client and an evaluator, with or without residues.
 struct Side {
     context: Arc<Context>,
     secret: SecretKey,
@@ -77,7 +78,7 @@ fn run(session: &mut Session) -> Result<Vec<Row>> {
     Ok(rows)
 }
 
-/// What the operations at a preset are done with.
+/// The operands of the operations at a preset.
 struct Operands<'a> {
     evaluator: Evaluator,
     scale: Scale,
@@ -91,7 +92,7 @@ struct Operands<'a> {
 
 type Operation = fn(&Operands, &mut Ciphertext) -> std::result::Result<(), CkksError>;
 
-/// What is timed and predicted.
+/// The operations that are timed and predicted.
 const OPERATIONS: [(&str, Operation); 9] = [
     ("encode", |x, _| {
         x.evaluator
@@ -142,7 +143,7 @@ fn works<'a>(
     Ok(works)
 }
 
-/// Seconds that each piece of work is predicted to take, the second time that it is done.
+/// Returns the predicted seconds of each piece of work when it runs for the second time.
 fn predicted(side: &Side, works: NamedWorks) -> Result<Vec<f64>> {
     let rlwe = side.context.rlwe();
     let mut seconds = Vec::new();
@@ -192,7 +193,7 @@ fn bootstrapper(side: &Side, plan: &Arc<BootstrapPlan>) -> Result<Bootstrapper> 
     Ok(Bootstrapper::new(Arc::clone(plan), side.evaluator(), Some(keys))?)
 }
 
-/// A bootstrap by phases, from the least modulus that it asks for.
+/// Returns the phases of a bootstrap, from the smallest modulus that it accepts.
 fn phases(side: &Side, bootstrapper: &Bootstrapper) -> Result<NamedWorks<'static>> {
     let plan = bootstrapper.plan();
     let slots = plan.literal().slots;

@@ -1,4 +1,4 @@
-//! `threads`: what users time, on more and more threads.
+//! The table `threads`: times of users' operations on a growing number of threads.
 
 use super::Table;
 use crate::{Result, machine::Cores, report::Row, session::Session};
@@ -12,8 +12,11 @@ use hippocrene::{
 /// The table.
 pub const TABLE: Table = Table {
     name: "threads",
-    about: "clients and servers of n14 and n15 on 2, 8, 32 and so on threads, each pinned to a core of its own, up to as many as there are cores, against one thread, each way once in turn: products of \
-            one ciphertext, whose limbs are shared out, and of arrays of many, which are shared out whole; bootstraps, look-ups, keys; and transforms that share nothing but the processor, which gain what cores can",
+    about: "clients and servers of n14 and n15 on 2, 8, 32 and so on threads, up to the number \
+            of cores, against one thread, in turn. Each thread is pinned to its own core. \
+            Products of one ciphertext share out its limbs, and those of large arrays share out \
+            ciphertexts. Also bootstraps, look-ups, keys, and independent transforms, whose gain \
+            is the maximum that the cores allow",
     memory: "10 GB",
     time: "1 minute, and half a minute more for each number of threads",
     live: &[],
@@ -21,19 +24,19 @@ pub const TABLE: Table = Table {
     run,
 };
 
-/// How many ciphertexts an array of many has.
+/// The number of ciphertexts of a large array.
 const MANY: usize = 32;
-/// Of those, how many are bootstrapped.
+/// The number of these that are bootstrapped.
 const BOOTSTRAPPED: usize = 4;
-/// Values that are looked up.
+/// The number of values that are looked up.
 const VALUES: usize = 16;
-/// Rows and columns of a matrix.
+/// The number of rows and columns of a matrix.
 const SIZE: usize = 64;
-/// What takes longer is timed once.
+/// Work that takes longer than this is timed once.
 const SLOW: Duration = Duration::from_millis(200);
-/// Polynomials that are transformed.
+/// The number of polynomials that are transformed.
 const POLYNOMIALS: usize = 96;
-/// Transforms of each in a row.
+/// The number of transforms of each in a row.
 const TRANSFORMS: usize = 10;
 
 fn run(session: &mut Session) -> Result<Vec<Row>> {
@@ -53,14 +56,14 @@ fn run(session: &mut Session) -> Result<Vec<Row>> {
     Ok(rows)
 }
 
-/// A client and a server on so many threads.
+/// A client and a server with this number of threads.
 struct Side {
     threads: usize,
     client: ClientKey,
     server: Server,
 }
 
-/// What is computed, whatever the number of threads.
+/// The operands, whatever the number of threads.
 struct Work {
     preset: Preset,
     client: ClientKey,
@@ -70,7 +73,7 @@ struct Work {
     written: Vec<u8>,
 }
 
-/// One piece of it.
+/// One named operation.
 type Piece<'a> = (String, Box<dyn Fn(&Side) -> std::result::Result<(), Error> + 'a>);
 
 impl Work {
@@ -159,7 +162,7 @@ impl Work {
         let mut rows = Vec::new();
         for (name, piece) in pieces {
             let log_n = self.preset.log_degree;
-            // What is applied twice is kept.
+            // Running twice fills the caches.
             [one, several, one, several].into_iter().try_for_each(&piece)?;
             let start = Instant::now();
             piece(one)?;
@@ -182,7 +185,7 @@ fn has_bootstraps(preset: Preset) -> bool {
     preset.log_degree > 14
 }
 
-/// Of polynomials that nobody else has.
+/// Transforms polynomials that no other thread uses.
 fn transforms(on: &Side) -> std::result::Result<(), Error> {
     let rlwe = on.server.session().context().rlwe();
     let ring = rlwe.rings(rlwe.parameters().top()).next();
