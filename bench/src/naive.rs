@@ -25,9 +25,9 @@ use hippocrene_ring::{
 use hippocrene_rlwe::{Context, Modulus, SwitchingKey, expand_uniform};
 
 /// The maximum number of limbs that are processed together, as in the library.
-const GROUP: usize = 32;
+const MAX_GROUP_LIMBS: usize = 32;
 /// The maximum number of words of scratch memory for them, as in the library.
-const GROUP_WORDS: usize = 1 << 22;
+const MAX_GROUP_WORDS: usize = 1 << 22;
 
 /// A key switch from a product of units back to it, with the base gadget.
 pub struct Naive<'a> {
@@ -168,7 +168,7 @@ impl<'a> Naive<'a> {
     ///
     /// Each limb needs `scratch` limbs of scratch memory.
     fn group(&self, limbs: usize, scratch: usize) -> usize {
-        let most = (GROUP_WORDS / (scratch * self.context.degree())).clamp(1, GROUP);
+        let most = (MAX_GROUP_WORDS / (scratch * self.context.degree())).clamp(1, MAX_GROUP_LIMBS);
         limbs.div_ceil(limbs.div_ceil(most))
     }
 

@@ -179,7 +179,7 @@ mod tests {
             ((width as usize, height as usize), pixels.len()),
             (CHART, 3 * CHART.0 * CHART.1)
         );
-        // The rows of pixels of which each curve's colour fills most.
+        // The rows of pixels that are mostly filled with the colour of a curve.
         let rows = |i: usize| -> Vec<usize> {
             let (r, g, b) = Palette99::pick(i).to_rgba().rgb();
             let filled =

@@ -85,7 +85,7 @@ impl Scheme {
     /// As [`Scheme::new`], for a parameter set with its primes.
     ///
     /// # Errors
-    /// Those of [`Scheme::new`].
+    /// As [`Scheme::new`].
     pub fn of(parameters: Parameters, kernel: Kernel, rotations: i64) -> Result<Self> {
         Ok(Scheme::with_stored_keys(parameters, kernel, rotations)?.0)
     }
@@ -93,7 +93,7 @@ impl Scheme {
     /// As [`Scheme::of`], and also returns the keys as they are stored.
     ///
     /// # Errors
-    /// Those of [`Scheme::new`].
+    /// As [`Scheme::new`].
     pub fn with_stored_keys(
         parameters: Parameters,
         kernel: Kernel,

@@ -72,7 +72,7 @@ impl Session {
     /// Only peers that satisfy `wanted` are included: first their figures on the reference machine,
     /// then those of this run. Each row has the target for its peer. If the same library, built in
     /// the same way, was measured in this run, only that row has a target.
-    pub fn beside(
+    pub fn compare_with_peers(
         &self,
         (group, operation): (&str, &str),
         row: &Row,
@@ -100,7 +100,7 @@ impl Session {
     /// All pieces of work and the yardstick are sampled in turn.
     ///
     /// # Errors
-    /// Those of the work.
+    /// As the work.
     pub fn time<const K: usize>(&mut self, log_n: u32, mut works: [Work; K]) -> Result<[f64; K]> {
         let samples = self.samples(log_n, &mut works, Budget::TABLE)?;
         Ok(std::array::from_fn(|i| samples[i].median()))
@@ -109,9 +109,9 @@ impl Session {
     /// As [`Session::time`], for named work that may be slow. Takes at least three samples of each.
     ///
     /// # Errors
-    /// Those of the work.
+    /// As the work.
     pub fn time_named(&mut self, log_n: u32, works: NamedWorks) -> Result<Vec<(String, f64)>> {
-        self.named(log_n, works, Budget { least: 3, ..Budget::TABLE })
+        self.named(log_n, works, Budget { min_samples: 3, ..Budget::TABLE })
     }
 
     /// As [`Session::time_named`], for differences of a few percent.
@@ -119,12 +119,12 @@ impl Session {
     /// Takes three times as long in all, and at least nine samples of each.
     ///
     /// # Errors
-    /// Those of the work.
+    /// As the work.
     pub fn time_closely(&mut self, log_n: u32, works: NamedWorks) -> Result<Vec<(String, f64)>> {
         self.named(
             log_n,
             works,
-            Budget { least: 9, total: 3 * Budget::TABLE.total, ..Budget::TABLE },
+            Budget { min_samples: 9, total: 3 * Budget::TABLE.total, ..Budget::TABLE },
         )
     }
 
@@ -132,7 +132,7 @@ impl Session {
     /// does not count.
     ///
     /// # Errors
-    /// Those of the work.
+    /// As the work.
     pub fn time_slow(&mut self, log_n: u32, count: usize, work: Work) -> Result<f64> {
         work()?;
         let mut samples = Samples::default();
@@ -192,7 +192,7 @@ mod tests {
             let row = Row::new("rotate", 1.0, "ms");
             let target = |peer: &str| Some(if peer.starts_with("Lattigo") { 7.0 } else { 3.0 });
             let wanted = |peer: &str| !peer.starts_with("OpenFHE");
-            let rows = session.beside(("she14", "rotate"), &row, wanted, target);
+            let rows = session.compare_with_peers(("she14", "rotate"), &row, wanted, target);
             let json =
                 serde_json::to_value(session.report(tables::find("she").unwrap(), rows)).unwrap();
             let rows = json["rows"].as_array().unwrap().clone();

@@ -151,7 +151,7 @@ impl Side {
 /// Returns the milliseconds of each operation on each side, all of them sampled in turn.
 ///
 /// # Errors
-/// Those of the operations.
+/// As the operations.
 pub fn compare<const K: usize, const S: usize>(
     session: &mut Session,
     log_n: u32,

@@ -13,18 +13,21 @@ pub type Work<'a> = &'a mut dyn FnMut() -> Result<()>;
 pub struct Budget {
     /// The duration of one sample. Short work is repeated to fill it.
     pub slice: Duration,
-    /// The total time of all samples of all pieces of work. It may be exceeded to take `least`
+    /// The total time of all samples of all pieces of work. It may be exceeded to take `min_samples`
     /// samples of each.
     pub total: Duration,
     /// The minimum number of samples of each piece of work.
-    pub least: usize,
+    pub min_samples: usize,
 }
 
 impl Budget {
     /// The budget of the tables: samples of 5 ms, 0.8 s in all, and at least 7 samples. These
     /// values are chosen.
-    pub const TABLE: Budget =
-        Budget { slice: Duration::from_millis(5), total: Duration::from_millis(800), least: 7 };
+    pub const TABLE: Budget = Budget {
+        slice: Duration::from_millis(5),
+        total: Duration::from_millis(800),
+        min_samples: 7,
+    };
 }
 
 /// Samples of one piece of work, in seconds per repetition.
@@ -56,7 +59,7 @@ impl Samples {
 /// Warms up `work` for about one slice, and returns the number of repetitions that fill a slice.
 ///
 /// # Errors
-/// Those of the work.
+/// As the work.
 pub fn warm_up(work: Work, slice: Duration) -> Result<u32> {
     work()?;
     let (start, mut runs) = (Instant::now(), 0u32);
@@ -71,7 +74,7 @@ pub fn warm_up(work: Work, slice: Duration) -> Result<u32> {
 /// Returns the seconds per repetition, over `repetitions` in a row.
 ///
 /// # Errors
-/// Those of the work.
+/// As the work.
 pub fn sample(work: Work, repetitions: u32) -> Result<f64> {
     let start = Instant::now();
     for _ in 0..repetitions {
@@ -87,7 +90,7 @@ pub fn sample(work: Work, repetitions: u32) -> Result<f64> {
 /// for peers that run in a loop.
 ///
 /// # Errors
-/// Those of the work.
+/// As the work.
 pub fn interleave(
     works: &mut [Work],
     budget: Budget,
@@ -97,7 +100,7 @@ pub fn interleave(
         works.iter_mut().map(|work| warm_up(*work, budget.slice)).collect::<Result<_>>()?;
     let mut samples = vec![Samples::default(); works.len()];
     let (start, mut rounds) = (Instant::now(), 0);
-    while rounds < budget.least || start.elapsed() < budget.total {
+    while rounds < budget.min_samples || start.elapsed() < budget.total {
         for ((work, &repetitions), samples) in works.iter_mut().zip(&repetitions).zip(&mut samples)
         {
             work()?;
@@ -113,8 +116,11 @@ pub fn interleave(
 mod tests {
     use super::*;
 
-    const QUICK: Budget =
-        Budget { slice: Duration::from_micros(200), total: Duration::from_millis(4), least: 3 };
+    const QUICK: Budget = Budget {
+        slice: Duration::from_micros(200),
+        total: Duration::from_millis(4),
+        min_samples: 3,
+    };
 
     fn spin(n: u64) -> Result<()> {
         let mut x = std::hint::black_box(n);

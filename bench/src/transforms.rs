@@ -18,9 +18,9 @@ use crate::{
 
 /// log2 of the scale at which a message is encoded to get its exact coefficients. The choice allows
 /// for more bits than any measured precision.
-const EXACT: i32 = 200;
+const EXACT_SCALE_LOG2: i32 = 200;
 /// The number of units of a modulus that holds this scale.
-const UNITS: usize = 6;
+const EXACT_SCALE_UNITS: usize = 6;
 
 /// A parameter set with one secret, and the transforms of all its slots in one direction.
 pub struct Transforms {
@@ -105,14 +105,15 @@ impl Transforms {
         let slots: Vec<Number> =
             (0..n).map(|_| Ok(Complex { re: part()?, im: part()? })).collect::<Result<_>>()?;
 
-        let (context, modulus) = (&self.context, Modulus::of_range(0..UNITS));
-        let plain = context.encode(slots[..].into(), n, Scale::power_of_two(EXACT), modulus)?;
+        let (context, modulus) = (&self.context, Modulus::of_range(0..EXACT_SCALE_UNITS));
+        let plain =
+            context.encode(slots[..].into(), n, Scale::power_of_two(EXACT_SCALE_LOG2), modulus)?;
         let mut poly = plain.poly().clone();
         context.rlwe().to_coefficient(&mut poly, modulus);
         let limbs: Vec<&[u64]> = poly.limbs().collect();
         let exact =
             RnsBasis::new(&context.parameters().limb_moduli(modulus))?.compose_limbs(&limbs);
-        let part = |k: usize| BigFloat::from_parts(&exact[k], -i64::from(EXACT));
+        let part = |k: usize| BigFloat::from_parts(&exact[k], -i64::from(EXACT_SCALE_LOG2));
         let coefficients = (0..n)
             .map(|j| bit_reverse(j, n.ilog2()))
             .map(|k| Ok(Complex { re: part(k)?, im: part(k + n)? }))

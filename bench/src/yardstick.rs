@@ -62,7 +62,7 @@ impl Clock {
 
     /// Takes one sample at the timed degree nearest to `2^log_n`.
     ///
-    /// A sample takes about 4 ms, after a few transforms that warm the cache.
+    /// A sample lasts about 4 ms, after a few transforms that warm the cache.
     ///
     /// # Errors
     /// None that occur here.

@@ -60,7 +60,7 @@ pub(super) const SCALE: i32 = 40;
 /// The peers that a bootstrap is compared with: the first two of a group of figures.
 pub(super) struct Peers {
     pub group: &'static str,
-    /// For each figure, the factor by which ours has to be better than that of each peer.
+    /// For each figure, the target ratio against each peer.
     pub targets: &'static [(&'static str, [Option<f64>; 2])],
 }
 
@@ -84,7 +84,12 @@ impl Peers {
             // The wheel has no HEXL.
             None => targets[0].filter(|_| peer.starts_with("Lattigo")),
         };
-        session.beside((self.group, what), &row, |peer| place(peer).is_some() || live(peer), target)
+        session.compare_with_peers(
+            (self.group, what),
+            &row,
+            |peer| place(peer).is_some() || live(peer),
+            target,
+        )
     }
 }
 
@@ -335,7 +340,7 @@ pub(super) fn bootstrap(
         "bits",
     ));
     rows.push(Row::new(
-        name("capacity that the next bootstrap takes"),
+        name("capacity that the next bootstrap needs"),
         plan.capacity_needed(),
         "bits",
     ));

@@ -83,9 +83,9 @@ fn run(session: &mut Session) -> Result<Vec<Row>> {
 }
 
 /// The target for the speed-up of two cores.
-const TWO_CORES: f64 = 1.8;
+const TWO_CORE_SPEED_UP: f64 = 1.8;
 /// The number of transforms in a row on each core.
-const TRANSFORMS: usize = 200;
+const TRANSFORMS_PER_CORE: usize = 200;
 
 /// Measures the bootstrap on two cores against one, with the same keys.
 ///
@@ -116,14 +116,14 @@ fn two_cores(session: &mut Session, client: &Client) -> Result<Vec<Row>> {
         let rings: Vec<_> = rlwe.rings(Modulus::of_range(0..2)).collect();
         transforms.add("transforms", move || {
             poly.for_each_limb(rlwe.threads(), |k, limb| {
-                (0..TRANSFORMS).for_each(|_| rings[k].forward(limb))
+                (0..TRANSFORMS_PER_CORE).for_each(|_| rings[k].forward(limb))
             });
             Ok(())
         });
     }
     let log_n = client.context.parameters().log_degree();
     let rows = [
-        ("complex, bootstrap", works, Some(TWO_CORES)),
+        ("complex, bootstrap", works, Some(TWO_CORE_SPEED_UP)),
         ("independent transforms", transforms, None),
     ];
     let rows = rows.map(|(name, works, target)| {

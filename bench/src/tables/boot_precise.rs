@@ -36,7 +36,7 @@ pub const TABLE: Table = Table {
 };
 
 /// The requested precisions, each with log2 of the operand's scale.
-const WANTED: [(f64, i32); 2] = [(50.0, 70), (80.0, 100)];
+const PRECISIONS: [(f64, i32); 2] = [(50.0, 70), (80.0, 100)];
 const PEER: &str = "OpenFHE 1.5.1 + HEXL, 2 iterations, slots to coefficients first";
 
 fn plan(context: &Arc<Context>, wanted: f64) -> Result<Arc<BootstrapPlan>> {
@@ -71,9 +71,9 @@ fn values(count: usize) -> Result<Vec<Complex<BigFloat>>> {
 fn run(session: &mut Session) -> Result<Vec<Row>> {
     let context =
         Arc::new(Context::new(Preset::by_name(PRESET)?.parameters()?, Threads::single())?);
-    let (client, _) = Client::generate(&*plan(&context, WANTED[0].0)?)?;
+    let (client, _) = Client::generate(&*plan(&context, PRECISIONS[0].0)?)?;
     let mut rows = Vec::new();
-    for (wanted, bits) in WANTED {
+    for (wanted, bits) in PRECISIONS {
         rows.extend(precise(session, &client, wanted, bits)?);
     }
     Ok(rows)

@@ -28,20 +28,20 @@ pub const TABLE: Table = Table {
 };
 
 /// Presets and sizes of tables for fresh arrays.
-const FRESH: [(&str, usize); 6] =
+const FRESH_CASES: [(&str, usize); 6] =
     [("n14", 2), ("n14", 4), ("n14", 16), ("n15", 16), ("n15", 64), ("n16", 256)];
 /// Presets and sizes of tables for arrays of two ciphertexts without capacity. The last field is
 /// the precision that bootstraps leave for values up to 1, in bits after the binary point.
-const BOOTSTRAPPED: [(&str, usize, f64); 2] = [("n15", 2, 14.0), ("n16", 256, 24.0)];
+const BOOTSTRAPPED_CASES: [(&str, usize, f64); 2] = [("n15", 2, 14.0), ("n16", 256, 24.0)];
 /// The number of timed runs.
 const RUNS: usize = 3;
 
 fn run(session: &mut Session) -> Result<Vec<Row>> {
     let mut rows = Vec::new();
-    for (preset, entries) in FRESH {
+    for (preset, entries) in FRESH_CASES {
         rows.extend(fresh(session, Preset::by_name(preset)?, entries)?);
     }
-    for (preset, entries, precision) in BOOTSTRAPPED {
+    for (preset, entries, precision) in BOOTSTRAPPED_CASES {
         rows.extend(bootstrapped(session, Preset::by_name(preset)?, entries, precision)?);
     }
     if let Some(bytes) = machine::peak_memory() {
@@ -158,7 +158,7 @@ fn bootstrapped(
     let [time, others @ ..] = setup.rows(session, preset, &used, ", bootstrapped")?;
     let operation = format!("{entries} entries, {} values", setup.expected.len());
     let group = format!("functional bootstrap N = 2^{}", preset.log_degree);
-    let mut rows = session.beside((&group, &operation), &time, |_| true, |_| Some(1.0));
+    let mut rows = session.compare_with_peers((&group, &operation), &time, |_| true, |_| Some(1.0));
     rows.extend(others);
     Ok(rows)
 }

@@ -45,11 +45,11 @@ const DEGREE: usize = 63;
 /// The depth of the second circuit, in products.
 const DEPTH: f64 = 6.0;
 /// The bits of modulus that the paper's variants use.
-const BITS: [u32; 6] = [252, 247, 242, 237, 232, 227];
+const MODULUS_BITS: [u32; 6] = [252, 247, 242, 237, 232, 227];
 /// The bits that the paper saves without loss of precision.
-const SAVED: f64 = 15.0;
+const PAPER_SAVED_BITS: f64 = 15.0;
 /// The maximum ratio of errors that counts as no loss.
-const NO_LOSS: f64 = 1.1;
+const MAX_ERROR_RATIO: f64 = 1.1;
 const RUNS: usize = 10;
 /// The largest integer, and the number of halvings.
 const REACH: f64 = 25.0;
@@ -79,7 +79,7 @@ fn times(p: &Polynomial, factor: f64) -> Result<Polynomial> {
 struct Circuits {
     low: Polynomial,
     high: Polynomial,
-    /// log2 of the scale of the second circuit, and the factor by which its result is too small.
+    /// log2 of the scale of the second circuit, and the factor that its result lacks.
     small: f64,
     gained: Scale,
 }
@@ -207,7 +207,7 @@ fn run(session: &mut Session) -> Result<Vec<Row>> {
     let mut rows = Vec::new();
     let mut full = None;
     let mut saved = 0.0f64;
-    for bits in BITS {
+    for bits in MODULUS_BITS {
         let wanted = f64::from(bits);
         let mut errors = [Vec::with_capacity(RUNS), Vec::with_capacity(RUNS)];
         let mut consumed = 0.0;
@@ -215,7 +215,7 @@ fn run(session: &mut Session) -> Result<Vec<Row>> {
             let (a, x) = trial.argument(run)?;
             let one = trial.one_circuit(&a, wanted)?;
             errors[0].push(trial.worst(&one, &x)?);
-            if bits < BITS[0] {
+            if bits < MODULUS_BITS[0] {
                 let circuits = trial.circuits(&a, wanted)?;
                 let two = trial.two_circuits(&a, &circuits)?;
                 errors[1].push(trial.worst(&two, &x)?);
@@ -230,8 +230,8 @@ fn run(session: &mut Session) -> Result<Vec<Row>> {
             continue;
         };
         let two = Errors::of(&errors[1]);
-        if two.max <= NO_LOSS * full.max {
-            saved = saved.max(f64::from(BITS[0]) - wanted);
+        if two.max <= MAX_ERROR_RATIO * full.max {
+            saved = saved.max(f64::from(MODULUS_BITS[0]) - wanted);
         }
         let name = format!("{bits} bits, two circuits");
         rows.extend(figures(session, &name, two, Some(("252 bits", full))));
@@ -240,7 +240,7 @@ fn run(session: &mut Session) -> Result<Vec<Row>> {
         rows.extend(figures(session, &name, one, Some(("252 bits", full))));
     }
     let row = Row::more("bits saved at no loss, two circuits", saved, "bits");
-    rows.push(row.against("the paper", SAVED).target(Some(1.0)));
+    rows.push(row.against("the paper", PAPER_SAVED_BITS).target(Some(1.0)));
     let (a, _) = trial.argument(0)?;
     let circuits = trial.circuits(&a, 237.0)?;
     let mut works = NamedWorks::default();

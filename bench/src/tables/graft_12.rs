@@ -82,7 +82,7 @@ const SETS: [Set; 16] = [
 const OPERATIONS: [&str; 2] = ["tensor", "key switch"];
 
 /// log2 of the largest ring degree for which the table measures.
-const MEASURED: u32 = 15;
+const MAX_MEASURED_LOG_N: u32 = 15;
 
 impl Set {
     /// Returns the rule's design for the grafted set's `Q` and `PQ`. The sprout counts as one word,
@@ -150,7 +150,7 @@ impl Set {
             let name = format!("{}: {operation}, speed-up expected", self.name);
             rows.push(Row::more(name, speed_up, "x").paper(paper.clone()));
         }
-        if self.log_n > MEASURED || self.word > 62 {
+        if self.log_n > MAX_MEASURED_LOG_N || self.word > 62 {
             return Ok(rows);
         }
         let mut kernels = vec![session.kernel, Kernel::Portable];
@@ -222,7 +222,7 @@ mod tests {
 
     #[test]
     fn what_is_measured_has_the_moduli_of_the_paper() {
-        for set in SETS.iter().filter(|set| set.log_n <= MEASURED && set.word <= 62) {
+        for set in SETS.iter().filter(|set| set.log_n <= MAX_MEASURED_LOG_N && set.word <= 62) {
             let (original, grafted) = (
                 set.original().parameters().unwrap(),
                 set.grafted().unwrap().parameters().unwrap(),

@@ -45,7 +45,7 @@ const OPERATIONS: [(&str, &str); 4] = [
 ];
 
 /// The target for the time of a rational rescale, in units of a plain rescale.
-const RATIONAL: f64 = 1.5;
+const RATIONAL_RESCALE_TARGET: f64 = 1.5;
 
 impl Pair {
     /// The usable bits at which the paper times: those of the simple chain, or of the grafted set
@@ -117,7 +117,7 @@ impl Pair {
             counted(&format!("transforms of the key switch{how}"), counts);
         }
         let row = Row::new(format!("{name}: rational rescale{how}"), rescale[1], "ms")
-            .target(Some(1.0 / RATIONAL));
+            .target(Some(1.0 / RATIONAL_RESCALE_TARGET));
         rows.push(row.clone().against(format!("{simple}, rescale"), rescale[0]));
         rows.push(row.against("the same, a unit dropped", drop_unit[1]));
         Ok(rows)
@@ -139,7 +139,7 @@ impl Pair {
         for (operation, [time]) in PEERS.into_iter().zip(times) {
             let row = Row::new(format!("{}: {operation}", self.our_name()), time, "ms");
             let target = |peer: &str| peer_target(session.kernel, operation, peer);
-            rows.extend(session.beside((&group, operation), &row, |_| true, target));
+            rows.extend(session.compare_with_peers((&group, operation), &row, |_| true, target));
         }
         Ok(rows)
     }

@@ -46,7 +46,7 @@ const PAIR: &str = "FHE16s";
 const RUNS: usize = 3;
 /// log2 of the largest standard deviation that bootstraps may leave. Comparisons at one scale allow
 /// for it.
-const REFRESHED: f64 = -20.0;
+const MAX_REFRESHED_LOG2: f64 = -20.0;
 
 /// The figures of a comparison.
 #[derive(Clone, Copy)]
@@ -74,7 +74,7 @@ fn run(session: &mut Session) -> Result<Vec<Row>> {
             let mut plans = Vec::new();
             match simple.get(i) {
                 None => {
-                    let refreshed = REFRESHED.exp2();
+                    let refreshed = MAX_REFRESHED_LOG2.exp2();
                     let fixed = SignPlan::at_scale(
                         &client.context,
                         &composition,
@@ -158,7 +158,7 @@ fn measure(
     let (context, literal) = (&client.context, sign.literal());
     let numbers: Vec<f64> = (0..literal.slots).map(|i| number(i, literal.gap)).collect();
     let scale = Scale::power_of_two(scale_bits as i32);
-    let fresh = context.parameters().grafted_modulus(FRESH);
+    let fresh = context.parameters().grafted_modulus(FRESH_BITS);
     let plaintext = context.encode((&numbers[..]).into(), literal.slots, scale, fresh)?;
     let a = context.encrypt(&client.secret, &plaintext)?.expand(context);
     let evaluator = bootstrapper.evaluator();
@@ -208,7 +208,7 @@ impl Refresh for Whole<'_> {
 }
 
 /// The bits of base, slots to coefficients and multiplications of FHE16s.
-const FRESH: f64 = 58.0 + 126.0 + 378.0;
+const FRESH_BITS: f64 = 58.0 + 126.0 + 378.0;
 
 /// Returns a number of either sign whose magnitude takes all orders between the gap and 1.
 fn number(i: usize, gap: f64) -> f64 {

@@ -93,7 +93,7 @@ impl Shape {
         let live = |peer: &str| peer.ends_with(", live") && peers == OTHERS;
         // The wheel has no HEXL.
         let target = |peer: &str| target(operation).filter(|_| !peer.contains("wheel"));
-        let rows = session.beside(
+        let rows = session.compare_with_peers(
             (group, operation),
             &row,
             |peer| peers.contains(&peer) || live(peer),

@@ -40,10 +40,10 @@ const GROUP: &str = "key switch by level";
 /// The levels of the paper's table.
 const LEVELS: [usize; 15] = [39, 38, 37, 36, 35, 34, 33, 32, 28, 24, 20, 16, 12, 8, 4];
 /// The levels with targets against peers, and the target as a factor.
-const JUDGED: [usize; 5] = [36, 28, 20, 12, 4];
-const AGAINST_PEERS: f64 = 6.0;
+const LEVELS_WITH_TARGETS: [usize; 5] = [36, 28, 20, 12, 4];
+const PEER_TARGET: f64 = 6.0;
 /// The target for our time, in units of the best fixed digit length.
-const WITHIN: f64 = 1.03;
+const BEST_LENGTH_TARGET: f64 = 1.03;
 
 /// The times at one level, in milliseconds.
 struct Level {
@@ -151,10 +151,15 @@ impl Level {
         let name = format!("{at}, ours (r = {})", self.gadget.group());
         let ours = || Row::new(&name, self.ours, "ms").paper(paper("ours"));
         if let Some((r, best)) = self.previous.iter().min_by(|a, b| a.1.total_cmp(b.1)) {
-            rows.push(ours().against(format!("best r = {r}"), *best).target(Some(1.0 / WITHIN)));
+            rows.push(
+                ours()
+                    .against(format!("best r = {r}"), *best)
+                    .target(Some(1.0 / BEST_LENGTH_TARGET)),
+            );
         }
-        let target =
-            |judged: bool| (judged && JUDGED.contains(&self.level)).then_some(AGAINST_PEERS);
+        let target = |judged: bool| {
+            (judged && LEVELS_WITH_TARGETS.contains(&self.level)).then_some(PEER_TARGET)
+        };
         let limbs = format!("{} limbs", self.level);
         let live = session.live.all(GROUP, &limbs);
         let best = live.iter().map(|figure| figure.milliseconds).fold(f64::INFINITY, f64::min);
@@ -170,7 +175,12 @@ impl Level {
                 || peers.iter().any(|(figure, judged)| *judged && figure.peer == peer)
         };
         let ask = |peer: &str| target(judged(peer));
-        rows.extend(session.beside((GROUP, &limbs), &ours(), |peer| carried(peer).is_none(), ask));
+        rows.extend(session.compare_with_peers(
+            (GROUP, &limbs),
+            &ours(),
+            |peer| carried(peer).is_none(),
+            ask,
+        ));
         for (figure, judged) in &peers {
             if let Some(faster) = carried(&figure.peer) {
                 let name = format!("{}, as much faster here as Lattigo is", figure.peer);
@@ -237,7 +247,7 @@ mod tests {
                 );
             }
         }
-        for level in JUDGED {
+        for level in LEVELS_WITH_TARGETS {
             let judged: Vec<_> = peers(&session, &format!("{level} limbs"))
                 .into_iter()
                 .filter(|(_, judged)| *judged)

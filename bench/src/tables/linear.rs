@@ -52,7 +52,7 @@ fn run(session: &mut Session) -> Result<Vec<Row>> {
 }
 
 /// The number of ciphertexts in a group of several.
-const SEVERAL: usize = 8;
+const GROUP_CIPHERTEXTS: usize = 8;
 
 /// The number of rows and columns of a server's matrix.
 const SIZE: usize = 64;
@@ -184,7 +184,7 @@ const PRODUCTS: [(&str, [usize; 2], [Product; 2], &str); 5] = [
         "a @ b",
         [SIZE, SIZE],
         [|server, [a, b]| Ok(server.dot(a, b)?), repeated],
-        "a sum of repeated ones",
+        "a sum of broadcast arrays",
     ),
     (
         "a.T @ a",
@@ -193,7 +193,7 @@ const PRODUCTS: [(&str, [usize; 2], [Product; 2], &str); 5] = [
             |server, [a, _]| Ok(server.dot(&server.transpose(a)?, a)?),
             |server, [a, _]| repeated(server, [&server.transpose(a)?, a]),
         ],
-        "a sum of repeated ones",
+        "a sum of broadcast arrays",
     ),
     (
         "windows of 3 by 3 times a kernel",
@@ -286,7 +286,7 @@ fn matrix(session: &mut Session, preset: Preset, count: usize) -> Result<Vec<Row
     let (double, single, each) = ("double hoisting", "single hoisting", "one by one");
     let (limbs, first) = ("encoded limb by limb", "encoded first");
     let (several, singly) = ("of several ciphertexts, encoded once", "encoded for each");
-    let operands = [&a; SEVERAL];
+    let operands = [&a; GROUP_CIPHERTEXTS];
     let mut works = NamedWorks::default();
     works.add(double, || {
         counted(double, &|| Ok(evaluator.linear_transform(&a, &transform, scale)?))

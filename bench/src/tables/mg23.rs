@@ -114,7 +114,7 @@ pub fn grafted(log_n: u32, log_q: u32, kernel: Kernel) -> Result<(Scheme, Modulu
 /// combinations of domains.
 ///
 /// # Errors
-/// Those of the key switches.
+/// As the key switches.
 pub fn time<const K: usize>(
     session: &mut Session,
     log_n: u32,

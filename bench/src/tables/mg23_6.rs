@@ -57,9 +57,9 @@ const SETS: [(u32, u32); 11] = [
     (17, 2556),
 ];
 
-const SMALL: u32 = 36;
+const SMALL_BITS: u32 = 36;
 /// The minimum number of small primes in a modulus of mostly large ones.
-const LEAST: u32 = 3;
+const MIN_SMALL_PRIMES: u32 = 3;
 
 /// Large primes: `mu` of `bits` bits are exchanged for `kappa` small ones.
 #[derive(Clone, Copy)]
@@ -81,10 +81,10 @@ fn peer(log_q: u32, primes: &str) -> String {
 /// Returns the units of a modulus of mostly large primes, the large ones first. Small ones make up
 /// the rest of the bits.
 fn mostly_large(log_q: u32, large: Large) -> Vec<u32> {
-    let rest = |small: &u32| (log_q - small * SMALL).is_multiple_of(large.bits);
-    let small = (LEAST..=log_q / SMALL).find(rest).unwrap_or(log_q / SMALL);
-    let count = (log_q - small * SMALL) / large.bits;
-    [vec![large.bits; count as usize], vec![SMALL; small as usize]].concat()
+    let rest = |small: &u32| (log_q - small * SMALL_BITS).is_multiple_of(large.bits);
+    let small = (MIN_SMALL_PRIMES..=log_q / SMALL_BITS).find(rest).unwrap_or(log_q / SMALL_BITS);
+    let count = (log_q - small * SMALL_BITS) / large.bits;
+    [vec![large.bits; count as usize], vec![SMALL_BITS; small as usize]].concat()
 }
 
 fn switching(session: &mut Session) -> Result<Vec<Row>> {
@@ -125,7 +125,7 @@ fn switching(session: &mut Session) -> Result<Vec<Row>> {
 /// Returns the units including the small primes that come in, and the paper's bound enlarged by
 /// them.
 fn with_incoming(log_n: u32, units: &[u32], large: Large) -> (Vec<u32>, u32) {
-    let incoming = vec![SMALL; large.kappa];
+    let incoming = vec![SMALL_BITS; large.kappa];
     let bits: u32 = incoming.iter().sum();
     ([units, &incoming].concat(), bound(log_n) + bits)
 }
@@ -136,7 +136,7 @@ fn prime_sizes(session: &mut Session) -> Result<Vec<Row>> {
     for (log_n, log_q) in SETS {
         let kernel = session.kernel;
         let scheme = |units: &[u32]| Scheme::new(&sizes(log_n, units)?, kernel, 0);
-        let small = scheme(&vec![SMALL; (log_q / SMALL) as usize])?;
+        let small = scheme(&vec![SMALL_BITS; (log_q / SMALL_BITS) as usize])?;
         let [paper_large, our_large] = LARGE.map(|large| scheme(&mostly_large(log_q, large)));
         let (paper_large, our_large) = (paper_large?, our_large?);
         let (grafted, from) = grafted(log_n, log_q, kernel)?;
@@ -212,16 +212,16 @@ mod tests {
         let count = |units: &[u32], bits: u32| units.iter().filter(|b| **b == bits).count();
         // The paper states one set: 4 primes of 36 and 18 of 54 bits.
         let units = mostly_large(1116, LARGE[0]);
-        assert_eq!((count(&units, SMALL), count(&units, 54)), (4, 18));
+        assert_eq!((count(&units, SMALL_BITS), count(&units, 54)), (4, 18));
         for (log_n, log_q) in SETS {
             for large in LARGE {
                 let units = mostly_large(log_q, large);
                 assert_eq!(units.iter().sum::<u32>(), log_q);
                 assert!(
-                    count(&units, SMALL) >= LEAST as usize
+                    count(&units, SMALL_BITS) >= MIN_SMALL_PRIMES as usize
                         && count(&units, large.bits) >= large.mu.min(2)
                 );
-                assert_eq!(large.mu as u32 * large.bits, large.kappa as u32 * SMALL);
+                assert_eq!(large.mu as u32 * large.bits, large.kappa as u32 * SMALL_BITS);
                 sizes(log_n, &units).unwrap();
                 let (all, bound) = with_incoming(log_n, &units, large);
                 assert_eq!(all.len(), units.len() + large.kappa);

@@ -58,12 +58,12 @@ const SETS: [(u32, u32, usize); 19] = [
 ];
 
 /// The paper's largest gain.
-const GAIN: f64 = 1.116;
+const PAPER_GAIN: f64 = 1.116;
 
 /// The target against MG23's own code, as a factor.
-const AGAINST_CODE: f64 = 2.6;
+const PEER_TARGET: f64 = 2.6;
 /// The target for the share of multiplications in the time of a key switch.
-const AGAINST_FLOOR: f64 = 0.5;
+const FLOOR_TARGET: f64 = 0.5;
 
 /// A naive key switch, with the buffers for its result.
 struct NaiveSwitch<'a> {
@@ -123,7 +123,7 @@ fn run(session: &mut Session) -> Result<Vec<Row>> {
         (gains.iter().copied().fold(0.0, f64::max), gains.iter().sum::<f64>() / gains.len() as f64);
     rows.push(
         Row::more("folding gains, at most", best, "x")
-            .against("the paper's", GAIN)
+            .against("the paper's", PAPER_GAIN)
             .target(Some(1.0)),
     );
     rows.push(
@@ -167,7 +167,7 @@ fn absolute(
     [naive, folded]: [f64; 2],
 ) -> Result<Vec<Row>> {
     let mut rows = Vec::new();
-    for (which, ms, target) in [("naive", naive, None), ("folded", folded, Some(AGAINST_CODE))] {
+    for (which, ms, target) in [("naive", naive, None), ("folded", folded, Some(PEER_TARGET))] {
         let peers = peer_rows(session, log_n, &peer(log_n, which), &format!("{name}, {which}"), ms);
         rows.extend(peers.into_iter().map(|row| row.target(target)));
     }
@@ -176,10 +176,10 @@ fn absolute(
         let digits = parameters.digits(scheme.top()).map(|(_, digit)| digit.limb_count()).collect();
         let floor = Shape { log_n, digits, specials: parameters.specials().limb_count() };
         let row = || Row::new(format!("{name}, folded"), folded, "ms");
-        rows.push(row().against_peer(floor.counted()).target(Some(AGAINST_FLOOR)));
+        rows.push(row().against_peer(floor.counted()).target(Some(FLOOR_TARGET)));
         let measured = floor.measured(session)?;
         rows.push(
-            row().against("its parts alone, in the cache", measured).target(Some(AGAINST_FLOOR)),
+            row().against("its parts alone, in the cache", measured).target(Some(FLOOR_TARGET)),
         );
     }
     Ok(rows)
@@ -215,7 +215,7 @@ mod tests {
             }
         }
         // The paper computed its gains from more digits than it prints.
-        assert!((gains.iter().copied().fold(0.0, f64::max) - GAIN).abs() < 0.005);
+        assert!((gains.iter().copied().fold(0.0, f64::max) - PAPER_GAIN).abs() < 0.005);
         let peers = Peers::load().unwrap();
         let peer =
             |log_n, which| peers.all(&format!("MG23 N = 2^{log_n}"), &peer(log_n, which))[0].value;

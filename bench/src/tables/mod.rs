@@ -60,7 +60,7 @@ use crate::{Result, report::Row, session::Session};
 pub struct Table {
     /// The name on the command line.
     pub name: &'static str,
-    /// The description: what is measured, and what it is compared with.
+    /// The measured operations and the figures that they are compared with.
     pub about: &'static str,
     /// The memory that it needs.
     pub memory: &'static str,

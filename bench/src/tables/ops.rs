@@ -36,11 +36,11 @@ const HOISTED: usize = 8;
 const SUMMED: usize = 64;
 const MATRIX: usize = 16;
 /// log2 of the scale of numbers of many bits.
-const FINE: i32 = 120;
+const FINE_SCALE_LOG2: i32 = 120;
 /// The degree of the polynomial. It has depth 3, which every preset allows.
 const DEGREE: usize = 7;
 /// log2 of the scale, which is that of the simple chains.
-const SCALE: i32 = 40;
+const SCALE_LOG2: i32 = 40;
 
 fn run(session: &mut Session) -> Result<Vec<Row>> {
     let mut rows = Vec::new();
@@ -119,7 +119,7 @@ impl Fine {
     /// Returns `None` if the scale does not fit the modulus.
     fn new(bench: &Bench, top: Modulus) -> Result<Option<Self>> {
         let context = bench.session.context();
-        if context.parameters().log2(top) < f64::from(FINE) + 10.0 {
+        if context.parameters().log2(top) < f64::from(FINE_SCALE_LOG2) + 10.0 {
             return Ok(None);
         }
         // The fractions use all available bits.
@@ -135,7 +135,12 @@ impl Fine {
     }
 
     fn encode(context: &Context, values: &[BigFloat], modulus: Modulus) -> Result<Plaintext> {
-        Ok(context.encode(Values::Big(values), values.len(), Scale::power_of_two(FINE), modulus)?)
+        Ok(context.encode(
+            Values::Big(values),
+            values.len(),
+            Scale::power_of_two(FINE_SCALE_LOG2),
+            modulus,
+        )?)
     }
 }
 
@@ -145,7 +150,7 @@ fn operations(session: &mut Session, preset: Preset) -> Result<Vec<Row>> {
     let Bench { session: library, secret, public, evaluator, stored, matrix } = &bench;
     let context = library.context();
     let (top, scale, slots) =
-        (preset.fresh(context.parameters()), Scale::power_of_two(SCALE), context.max_slots());
+        (preset.fresh(context.parameters()), Scale::power_of_two(SCALE_LOG2), context.max_slots());
     let values: Vec<f64> = (0..slots).map(|i| (i as f64).cos()).collect();
     let plain = context.encode(Values::from(&values[..]), slots, scale, top)?;
     let (a, b) = (context.encrypt_public(public, &plain)?, context.encrypt_public(public, &plain)?);
@@ -170,10 +175,10 @@ fn operations(session: &mut Session, preset: Preset) -> Result<Vec<Row>> {
     });
     works.add("decode", || Ok(context.decode_real(&decrypted).map(drop)?));
     if let Some(fine) = &fine {
-        works.add(format!("encode at 2^{FINE}"), || {
+        works.add(format!("encode at 2^{FINE_SCALE_LOG2}"), || {
             Fine::encode(context, &fine.values, top).map(drop)
         });
-        works.add(format!("decode at 2^{FINE}"), || {
+        works.add(format!("decode at 2^{FINE_SCALE_LOG2}"), || {
             Ok(context.decode_big_real(&fine.decrypted).map(drop)?)
         });
     }
@@ -242,11 +247,11 @@ mod tests {
             let parameters = preset.parameters().unwrap();
             let bits = parameters.log2(preset.fresh(&parameters));
             assert!(
-                bits > f64::from(SCALE) * (polynomial.depth() + 1) as f64 + 2.0,
+                bits > f64::from(SCALE_LOG2) * (polynomial.depth() + 1) as f64 + 2.0,
                 "{}",
                 preset.name
             );
-            assert!(preset.scale_bits.is_none_or(|bits| bits == SCALE as u32));
+            assert!(preset.scale_bits.is_none_or(|bits| bits == SCALE_LOG2 as u32));
             assert!(1 << (preset.log_degree - 1) >= SUMMED.max(MATRIX));
         }
     }

@@ -26,7 +26,7 @@ const NAMES: [&str; 3] = ["lut11", "lut12", "lut13"];
 /// The default tables.
 const DEFAULT: &str = NAMES[1];
 /// The target for the megabytes of all keys.
-const MOST: f64 = 2000.0;
+const KEY_MEGABYTES_TARGET: f64 = 2000.0;
 
 fn run(session: &mut Session) -> Result<Vec<Row>> {
     let mut rows = whole(session)?;
@@ -62,7 +62,7 @@ fn whole(session: &Session) -> Result<Vec<Row>> {
             megabytes(rotations + stored.bytes(context)),
             "MB",
         )
-        .against("what is allowed", MOST)
+        .against("the limit", KEY_MEGABYTES_TARGET)
         .target(Some(1.0)),
     ])
 }

@@ -38,7 +38,7 @@ const PAPER: &str = "pegasus-6";
 /// The sides of the squares for max-pooling.
 const POOLED: [usize; 2] = [2, 4];
 /// The numbers of values among which the smallest is found.
-const LEAST: [usize; 3] = [16, 128, 256];
+const SMALLEST_OF: [usize; 3] = [16, 128, 256];
 /// The numbers of values that are sorted as single numbers.
 const SORTED_SINGLE: [usize; 2] = [32, 64];
 /// The number of values that are sorted from slots to slots, and the target against the peer: 5
@@ -162,7 +162,7 @@ fn single_numbers(session: &Session, setup: &Setup, values: &[f64]) -> Result<Ve
         let (_, worst) = error(&decrypt(&largest)?, &expected);
         rows.push(Row::new(format!("lut12: {name}, worst error"), worst, "log2"));
     }
-    for count in LEAST {
+    for count in SMALLEST_OF {
         let scale = pegasus.plan().table_scale(1.0)?;
         let mut a = fresh.clone();
         a.set_bound(BOUND);

@@ -38,7 +38,7 @@ const PAPER: &str = "pegasus-7";
 /// Name, features, splits and classes of the paper's trees for which points are generated here.
 const SHAPES: [(&str, usize, usize, usize); 2] = [("Housing", 13, 100, 2), ("Spambase", 57, 60, 2)];
 /// The number of these points that are evaluated in private.
-const EVALUATED: usize = 20;
+const PRIVATE_ROWS: usize = 20;
 /// The number of digits of compared features. Two digits tell the shares of points apart.
 const DIGITS: usize = 2;
 /// The maximum number of splits of a tree for Iris. The paper's tree has about as many.
@@ -68,14 +68,14 @@ impl Task {
             points.swap(i, other[0] as usize);
         }
         let rows = points.split_off(points.len() * 4 / 5);
-        let many = rows.iter().cycle().take(EXPECTED).cloned().collect();
+        let many = rows.iter().cycle().take(CLEAR_ROWS).cloned().collect();
         Ok(Task { name: "Iris", generated: false, splits: IRIS_SPLITS, sample: points, rows, many })
     }
 
     fn generated((name, features, splits, classes): (&'static str, usize, usize, usize)) -> Self {
         let mut points = Points::new(features, classes);
         let (sample, rows, many) =
-            (points.draw(1500), points.draw(EVALUATED), points.draw(EXPECTED));
+            (points.draw(1500), points.draw(PRIVATE_ROWS), points.draw(CLEAR_ROWS));
         Task { name, generated: true, splits, sample, rows, many }
     }
 
@@ -96,7 +96,7 @@ fn run(session: &mut Session) -> Result<Vec<Row>> {
         rows.push(Row::new(format!("{}: keys of the server", tables.name()), bytes, "MB"));
         let off = tables.parameters().comparison_deviation(DIGITS);
         rows.push(Row::new(
-            format!("{}: features are off by, of their range", tables.name()),
+            format!("{}: deviation of features, of their range", tables.name()),
             100.0 * off,
             "%",
         ));
@@ -151,7 +151,7 @@ fn tree(
     let [agree, agree_linear] =
         [agreement(&model, &task.many, off)?, agreement(&linear, &task.many, off)?];
     let of = if task.generated { "rows" } else { "draws of these rows" };
-    let expected = format!("of {EXPECTED} {of} as in the clear, as comparisons are off");
+    let expected = format!("of {CLEAR_ROWS} {of} as in the clear, as comparisons are off");
     let communication = bytes.iter().sum::<usize>() as f64 / 1e3;
     let mut rows = vec![
         Row::new(
@@ -171,7 +171,7 @@ fn tree(
             "%",
         ),
         Row::more(label(&expected), 100.0 * agree, "%")
-            .against("what is asked for", 97.0)
+            .against("the target", 97.0)
             .target(Some(1.0)),
         Row::more(label(&format!("{expected}, by linear maps")), 100.0 * agree_linear, "%"),
     ];
@@ -188,7 +188,7 @@ fn tree(
 }
 
 /// The number of rows that are classified in the clear.
-const EXPECTED: usize = 5000;
+const CLEAR_ROWS: usize = 5000;
 
 /// Returns linear ranges for features from 0 to 1.
 fn linear(features: usize) -> Result<FeatureRanges> {

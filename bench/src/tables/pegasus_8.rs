@@ -164,7 +164,7 @@ fn full(
     Ok(rows)
 }
 
-/// Measures one ciphertext of points, of which only some are looked up, and new centroids. The
+/// Measures one ciphertext of points, with look-ups of only some points, and new centroids. The
 /// update takes the same time as if all points were assigned.
 fn extrapolated(
     session: &Session,

@@ -32,9 +32,9 @@ pub const TABLE: Table = Table {
 const NAMES: [&str; 3] = ["lut11", "lut12", "lut13"];
 const SLOTS: usize = 256;
 /// The bits of precision that functions need at the paper's ring degree.
-const LEAST: (f64, f64) = (12.0, 7.0);
+const MIN_PRECISION_BITS: (f64, f64) = (12.0, 7.0);
 /// log2 of the largest allowed error of any value after repacking, from that ring degree on.
-const WORST: f64 = -7.0;
+const MAX_ERROR_LOG2: f64 = -7.0;
 
 fn run(session: &mut Session) -> Result<Vec<Row>> {
     let mut rows = Vec::new();
@@ -63,7 +63,7 @@ fn run(session: &mut Session) -> Result<Vec<Row>> {
             let made = pegasus.make_tables((-BOUND, BOUND), 1, f)?;
             let expected: Vec<f64> = values.iter().map(|x| f(*x)).collect();
             let tangents = pegasus.make_tangents((-BOUND, BOUND), f)?;
-            let least = (degree == LEAST.0).then_some(LEAST.1);
+            let least = (degree == MIN_PRECISION_BITS.0).then_some(MIN_PRECISION_BITS.1);
             let mut worst = f64::INFINITY;
             for (how, y) in [
                 ("", pegasus.apply(&a, &made, &all)?),
@@ -84,8 +84,10 @@ fn run(session: &mut Session) -> Result<Vec<Row>> {
                 }));
             }
             let name = format!("{name}: {function}, worst error from slots to slots");
-            let target = (degree >= LEAST.0).then_some(1.0);
-            rows.push(Row::new(name, worst, "log2").against("at most", WORST).target(target));
+            let target = (degree >= MIN_PRECISION_BITS.0).then_some(1.0);
+            rows.push(
+                Row::new(name, worst, "log2").against("at most", MAX_ERROR_LOG2).target(target),
+            );
         }
     }
     let panel = |title: &str, y: &str, curves| Panel {

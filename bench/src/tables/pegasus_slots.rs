@@ -202,7 +202,7 @@ fn run(session: &mut Session) -> Result<Vec<Row>> {
     }
     let megabytes = |bytes: usize| bytes as f64 / 1e6;
     let log2 = |modulus| context.parameters().log2(modulus);
-    rows.push(Row::new("repacking starts at", log2(plan.repacking()), "bits"));
+    rows.push(Row::new("modulus where repacking starts", log2(plan.repacking()), "bits"));
     rows.push(Row::new(
         "log2 of the failure probability of 4096 values",
         plan.log2_failure_probability(4096),

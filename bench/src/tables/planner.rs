@@ -111,9 +111,9 @@ fn chain(session: &mut Session, name: &str, parameters: Parameters) -> Result<Ve
         let best = format!("fastest: {}", words(fastest.0));
         rows.push(row.against(best, 1e3 * fastest.1).target(Some(1.0 / PLANNED_WITHIN)));
     }
-    let row = Row::new(format!("{name}: the worst prediction is off by a factor of"), worst, "x");
+    let row = Row::new(format!("{name}: error factor of the worst prediction"), worst, "x");
     rows.push(row.against("allowed", PREDICTED_WITHIN).target(Some(1.0)));
-    let row = format!("{name}: the key switch for scale at its slowest, against its fastest");
+    let row = format!("{name}: the reference key switch, slowest against fastest");
     rows.push(Row::new(row, speed.taken.spread(), "x"));
     Ok(rows)
 }

@@ -79,7 +79,7 @@ fn run(session: &mut Session) -> Result<Vec<Row>> {
             Row::new(format!("{what}: key, as stored"), stored[1], "MB")
                 .against("the preset's", stored[0]),
             Row::new(format!("{what}: rotation key in memory"), held_second?, "MB")
-                .against("the preset's, and what is coalesced of it", held_first?),
+                .against("the preset's, with its coalesced keys", held_first?),
             Row::new(format!("{what}: rotation"), 1e3 * other, "ms")
                 .against("with the preset's key, as planned", 1e3 * first),
             Row::new(format!("{what}: transfer"), 1e3 * transfer, "ms"),

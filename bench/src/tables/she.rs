@@ -143,9 +143,9 @@ impl Shape {
         });
         let row = Row::new(format!("{}: {operation}", self.name), value, unit).paper(paper);
         let target = |peer: &str| self.target(session.kernel, operation, peer);
-        let rows = self
-            .peers
-            .map_or(Vec::new(), |group| session.beside((group, operation), &row, |_| true, target));
+        let rows = self.peers.map_or(Vec::new(), |group| {
+            session.compare_with_peers((group, operation), &row, |_| true, target)
+        });
         if rows.is_empty() { vec![row] } else { rows }
     }
 

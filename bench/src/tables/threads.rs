@@ -25,15 +25,15 @@ pub const TABLE: Table = Table {
 };
 
 /// The number of ciphertexts of a large array.
-const MANY: usize = 32;
+const LARGE_ARRAY_CIPHERTEXTS: usize = 32;
 /// The number of these that are bootstrapped.
-const BOOTSTRAPPED: usize = 4;
+const BOOTSTRAPPED_CIPHERTEXTS: usize = 4;
 /// The number of values that are looked up.
 const VALUES: usize = 16;
 /// The number of rows and columns of a matrix.
 const SIZE: usize = 64;
 /// Work that takes longer than this is timed once.
-const SLOW: Duration = Duration::from_millis(200);
+const TIMED_ONCE_FROM: Duration = Duration::from_millis(200);
 /// The number of polynomials that are transformed.
 const POLYNOMIALS: usize = 96;
 /// The number of transforms of each in a row.
@@ -85,8 +85,9 @@ impl Work {
             request.look_ups = Some(LookUps::by_name("lut12")?);
         }
         let (keys, slots) = (client.evaluation_keys(&request)?, client.session().slots());
-        let values: Vec<f64> = (0..MANY * slots).map(|i| (i as f64).sin()).collect();
-        let many = client.public_key()?.encrypt(&values, &[MANY, slots])?;
+        let values: Vec<f64> =
+            (0..LARGE_ARRAY_CIPHERTEXTS * slots).map(|i| (i as f64).sin()).collect();
+        let many = client.public_key()?.encrypt(&values, &[LARGE_ARRAY_CIPHERTEXTS, slots])?;
         let written = many.to_bytes();
         Ok(Work { preset, client, keys, values, many, written })
     }
@@ -105,16 +106,16 @@ impl Work {
         let encrypted =
             |count: usize, shape: &[usize]| public.encrypt(&self.values[..count], shape);
         let (single, row) = (encrypted(slots, &[slots])?, encrypted(SIZE, &[SIZE])?);
-        let some = encrypted(BOOTSTRAPPED * slots, &[BOOTSTRAPPED, slots])?;
+        let some = encrypted(BOOTSTRAPPED_CIPHERTEXTS * slots, &[BOOTSTRAPPED_CIPHERTEXTS, slots])?;
         let looked_up = encrypted(VALUES, &[VALUES])?;
-        let (many, shape) = (&self.many, [MANY, slots]);
+        let (many, shape) = (&self.many, [LARGE_ARRAY_CIPHERTEXTS, slots]);
         let mut pieces: Vec<Piece> = vec![
             (
                 "a product of a ciphertext".into(),
                 Box::new(|on| on.server.square(&single).map(drop)),
             ),
             (
-                format!("products of {MANY} ciphertexts"),
+                format!("products of {LARGE_ARRAY_CIPHERTEXTS} ciphertexts"),
                 Box::new(|on| on.server.square(many).map(drop)),
             ),
             (
@@ -124,15 +125,15 @@ impl Work {
                 }),
             ),
             (
-                format!("encrypt {MANY} ciphertexts"),
+                format!("encrypt {LARGE_ARRAY_CIPHERTEXTS} ciphertexts"),
                 Box::new(|on| on.client.encrypt(&self.values, &shape).map(drop)),
             ),
             (
-                format!("decrypt {MANY} ciphertexts"),
+                format!("decrypt {LARGE_ARRAY_CIPHERTEXTS} ciphertexts"),
                 Box::new(|on| on.client.decrypt(many).map(drop)),
             ),
             (
-                format!("read {MANY} ciphertexts"),
+                format!("read {LARGE_ARRAY_CIPHERTEXTS} ciphertexts"),
                 Box::new(|on| {
                     EncryptedArray::from_bytes(&self.written, on.server.session()).map(drop)
                 }),
@@ -148,7 +149,7 @@ impl Work {
                 Box::new(|on| on.server.bootstrap(&single).map(drop)),
             ));
             pieces.push((
-                format!("bootstraps of {BOOTSTRAPPED} ciphertexts"),
+                format!("bootstraps of {BOOTSTRAPPED_CIPHERTEXTS} ciphertexts"),
                 Box::new(|on| on.server.bootstrap(&some).map(drop)),
             ));
             let look_up = |on: &Side| {
@@ -166,7 +167,7 @@ impl Work {
             [one, several, one, several].into_iter().try_for_each(&piece)?;
             let start = Instant::now();
             piece(one)?;
-            let [one, several] = match start.elapsed() < SLOW {
+            let [one, several] = match start.elapsed() < TIMED_ONCE_FROM {
                 true => {
                     session.time(log_n, [&mut || Ok(piece(one)?), &mut || Ok(piece(several)?)])?
                 }

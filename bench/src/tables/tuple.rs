@@ -33,8 +33,8 @@ const SCALES: [i32; 2] = [57, 90];
 const LENGTHS: [usize; 2] = [2, 3];
 /// The number of squarings after which the precision is measured again, and the bits that tuples
 /// hold in reserve for them.
-const DEEP: usize = 4;
-const RESERVE: f64 = 2.0;
+const DEEP_SQUARINGS: usize = 4;
+const RESERVE_BITS: f64 = 2.0;
 
 fn run(session: &mut Session) -> Result<Vec<Row>> {
     let bench = Bench::new(&Preset::by_name(PRESET)?)?;
@@ -87,7 +87,7 @@ impl Bench {
     }
 
     fn tuple(&self, x: &[f64], scale: Scale, length: usize) -> Result<Tuple> {
-        let divisor = self.evaluator.tuple_divisor(scale, length, RESERVE)?;
+        let divisor = self.evaluator.tuple_divisor(scale, length, RESERVE_BITS)?;
         let mut scales = vec![scale];
         while scales.len() < length {
             scales.insert(0, scales[0].divided_by(divisor));
@@ -142,7 +142,7 @@ impl Bench {
                     figures.takes = self.capacity(&at) - self.capacity(&next);
                     figures.precision = self.precision(&next)?;
                 }
-                DEEP => figures.precision_deep = self.precision(&next)?,
+                DEEP_SQUARINGS => figures.precision_deep = self.precision(&next)?,
                 _ => {}
             }
             at = next;
@@ -181,14 +181,14 @@ impl Bench {
             let name = format!("{PRESET}, 2^{bits}, tuple of {length} by 2^{divisor}");
             let figures = self.figures(name, Operand::Tuple(tuple), scale)?;
             let named = |what: &str| format!("{}: {what}", figures.name);
-            let taken = Row::new(named("a product takes"), figures.takes, "bits");
+            let taken = Row::new(named("capacity that a product uses"), figures.takes, "bits");
             rows.push(taken.against(&plain.name, plain.takes));
             let squarings = Row::more(named("squarings"), figures.squarings as f64, "");
             rows.push(squarings.against(&plain.name, plain.squarings as f64));
             let precision = Row::more(named("precision of a product"), figures.precision, "bits");
             rows.push(precision.against(&plain.name, plain.precision));
-            if plain.squarings >= DEEP && figures.squarings >= DEEP {
-                let what = format!("precision after {DEEP}");
+            if plain.squarings >= DEEP_SQUARINGS && figures.squarings >= DEEP_SQUARINGS {
+                let what = format!("precision after {DEEP_SQUARINGS}");
                 let precision = Row::more(named(&what), figures.precision_deep, "bits");
                 rows.push(precision.against(&plain.name, plain.precision_deep));
             }
