@@ -169,22 +169,22 @@ pub struct Rotations(Vec<i64>);
 
 impl Rotations {
     /// The places of all `--rotations` together, or `None` if the option is absent.
-    pub fn together(said: Option<&[Self]>) -> Option<Vec<i64>> {
-        Some(said?.iter().flat_map(|rotations| rotations.0.iter().copied()).collect())
+    pub fn together(options: Option<&[Self]>) -> Option<Vec<i64>> {
+        Some(options?.iter().flat_map(|rotations| rotations.0.iter().copied()).collect())
     }
 }
 
 impl FromStr for Rotations {
     type Err = String;
 
-    fn from_str(said: &str) -> Result<Self, String> {
-        if said.trim().is_empty() {
+    fn from_str(text: &str) -> Result<Self, String> {
+        if text.trim().is_empty() {
             return Ok(Self(Vec::new()));
         }
         let places = |one: &str| {
             one.trim().parse().map_err(|e| format!("{one:?} is no number of places: {e}"))
         };
-        said.split(',').map(places).collect::<Result<_, _>>().map(Self)
+        text.split(',').map(places).collect::<Result<_, _>>().map(Self)
     }
 }
 
@@ -434,13 +434,13 @@ mod tests {
             }
         };
         let columns = vec![Column::Place(2), Column::Name("blood pressure".to_owned())];
-        for (said, delimiter) in
+        for (text, delimiter) in
             [(";", b';'), ("\\t", b'\t'), ("\t", b'\t'), ("tab", b'\t'), ("|", b'|')]
         {
-            assert_eq!(parse(said), Ok((Some(delimiter), Some(columns.clone()))), "{said}");
+            assert_eq!(parse(text), Ok((Some(delimiter), Some(columns.clone()))), "{text}");
         }
-        for said in ["", ";;", "1", "e", ".", "-", "\"", "\n", "\u{a7}"] {
-            assert!(parse(said).unwrap_err().contains("one ASCII character is needed"), "{said:?}");
+        for text in ["", ";;", "1", "e", ".", "-", "\"", "\n", "\u{a7}"] {
+            assert!(parse(text).unwrap_err().contains("one ASCII character is needed"), "{text:?}");
         }
     }
 

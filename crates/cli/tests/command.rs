@@ -1,4 +1,4 @@
-//! The command from its arguments to what it prints.
+//! Tests of the whole command, from its arguments to its output.
 
 use crate::common::{Folder, run, succeed};
 use hippocrene::Stored;
@@ -57,7 +57,7 @@ fn numbers_of_more_digits_than_doubles_have_go_in_and_come_out() {
         assert!(near(lines[0], digits) && near(lines[1], "-0.1"), "{out}");
         assert!(lines[0].len() < 40, "no digits that mean nothing: {out}");
     }
-    // To a file, and doubles elsewhere.
+    // Many digits are written to a file, and doubles elsewhere.
     let (text, npy) = (folder.path("out.csv"), folder.path("out.npy"));
     succeed(&["decrypt", "-k", &client, &enc, "-o", &text]);
     assert!(fs::read_to_string(&text).expect("a file").starts_with("0.12345678901234567890123"));
@@ -70,14 +70,14 @@ fn numbers_of_more_digits_than_doubles_have_go_in_and_come_out() {
     let told: serde_json::Value =
         serde_json::from_str(&succeed(&["decrypt", "-k", &client, &enc, "--json"])).expect("JSON");
     assert_eq!(told["values"][1].as_f64(), Some(-0.1));
-    // All bits of long doubles: a tenth, as x86 has it.
+    // All bits of a long double are kept: this is a tenth on x86.
     let long = folder.path("long.npy");
     let tenth = [&[0xcd][..], &[0xcc; 7], &[0xfb, 0x3f], &[0; 6]].concat();
     fs::write(&long, self::npy("<f16", "(1,)", &tenth)).expect("a file");
     succeed(&["encrypt", "-k", &client, &long, "-o", &enc, "--precision", "90"]);
     let out = succeed(&["decrypt", "-k", &client, &enc]);
     assert!(out.starts_with("0.100000000000000000001355"), "{out}");
-    // At a precision that doubles have, they are doubles.
+    // At a precision within that of doubles, the numbers are doubles.
     succeed(&["encrypt", "-k", &client, &long, "-o", &enc]);
     let out = succeed(&["decrypt", "-k", &client, &enc]);
     assert!(
@@ -214,7 +214,7 @@ fn bits_go_in_and_come_out() {
     );
 }
 
-/// A file of this header and these bytes.
+/// Returns a file with this header and these bytes.
 fn npy(descr: &str, shape: &str, data: &[u8]) -> Vec<u8> {
     let header = format!("{{'descr': '{descr}', 'fortran_order': False, 'shape': {shape}, }}");
     [b"\x93NUMPY\x01\x00", &(header.len() as u16).to_le_bytes()[..], header.as_bytes(), data]
@@ -268,7 +268,7 @@ fn integers_of_64_bits_are_exact() {
     succeed(&["encrypt", "-k", &client, &out, "-o", &enc]);
     assert_eq!(decrypted(), want, "what was written is read");
 
-    // The least of 64 bits with a sign, and the largest without one.
+    // The smallest signed integer of 64 bits and the largest unsigned one.
     for (descr, data, value) in [
         ("<i8", i64::MIN.to_le_bytes(), i128::from(i64::MIN)),
         (">i8", i64::MIN.to_be_bytes(), i128::from(i64::MIN)),
@@ -393,7 +393,7 @@ fn nothing_that_is_needed_is_written_over() {
     }
     assert_eq!(fs::read_to_string(&csv).expect("numbers"), "1,2\n");
 
-    // A result that does not fit the format leaves alone what was there.
+    // If a result does not fit the format, the existing output file stays as it is.
     fs::write(folder.path("cube.npy"), npy("<f8", "(1, 1, 1)", &1f64.to_le_bytes()))
         .expect("a file");
     succeed(&["encrypt", "-k", &key, &folder.path("cube.npy"), "-o", &enc]);
@@ -470,7 +470,7 @@ fn presets_are_listed_with_their_sizes() {
     );
 }
 
-/// The command as a process of its own, with the profile that it finds.
+/// Runs the command as a separate process, with this profile.
 fn with_profile(profile: &str, arguments: &[&str]) -> (Option<i32>, String, String) {
     let command = std::process::Command::new(env!("CARGO_BIN_EXE_hippocrene"))
         .args(arguments)
@@ -493,8 +493,8 @@ fn a_measured_profile_is_what_is_planned_by() {
     );
     assert_eq!(tuned["profile"]["limbs"].as_array().map(Vec::len), Some(18));
 
-    // Twice the time for everything, and half the speed of memory: twice the time that is
-    // predicted.
+    // If every operation takes twice the time and the memory has half the speed, the predicted time
+    // doubles.
     let plan = |profile: &str| -> serde_json::Value {
         let (status, out, err) = with_profile(profile, &["plan", "n13", "--json"]);
         assert_eq!((status, err.as_str()), (Some(0), ""));
@@ -541,7 +541,7 @@ fn a_measured_profile_is_what_is_planned_by() {
 #[test]
 fn plans_go_from_the_top_to_the_bottom() {
     let folder = Folder::new("plan");
-    // No settings: typical figures.
+    // Without a folder for settings, typical figures are used.
     let words = |preset: &str| {
         let command = std::process::Command::new(env!("CARGO_BIN_EXE_hippocrene"))
             .args(["plan", preset])
@@ -554,7 +554,7 @@ fn plans_go_from_the_top_to_the_bottom() {
     };
     let grafted = words("n14");
     assert!(grafted.contains("typical figures"), "{grafted}");
-    // The modulus of fresh ciphertexts, then 6 units to 1.
+    // The rows are the modulus of fresh ciphertexts, then 6 units down to 1.
     let first_columns: Vec<[usize; 2]> = grafted
         .lines()
         .filter_map(|line| {
@@ -587,7 +587,7 @@ fn presets_say_what_they_bootstrap() {
     assert!(told["log2_failure_probability"].is_null() && told["sparse_log2_pq_limit"] == 121);
     let bits = |field: &str| told[field].as_f64().expect("bits");
     assert!(bits("capacity_after") > bits("capacity_needed") + 200.0, "{told}");
-    // Look-ups fail more often, and there is no room for them below 2^15.
+    // Look-ups fail more often, and presets below 2^15 have too little capacity for them.
     assert!(none["look_ups"].is_null());
     let look_ups = &plan("n15")["look_ups"];
     let likely = look_ups["log2_failure_probability"].as_f64().expect("a probability");
@@ -629,8 +629,8 @@ fn a_profile_is_not_written_over_a_secret_key() {
     assert_eq!(fs::read(&key).expect("the key"), secret);
 }
 
-/// A second key from the command line: what a server has transferred with it, the second key
-/// decrypts, of numbers and of integers.
+/// With a second key from the command line, a server transfers arrays of numbers and of integers,
+/// which this key decrypts.
 #[test]
 fn a_second_key_takes_over() {
     for (scheme, capacity) in [("ckks", "60"), ("bgv", "40")] {
@@ -682,7 +682,7 @@ fn a_second_key_takes_over() {
     }
 }
 
-/// A negative number is a value, of which it is said what is wrong, and never the name of a file.
+/// A negative number is read as a value and refused by its meaning, not taken for an option.
 #[test]
 fn negative_numbers_are_values() {
     let folder = Folder::new("negative-numbers");

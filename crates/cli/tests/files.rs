@@ -1,10 +1,10 @@
-//! Files of numbers and of encrypted arrays, and streams in their places.
+//! Tests of files of numbers and of encrypted arrays, and of streams in their places.
 
 use crate::common::{Folder, process, run, succeed};
 use std::fs;
 use std::path::Path;
 
-/// Keys in a folder: the paths of the secret and of the public one.
+/// Makes keys in a folder, and returns the paths of the secret and of the public key.
 fn keygen(folder: &Folder, name: &str, preset: &str) -> [String; 2] {
     succeed(&["keygen", "-p", preset, "--rotations=1", "-o", &folder.path(name)]);
     ["client.key", "public.key"].map(|key| folder.path(&format!("{name}/{key}")))
@@ -65,7 +65,7 @@ fn streams_stand_for_files() {
     assert!(!Path::new("-").exists());
 }
 
-/// A key that is a pipe is read once, whichever key it is.
+/// A key that is a pipe is read only once, whichever kind of key it is.
 #[cfg(target_os = "linux")]
 #[test]
 fn keys_may_be_pipes() {
@@ -91,7 +91,7 @@ fn keys_may_be_pipes() {
     );
 }
 
-/// What cannot be told stops no work.
+/// An error while writing progress or warnings does not stop the work.
 #[cfg(target_os = "linux")]
 #[test]
 fn a_full_standard_error_is_no_error() {
@@ -106,7 +106,7 @@ fn a_full_standard_error_is_no_error() {
     assert!(Path::new(&keys).join("evaluation.keys").exists());
 }
 
-/// What is redirected is written to where it leads, not replaced.
+/// Redirected output is written to the target of the redirection and does not replace it.
 #[cfg(target_os = "linux")]
 #[test]
 fn standard_output_is_not_replaced() {
@@ -122,7 +122,7 @@ fn standard_output_is_not_replaced() {
         .status();
     assert!(status.expect("the command").success());
     let text = fs::read_to_string(&out).expect("numbers");
-    assert_close(text.strip_prefix("before\n").expect("what was there"), &[3.0, -2.0]);
+    assert_close(text.strip_prefix("before\n").expect("the earlier text"), &[3.0, -2.0]);
     succeed(&["decrypt", "-k", &client, &enc, "-o", "/dev/null", "--format", "csv"]);
     assert!(!fs::metadata("/dev/null").expect("a device").is_file());
 }
@@ -178,7 +178,7 @@ fn columns_of_tables_are_encrypted() {
         run(&[&encrypt[..], &["--delimiter", ";", "--columns", "height"]].concat());
     assert!(status == 4 && error.contains("there is no column \"height\""), "{error}");
 
-    // Names of others command no terminal, and accents stand.
+    // Names in files of others cannot control the terminal, and accents stay as they are.
     let evil = folder.path("\u{1b}[31min.csv");
     fs::write(&evil, "\u{1b}[2Jhöhe,\u{7}\n1,2\n").expect("a file");
     let (status, _, error) =
@@ -295,7 +295,7 @@ fn names_of_columns_are_written_back_from_the_file_that_has_them() {
     let bytes = fs::read(&enc).expect("an array");
     assert!(!bytes.windows(4).any(|part| part == b"mmHg"), "the array tells no names");
 
-    // What was left out when it was encrypted is left out here too.
+    // A column that was left out for encryption is left out here too.
     fs::write(&csv, ";age;weight\n0;30;60.5\n1;40;70.25\n").expect("a file");
     let (status, _, error) = run(&[&encrypt[..], &["--delimiter", ";"]].concat());
     assert!(
@@ -433,8 +433,8 @@ fn strange_files_are_read_or_refused_with_what_to_do() {
     );
 }
 
-/// What cannot be read is told of, not repeated; and an array of more axes than files have is
-/// refused when it is encrypted.
+/// Errors shorten unreadable text. An array with more axes than its file can have is refused at
+/// encryption.
 #[test]
 fn errors_are_short_and_arrays_of_too_many_axes_are_refused() {
     let folder = Folder::new("short");
@@ -466,7 +466,7 @@ fn errors_are_short_and_arrays_of_too_many_axes_are_refused() {
     }
 }
 
-/// The name of a file need not be text, in JSON either.
+/// The name of a file need not be text, not even in JSON.
 #[cfg(unix)]
 #[test]
 fn names_that_are_no_text_are_told() {
@@ -488,8 +488,8 @@ fn names_that_are_no_text_are_told() {
     assert!(Path::new(&name).exists());
 }
 
-/// What the arguments say is wrong by itself has status 2; what they say of a file that does not
-/// fit, 1.
+/// Arguments that are wrong by themselves give status 2, and arguments that do not fit a file give
+/// status 1.
 #[test]
 fn wrong_arguments_have_one_status() {
     let folder = Folder::new("status");
@@ -577,7 +577,7 @@ fn files_that_can_be_inspected_are_where_others_cannot() {
     assert_eq!((status, out.as_str()), (4, ""));
 }
 
-/// No seconds are spent on a profile that cannot be written.
+/// A profile that cannot be written is refused before seconds are spent on measurements.
 #[test]
 fn a_profile_that_cannot_be_written_is_not_measured() {
     let folder = Folder::new("tune-nowhere");

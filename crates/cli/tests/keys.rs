@@ -1,4 +1,4 @@
-//! Keys from the command line: sets of files that are whole, and never lost.
+//! Tests of keys from the command line: files are written all or none, and never lost.
 
 use crate::common::{Folder, run, succeed};
 use std::collections::BTreeMap;
@@ -6,7 +6,7 @@ use std::fs::{self, File};
 use std::path::Path;
 use std::time::{Duration, SystemTime};
 
-/// Every file in a folder.
+/// Returns the contents of every file in a folder.
 fn contents(folder: &str) -> BTreeMap<String, Vec<u8>> {
     let entries = fs::read_dir(folder).expect("the folder").map(|entry| entry.expect("an entry"));
     entries
@@ -22,7 +22,7 @@ fn contents(folder: &str) -> BTreeMap<String, Vec<u8>> {
         .collect()
 }
 
-/// The fingerprint that a file of keys names.
+/// Returns the fingerprint in a file of keys.
 fn owner(path: &str) -> String {
     let told: serde_json::Value =
         serde_json::from_str(&succeed(&["inspect", path, "--json"])).expect("JSON");
@@ -39,7 +39,7 @@ fn keys_that_cannot_be_replaced_all_stay_as_they_are() {
 
     #[cfg(unix)]
     {
-        // A file system without room for the last of the files.
+        // The file system has no room for the last of the files.
         let blocks = (before["evaluation.keys"].len() - 1) / 512;
         assert!(before["public.key"].len() < 512 * blocks);
         let limited = std::process::Command::new("sh")
@@ -61,7 +61,7 @@ fn keys_that_cannot_be_replaced_all_stay_as_they_are() {
     assert!(contents(&keys) == before, "keys have changed");
 }
 
-/// The warning is told however quiet the command is to be, and the work is done.
+/// The warning is shown even if the command is quiet, and the work is done.
 #[cfg(unix)]
 #[test]
 fn secret_keys_that_others_can_read_are_warned_of() {
@@ -89,7 +89,7 @@ fn secret_keys_that_others_can_read_are_warned_of() {
     succeed(&["encrypt", "-k", &folder.path("keys/public.key"), &csv, "-o", &enc]);
 }
 
-/// Files of two keys would not fit each other.
+/// A folder never holds files of two different keys.
 #[cfg(unix)]
 #[test]
 fn keys_take_their_places_together() {
@@ -108,8 +108,8 @@ fn keys_take_their_places_together() {
         .stdout(std::process::Stdio::null())
         .spawn()
         .expect("the command");
-    // Longer than it takes to make such keys. Files have no name before they take their places, so
-    // that it cannot be seen when they are complete.
+    // The time exceeds that of making such keys. Files appear under their names only when they are
+    // complete, so an incomplete one cannot be seen.
     thread::sleep(Duration::from_secs(2));
     assert!(
         other.try_wait().expect("the command").is_none(),
@@ -137,7 +137,7 @@ fn no_folder_is_left_where_no_keys_come_to_be() {
         assert_ne!(run(&arguments).0, 0, "{more:?}");
         assert!(!Path::new(&folder.path("deeper")).exists(), "{more:?}");
     }
-    // A folder that was there stays.
+    // An existing folder stays.
     fs::create_dir_all(&deep).expect("a folder");
     assert_ne!(run(&["keygen", "-p", "n13", "--bootstrapping", "-o", &deep]).0, 0);
     assert!(Path::new(&deep).exists());
@@ -194,7 +194,7 @@ fn other_keys_are_made_of_a_secret_key_that_is_there() {
     succeed(&["encrypt", "-k", &public, &folder.path("in.csv"), "-o", &encrypted]);
     assert!(succeed(&["decrypt", "-k", &key, &encrypted]).starts_with(['2', '3']));
 
-    // Beside the secret key only where that is asked for, and the secret key never.
+    // Existing evaluation keys are replaced only on request, and a secret key never.
     let (status, _, error) = run(&["keygen", "--from", &key, "-o", &keys]);
     assert!(status == 2 && error.contains("public.key exists already: say --force"), "{error}");
     assert!(contents(&keys) == before, "keys have changed");
@@ -241,7 +241,8 @@ fn keys_that_would_be_of_no_use_are_refused() {
         (
             &["keygen", "-p", "n13", "-o", &other, "--scheme", "bgv", "--plain-modulus", "7"],
             2,
-            "plaintext modulus 7: it gives no slots for the elements of arrays; a prime that is 1 modulo 16384, twice the ring degree, does, such as 65537",
+            "plaintext modulus 7: it gives no slots for the elements of arrays; a prime that is 1 \
+             modulo 16384, twice the ring degree, does, such as 65537",
         ),
         (
             &["second", "-k", &public, "-c", "40", "-o", &other],
@@ -261,7 +262,7 @@ fn keys_that_would_be_of_no_use_are_refused() {
     }
 }
 
-/// The folder of the key that is read takes no second one, whatever it is called.
+/// The folder of the key that is read gets no second secret key, whatever the file's name.
 #[test]
 fn a_second_key_does_not_take_the_place_of_the_first() {
     let folder = Folder::new("second-over-first");
@@ -281,7 +282,7 @@ fn a_second_key_does_not_take_the_place_of_the_first() {
         assert!(status == 2 && error.contains("client.key, which is read"), "{status}: {error}");
         assert!(contents(&keys) == before, "keys have changed");
     }
-    // A key that is called as another file is made neither.
+    // A key is not written over a file that it is read from under another name.
     let renamed = folder.path("renamed/public.key");
     fs::create_dir(folder.path("renamed")).expect("a folder");
     fs::copy(&key, &renamed).expect("a key");
@@ -299,7 +300,7 @@ fn files_of_other_keys_are_told() {
     let key = folder.path("keys/client.key");
     let told = succeed(&["second", "-k", &key, "-c", "40", "--rotations=1", "-o", &second]);
     assert!(!told.contains("other keys"), "{told}");
-    // Its own transfer key, and its own secret one.
+    // The folder's own transfer key and secret key.
     let own = folder.path("second/client.key");
     let told = succeed(&["keygen", "--from", &own, "--rotations=1", "--force", "-o", &second]);
     assert!(!told.contains("other keys"), "{told}");
@@ -322,7 +323,7 @@ fn parts_that_stopped_runs_have_left_are_removed() {
     let folder = Folder::new("parts");
     let keys = folder.path("keys");
     fs::create_dir(&keys).expect("a folder");
-    // No process has the largest of these numbers.
+    // No process has such a large number.
     let dead = u32::MAX;
     let new = format!(".client.key.{dead}.1.part");
     let kept = [

@@ -48,7 +48,7 @@ impl fmt::Display for Refusal {
 ///
 /// The first line is a header if `table` says so. Without that, it is a header if every cell is a
 /// unique name and the lines below hold only numbers. Any other first line that is not numbers is
-/// an error unless `table` says what it is. Otherwise a row of missing values or codes would be
+/// an error until an option decides, since a row of missing values or codes would otherwise be
 /// taken for names and lost silently.
 pub(super) fn parse<T: Element>(bytes: &[u8], table: &Table) -> Result<Contents<Array<T>>, String> {
     let text = text(bytes)?;
@@ -623,9 +623,9 @@ mod tests {
         ] {
             let error = refusal(text);
             let (first, _) = text.split_once('\n').expect("a line");
-            let told =
+            let message =
                 format!("line 1 ({}) may be a header or values: {why}", first.replace(',', ", "));
-            assert!(error.starts_with(&told), "{text}: {error}");
+            assert!(error.starts_with(&message), "{text}: {error}");
             assert!(
                 error.contains(". Give --header if") && error.contains("or --no-header if"),
                 "{text}: {error}"
@@ -961,8 +961,8 @@ mod tests {
         ] {
             let error = parse(text.as_bytes(), table).unwrap_err();
             assert!(error.contains(words), "{text:?}: {error}");
-            let told = format!(". A quote opens in line {line} and is not closed.");
-            assert!(error.ends_with(&told), "{text:?}: {error}");
+            let message = format!(". A quote opens in line {line} and is not closed.");
+            assert!(error.ends_with(&message), "{text:?}: {error}");
         }
         for (text, line) in [("a,b\n\"1\",\"2\"\n\"3\",\"45", 3), ("a\n1\n\"2\n", 3)] {
             let error = parse(text.as_bytes(), &Table::default()).unwrap_err();
@@ -985,26 +985,27 @@ mod tests {
         for (text, name) in
             [("1,5;2,5\n", "semicolons"), ("1;2,5\n", "semicolons"), ("1,5\t-2,5\n", "tabs")]
         {
-            let told = error(text, &Table::default());
+            let message = error(text, &Table::default());
             assert!(
-                told.contains(&format!("divided by {name}, with decimal commas: give --delimiter")),
-                "{told}"
+                message
+                    .contains(&format!("divided by {name}, with decimal commas: give --delimiter")),
+                "{message}"
             );
         }
         let point = ". Write a decimal point instead of the comma, and no thousands separators.";
-        let told = error("1,5;2,5\n", &by_semicolons(Some(false)));
-        assert_eq!(told, format!("line 1, column 1: \"1,5\" is not a finite number{point}"));
+        let message = error("1,5;2,5\n", &by_semicolons(Some(false)));
+        assert_eq!(message, format!("line 1, column 1: \"1,5\" is not a finite number{point}"));
         for (text, words) in [
             ("a;b\n1,5;2\n", "line 2, column 1: \"1,5\" is not"),
             ("1,5;2\n", "1 number and 1 other cell, such as \"1,5\". Give --header"),
             ("1,5;2,5\n", "\"1,5\" is neither a number nor a name"),
         ] {
-            let told = error(text, &by_semicolons(None));
-            assert!(told.contains(words) && told.ends_with(&point[1..]), "{told}");
+            let message = error(text, &by_semicolons(None));
+            assert!(message.contains(words) && message.ends_with(&point[1..]), "{message}");
         }
         for text in ["a,b;c\n1,x\n", "1,2,3;x\n"] {
-            let told = error(text, &Table::default());
-            assert!(!told.contains("decimal"), "{told}");
+            let message = error(text, &Table::default());
+            assert!(!message.contains("decimal"), "{message}");
         }
     }
 

@@ -7,14 +7,14 @@ use std::f64::consts::LOG10_2;
 use std::ops::RangeInclusive;
 
 /// The precision of a double's mantissa, in bits.
-const BITS: f64 = 53.0;
+const DOUBLE_BITS: f64 = 53.0;
 
 /// True if a double is less precise than `precision` bits after the binary point.
 ///
 /// The largest absolute value decides, or 1 if all are smaller.
 pub fn needs_digits(values: &[f64], precision: f64) -> bool {
     let largest = values.iter().fold(1.0f64, |most, x| most.max(x.abs()));
-    precision + largest.log2() > BITS
+    precision + largest.log2() > DOUBLE_BITS
 }
 
 impl Element for BigFloat {

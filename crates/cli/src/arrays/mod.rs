@@ -29,11 +29,11 @@ pub struct Array<T = f64> {
 }
 
 /// Maximum number of characters of unreadable text that an error quotes.
-const MOST_TOLD: usize = 100;
+const MAX_QUOTED_CHARS: usize = 100;
 
 /// Shortens a text for errors.
 fn cut(text: &str) -> Cow<'_, str> {
-    match text.char_indices().nth(MOST_TOLD) {
+    match text.char_indices().nth(MAX_QUOTED_CHARS) {
         Some((end, _)) => format!("{}..", &text[..end]).into(),
         None => text.into(),
     }

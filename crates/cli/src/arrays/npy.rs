@@ -105,7 +105,8 @@ impl<'a> Layout<'a> {
         let (size, decode) = decoder(&real).ok_or_else(|| {
             let descr = cut(header.descr);
             format!(
-                "what is of numpy type {descr:?} cannot be read: numbers can, such as float64 (\"<f8\") and complex128 (\"<c16\")"
+                "the numpy type {descr:?} cannot be read: types of numbers can, such as float64 \
+                 (\"<f8\") and complex128 (\"<c16\")"
             )
         })?;
 

@@ -56,10 +56,10 @@ pub(super) fn run(
     })?;
     streams::warn_if_readable(&decrypt.key, console);
     let bytes = streams::read_ours(&decrypt.input, &Kind::ARRAYS)?;
-    let told = wire::inspect(&bytes).map_err(CliError::of(&decrypt.input))?;
-    check_key(&told, decrypt, &client)?;
+    let inspection = wire::inspect(&bytes).map_err(CliError::of(&decrypt.input))?;
+    check_key(&inspection, decrypt, &client)?;
     let job = Job { decrypt, client: &client, bytes: &bytes, output, format, names };
-    match told.kind {
+    match inspection.kind {
         Kind::BitArray => job.bits(console),
         Kind::IntegerArray => job.integers(console),
         _ => job.numbers(console),
@@ -84,9 +84,13 @@ fn read_names(decrypt: &Decrypt, writes_csv: bool) -> Result<Vec<String>, CliErr
 }
 
 /// Checks that an array belongs to this client, before its parameters are used.
-fn check_key(told: &Inspection, decrypt: &Decrypt, client: &ClientKey) -> Result<(), CliError> {
+fn check_key(
+    inspection: &Inspection,
+    decrypt: &Decrypt,
+    client: &ClientKey,
+) -> Result<(), CliError> {
     let need = client.fingerprint().to_string();
-    let Some(have) = told.key.as_ref().filter(|have| **have != need) else { return Ok(()) };
+    let Some(have) = inspection.key.as_ref().filter(|have| **have != need) else { return Ok(()) };
     let parameters = client.session().settings().parameters();
     let preset =
         Preset::by_digest(parameters.digest(), parameters.degree()).map(|preset| preset.name);
@@ -97,7 +101,7 @@ fn check_key(told: &Inspection, decrypt: &Decrypt, client: &ClientKey) -> Result
     Err(CliError::WrongKey {
         path: decrypt.input.clone(),
         key: decrypt.key.clone(),
-        have: named(have, told.preset),
+        have: named(have, inspection.preset),
         need: named(&need, preset),
     })
 }
@@ -145,7 +149,7 @@ impl Job<'_> {
         }
         let hidden = match self.decrypt.for_sharing {
             Some(None) => Some(client.sharing_bits(&encrypted).map_err(self.fail())?),
-            said => said.flatten(),
+            given => given.flatten(),
         };
         let values = console.step("decrypt", || {
             Ok(match hidden {

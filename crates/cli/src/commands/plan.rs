@@ -38,7 +38,8 @@ impl Display for Printed {
         };
         write!(
             f,
-            "{preset}, kernel {kernel}, by {by}\n\n units  limbs    bits  blocks  digits  specials    method     time    as is"
+            "{preset}, kernel {kernel}, by {by}\n\n units  limbs    bits  blocks  digits  specials    \
+             method     time    as is"
         )?;
         for row in moduli {
             let Planned { units, limbs, bits, group, digits, special_limbs, .. } = row;

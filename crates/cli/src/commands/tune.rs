@@ -38,7 +38,7 @@ impl Display for Tuned {
 
 /// Checks that a profile can be written to this path, before spending seconds on measurements.
 fn check_room(path: &Path) -> Result<(), CliError> {
-    const MOST_BYTES: usize = 1 << 14;
+    const MAX_PROFILE_BYTES: usize = 1 << 14;
     if fs::metadata(path).is_ok_and(|there| !there.is_file()) {
         return Ok(());
     }
@@ -47,7 +47,7 @@ fn check_room(path: &Path) -> Result<(), CliError> {
         fs::create_dir_all(folder).map_err(|source| CliError::io("make", folder, source))?;
     }
     let trial = folder.join(format!(".hippocrene-tune.{}", std::process::id()));
-    let written = fs::write(&trial, vec![0; MOST_BYTES]);
+    let written = fs::write(&trial, vec![0; MAX_PROFILE_BYTES]);
     // The trial file exists only if it could be made, so an error is ignored.
     let _ = fs::remove_file(&trial);
     written.map_err(|source| CliError::io("write", path, source))

@@ -8,6 +8,14 @@ use serde::Serialize;
 use super::Preset;
 
 /// The failure probability of a bootstrap.
+///
+/// # Examples
+/// ```
+/// let failures = hippocrene::Preset::by_name("bits14")?.failures();
+/// assert_eq!((failures.len(), failures[0].of), (1, "bits"));
+/// assert!(failures[0].log2_failure_probability.is_some_and(|log2| log2 < -128.0));
+/// # Ok::<_, hippocrene::Error>(())
+/// ```
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 pub struct FailureDescription {
     /// The bootstrapped values: `numbers` (real ones up to 1) or `bits`.

@@ -21,6 +21,19 @@ pub use plan::{Plan, Planned};
 /// A named parameter set, given by the sizes of its primes.
 ///
 /// A grafted set is not tied to a scale, since its moduli can have any number of bits.
+///
+/// # Examples
+/// ```
+/// use hippocrene::{Family, Preset};
+///
+/// let preset = Preset::by_name("n13")?;
+/// assert_eq!((preset.family, preset.log_degree), (Family::Grafted, 13));
+/// let description = preset.describe()?;
+/// assert_eq!((description.ring_degree, description.slots), (8192, 4096));
+/// assert_eq!(description.security.bits, 128);
+/// assert!(description.relinearisation_key.seeded < description.relinearisation_key.unseeded);
+/// # Ok::<_, hippocrene::Error>(())
+/// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Preset {
     /// The name of the preset.
@@ -46,7 +59,7 @@ pub struct Preset {
     pub scale_bits: Option<u32>,
 }
 
-/// The family of a parameter set, which is its purpose.
+/// The family of a parameter set, which is its purpose. See [`Preset`] for an example.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Family {
     /// Our sets for numbers: 48-bit words with a sprout, and a modulus near the security limit.

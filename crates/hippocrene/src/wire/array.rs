@@ -48,6 +48,8 @@ const MAX_STRIDE: u64 = 1 << 48;
 const MAX_NOISE_BITS: f64 = 4096.0;
 
 /// The part of the array format that depends on the type of the elements.
+///
+/// See [`Stored`] for an example of writing and reading arrays.
 pub trait FileForm: Elements {
     /// The kind of the files.
     const KIND: Kind;

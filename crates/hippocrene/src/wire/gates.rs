@@ -280,6 +280,8 @@ impl Stored for GateArray {
 }
 
 /// The description of a file of single bits.
+///
+/// See [`Inspection`](super::Inspection) for an example.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct GatesInspection {
     /// The name of the parameters.

@@ -314,6 +314,8 @@ impl Stored for TreeReply {
 }
 
 /// The description of a file of decision trees.
+///
+/// See [`Inspection`](super::Inspection) for an example.
 #[derive(Debug, Clone, PartialEq, Eq, serde::Serialize)]
 pub struct TreesInspection {
     /// The name of the tables that the file is for.
