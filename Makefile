@@ -1,5 +1,5 @@
 # `make demo` and `make test` need only Rust >= 1.89 and Python >= 3.10 with its venv module.
-# The benchmarks in bench/ are a separate workspace, and one of their dependencies needs Rust >= 1.91.1.
+# The benchmarks in bench/ are a separate workspace. One of their dependencies needs Rust >= 1.91.1.
 # With an older version, `make test` leaves them out and prints a note.
 
 PYTHON ?= python3
