@@ -163,10 +163,10 @@ impl<'a> Naive<'a> {
         }
     }
 
-    /// Returns the number of `limbs` limbs to process together, in groups of equal size as in the
-    /// library.
+    /// Returns the size of a group of limbs that are processed together.
     ///
-    /// Each limb needs `scratch` limbs of scratch memory.
+    /// `limbs` limbs are divided into groups of equal size, as in the library. Each limb needs
+    /// `scratch` limbs of scratch memory.
     fn group(&self, limbs: usize, scratch: usize) -> usize {
         let most = (MAX_GROUP_WORDS / (scratch * self.context.degree())).clamp(1, MAX_GROUP_LIMBS);
         limbs.div_ceil(limbs.div_ceil(most))

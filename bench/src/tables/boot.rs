@@ -67,7 +67,7 @@ pub(super) struct Peers {
 impl Peers {
     /// Compares a row with the figure of each peer that has one, and with those measured in this
     /// run.
-    fn beside(&self, session: &Session, what: &str, row: Row) -> Vec<Row> {
+    fn compare(&self, session: &Session, what: &str, row: Row) -> Vec<Row> {
         let targets =
             self.targets.iter().find(|(name, _)| *name == what).map_or([None; 2], |(_, t)| *t);
         let first: Vec<String> = session
@@ -194,12 +194,12 @@ pub(super) fn set_up(session: &Session, peers: &Peers, client: &Client, made: &M
     let gibibytes =
         machine::peak_memory().map_or(f64::NAN, |bytes| bytes as f64 / f64::from(1 << 30));
     let stored = Row::new("keys, as stored", megabytes(made.stored), "MB");
-    let mut rows = peers.beside(session, "keys", stored);
+    let mut rows = peers.compare(session, "keys", stored);
     rows.push(Row::new("keys, in memory", megabytes(held), "MB"));
     let generation = Row::new("key generation", made.generation, "s");
-    rows.extend(peers.beside(session, "key generation", generation));
+    rows.extend(peers.compare(session, "key generation", generation));
     rows.push(Row::new("keys laid out", made.preparation, "s"));
-    rows.extend(peers.beside(session, "peak memory", Row::new("peak memory", gibibytes, "GiB")));
+    rows.extend(peers.compare(session, "peak memory", Row::new("peak memory", gibibytes, "GiB")));
     rows
 }
 
@@ -322,14 +322,14 @@ pub(super) fn bootstrap(
     let [mean, worst] = errors(client, &y, &z, literal.real)?;
     let left = context.parameters().log2(y.modulus());
     let name = |figure: &str| format!("{what}: {figure}");
-    let mut rows = peers.beside(session, "bootstrap", Row::new(name("bootstrap"), total, "s"));
+    let mut rows = peers.compare(session, "bootstrap", Row::new(name("bootstrap"), total, "s"));
     for (phase, seconds) in &times {
-        let beside = peers.beside(session, phase, Row::new(name(phase), *seconds, "s"));
-        let alone = beside.is_empty().then(|| Row::new(name(phase), *seconds, "s"));
-        rows.extend(beside.into_iter().chain(alone));
+        let compared = peers.compare(session, phase, Row::new(name(phase), *seconds, "s"));
+        let alone = compared.is_empty().then(|| Row::new(name(phase), *seconds, "s"));
+        rows.extend(compared.into_iter().chain(alone));
     }
     let mut more = |figure: &str, value: f64| {
-        rows.extend(peers.beside(session, figure, Row::more(name(figure), value, "bits")));
+        rows.extend(peers.compare(session, figure, Row::more(name(figure), value, "bits")));
     };
     more("mean precision", -mean.log2());
     more("worst precision", -worst.log2());

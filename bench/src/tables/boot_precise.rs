@@ -105,7 +105,7 @@ fn precise(session: &mut Session, client: &Client, wanted: f64, bits: i32) -> Re
     let mean = errors.iter().sum::<f64>() / errors.len() as f64;
     let worst = errors.into_iter().fold(0.0, f64::max);
     let name = |figure: &str| format!("to {wanted} bits: {figure}");
-    let beside = |row: Row, figure: &str| {
+    let compare = |row: Row, figure: &str| {
         let peers = session.peers.all(GROUP, figure);
         match peers.into_iter().find(|peer| peer.peer == PEER) {
             Some(peer) => row.against_peer(peer),
@@ -114,11 +114,11 @@ fn precise(session: &mut Session, client: &Client, wanted: f64, bits: i32) -> Re
     };
     let left = context.parameters().log2(y.modulus());
     Ok(vec![
-        beside(Row::new(name("bootstrap"), time, "s"), "bootstrap"),
-        beside(Row::more(name("mean precision"), -mean.log2(), "bits"), "mean precision"),
-        beside(Row::more(name("worst precision"), -worst.log2(), "bits"), "worst precision"),
+        compare(Row::new(name("bootstrap"), time, "s"), "bootstrap"),
+        compare(Row::more(name("mean precision"), -mean.log2(), "bits"), "mean precision"),
+        compare(Row::more(name("worst precision"), -worst.log2(), "bits"), "worst precision"),
         Row::more(name("estimated precision, standard deviation"), y.precision_bits(), "bits"),
-        beside(Row::more(name("log Q left"), left, "bits"), "log Q left"),
+        compare(Row::more(name("log Q left"), left, "bits"), "log Q left"),
         Row::new(name("scale of the result"), y.scale().log2(), "bits"),
         Row::more(name("capacity left"), y.capacity_bits(context), "bits"),
     ])

@@ -103,7 +103,7 @@ impl Trial {
         Ok(Trial { context, secret, evaluator, cosine: cosine()? })
     }
 
-    /// Encrypts integers divided by `REACH`, in a modulus that leaves 100 and a half bits.
+    /// Encrypts integers divided by `REACH`. About 100 bits of modulus are left after the cosine.
     ///
     /// The integers are normally distributed and depend on `run`.
     fn argument(&self, run: usize) -> Result<(Ciphertext, Vec<f64>)> {

@@ -76,9 +76,10 @@ fn run(session: &mut Session) -> Result<Vec<Row>> {
         rows.extend(rows_of(session, &simple, &theirs, None));
         for name in others {
             let set = Set::new(name)?;
-            let (figures, beside) = set.measure(session, Some(&simple))?;
+            let (figures, simple_times) = set.measure(session, Some(&simple))?;
             // The times of the simple chain, measured in turn with this set.
-            let theirs = Figures { times: beside.unwrap_or(theirs.times), result: None, ..theirs };
+            let theirs =
+                Figures { times: simple_times.unwrap_or(theirs.times), result: None, ..theirs };
             rows.extend(rows_of(session, &set, &figures, Some((simple.name, &theirs))));
         }
     }
@@ -198,17 +199,17 @@ impl Set {
     fn measure(
         &self,
         session: &mut Session,
-        beside: Option<&Set>,
+        simple: Option<&Set>,
     ) -> Result<(Figures, Option<Times>)> {
         let rlwe = self.context.rlwe();
         let before = rlwe.transforms();
         let after = self.nand()?;
         let transforms = (rlwe.transforms() - before) as f64;
-        let after_beside = beside.map(Set::nand).transpose()?.flatten();
+        let simple_after = simple.map(Set::nand).transpose()?.flatten();
         let mut works = NamedWorks::default();
         self.add_works(&mut works, after.as_ref());
-        if let Some(set) = beside {
-            set.add_works(&mut works, after_beside.as_ref());
+        if let Some(set) = simple {
+            set.add_works(&mut works, simple_after.as_ref());
         }
         let log_n = self.context.parameters().log_degree();
         let mut times: Vec<Times> = Vec::new();

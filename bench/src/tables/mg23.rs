@@ -58,7 +58,7 @@ pub fn sizes_within(log_n: u32, units: &[u32], log_qp: u32) -> Result<Sizes> {
             return Ok(with_rank(log_n, units, &even(digit, word), omega));
         }
     }
-    Err(format!("no special modulus fits beside {log_q} bits at N = 2^{log_n}").into())
+    Err(format!("no special modulus fits with {log_q} bits of q at N = 2^{log_n}").into())
 }
 
 /// As [`sizes`], with `omega` digits for any size of `qP`.

@@ -177,12 +177,12 @@ fn operations(session: &mut Session, preset: Preset, profile: &Profile) -> Resul
     let measured =
         session.time_named(preset.log_degree, works(&real, scale, &matrix, &sigmoid)?)?;
     let row = |(predicted, (name, measured)): (f64, (String, f64))| {
-        beside(&format!("{}: {name}", preset.name), predicted, measured)
+        predicted_row(&format!("{}: {name}", preset.name), predicted, measured)
     };
     Ok(predicted.into_iter().zip(measured).map(row).collect())
 }
 
-fn beside(name: &str, predicted: f64, measured: f64) -> Row {
+fn predicted_row(name: &str, predicted: f64, measured: f64) -> Row {
     Row::new(name, 1e3 * predicted, "ms").against("measured", 1e3 * measured)
 }
 
@@ -238,9 +238,9 @@ fn bootstrap(session: &mut Session, profile: &Profile) -> Result<Vec<Row>> {
     let works = phases(&real, &b)?;
     let measured = session.time_named(real.context.parameters().log_degree(), works)?;
     let total = measured.iter().map(|(_, seconds)| seconds).sum();
-    let mut rows = vec![beside("bootstrap", predicted.iter().sum(), total)];
+    let mut rows = vec![predicted_row("bootstrap", predicted.iter().sum(), total)];
     for (predicted, (name, measured)) in predicted.into_iter().zip(measured) {
-        rows.push(beside(&format!("bootstrap: {name}"), predicted, measured));
+        rows.push(predicted_row(&format!("bootstrap: {name}"), predicted, measured));
     }
     let memory = |what: &str, reckoned: usize, measured: usize| {
         Row::new(format!("bootstrap: {what}"), reckoned as f64 / 1e6, "MB")
