@@ -1,4 +1,4 @@
-"""Runs the processes of a client and a server one after the other, and prints their measurements."""
+"""Runs the processes of a client and a server in turn, and prints their measurements."""
 
 from __future__ import annotations
 
@@ -18,9 +18,7 @@ def fresh_folder() -> Path:
     """Return the folder named by the first argument, after removing the files of an earlier run."""
     if len(sys.argv) < 2 or sys.argv[1].startswith("-"):
         program = Path(sys.argv[0]).name
-        sys.exit(
-            f"usage: python {program} FOLDER (a new folder, into which both sides write their files)"
-        )
+        sys.exit(f"usage: python {program} FOLDER (a new folder for the files of both sides)")
     folder = Path(sys.argv[1])
     if folder.exists():
         if not folder.is_dir() or {path.name for path in folder.iterdir()} - {

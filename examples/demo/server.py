@@ -29,8 +29,8 @@ def score(own: Path, shared: Path) -> None:
             # would cost a multiplication later.
             shift, slope = sigmoid.mapparms()
             scores = rows @ (slope * model["weights"]) + (slope * model["bias"] + shift)
-            # The worst case could exceed this bound: see `INTERVAL_FACTOR` in train.py. Declaring it sets the
-            # stray slots of the sums to zero.
+            # The worst case could exceed this bound: see `INTERVAL_FACTOR` in train.py. Declaring
+            # it sets the stray slots of the sums to zero.
             scores = scores.with_bound(1.0)
         with steps.step(f"sigmoid of degree {sigmoid.degree()}"):
             probabilities = scores.polynomial(Chebyshev(sigmoid.coef))

@@ -38,7 +38,7 @@ def ask(own: Path, shared: Path) -> None:
 
 
 def read(own: Path, shared: Path) -> None:
-    """Decrypt the server's answer: the number of records with the code, and the record's columns."""
+    """Decrypt the answer: the number of records with the code, and the record's columns."""
     with Steps("client", 1) as steps:
         with steps.step("decrypt the record"):
             client = hippocrene.Client.load(own / "client.key")
