@@ -8,12 +8,12 @@ use std::path::PathBuf;
 use std::str::FromStr;
 
 const EXIT_STATUS: &str = "\
-Exit status: 0 done; 1 refused for what the files hold (wrong key, not enough capacity, values that cannot be encrypted);
+Exit status: 0 done; 1 refused because of the files' contents (wrong key, not enough capacity, values that cannot be encrypted);
 2 wrong arguments (unknown, out of range, or not for these parameters); 3 a file cannot be read or written;
-4 a file holds something else than is needed.
+4 a file has other contents than needed.
 
-A command that is stopped while it writes FILE can leave a part of it beside, in .FILE.PROCESS.NUMBER.part. It can be deleted,
-and on Linux the next command that writes FILE does so, ten minutes later or more.";
+A command that is stopped while it writes FILE can leave a partial file .FILE.PROCESS.NUMBER.part in the same folder. You can
+delete it. On Linux, the next command that writes FILE after ten minutes deletes it.";
 
 /// Encrypt arrays of numbers, and read results computed on them.
 #[derive(Debug, Parser)]
@@ -88,7 +88,7 @@ pub struct Keygen {
     #[arg(long, short, default_value = "n14")]
     pub preset: String,
     /// Default precision of results, in bits after the binary point (by default, 32 for parameters
-    /// that let one choose). Every multiplication costs this number of bits of capacity, plus about
+    /// that allow a choice). Every multiplication costs this number of bits of capacity, plus about
     /// 15 more.
     #[arg(long, value_name = "BITS", allow_negative_numbers = true)]
     pub precision: Option<f64>,
@@ -99,7 +99,7 @@ pub struct Keygen {
     /// 786433 from the ring degree 2^16).
     #[arg(long, value_name = "PRIME")]
     pub plain_modulus: Option<u64>,
-    /// Folder for the keys; it is made when it does not exist.
+    /// Folder for the keys; it is made if it does not exist.
     #[arg(long, short, value_name = "FOLDER")]
     pub output: PathBuf,
     /// Limit the evaluation keys to rotations by these numbers of places, separated by commas.
@@ -150,7 +150,7 @@ pub struct Second {
     /// capacity makes the set of moduli smaller, and usually the keys.
     #[arg(long, short, value_name = "BITS", allow_negative_numbers = true)]
     pub capacity: f64,
-    /// Folder for the keys; it is made when it does not exist.
+    /// Folder for the keys; it is made if it does not exist.
     #[arg(long, short, value_name = "FOLDER")]
     pub output: PathBuf,
     /// Limit the evaluation keys to rotations by these numbers of places, separated by commas.
@@ -182,7 +182,7 @@ impl FromStr for Rotations {
             return Ok(Self(Vec::new()));
         }
         let places = |one: &str| {
-            one.trim().parse().map_err(|e| format!("{one:?} is no number of places: {e}"))
+            one.trim().parse().map_err(|e| format!("{one:?} is not a number of places: {e}"))
         };
         text.split(',').map(places).collect::<Result<_, _>>().map(Self)
     }
@@ -387,7 +387,7 @@ mod tests {
     use clap::CommandFactory;
 
     #[test]
-    fn the_tree_is_consistent() {
+    fn arguments_are_consistent() {
         Arguments::command().debug_assert();
     }
 
@@ -406,12 +406,12 @@ mod tests {
         assert_eq!(parse("--json"), None);
         assert_eq!(
             "1,,2".parse::<Rotations>().unwrap_err(),
-            "\"\" is no number of places: cannot parse integer from empty string"
+            "\"\" is not a number of places: cannot parse integer from empty string"
         );
     }
 
     #[test]
-    fn columns_and_what_divides_them() {
+    fn columns_and_delimiters_are_parsed() {
         let parse = |delimiter: &str| {
             let encrypt = [
                 "hippocrene",
@@ -445,7 +445,7 @@ mod tests {
     }
 
     #[test]
-    fn headers_and_indices_are_said_one_way() {
+    fn header_and_index_options_exclude_each_other() {
         let table = |flags: &[&str]| {
             let encrypt = ["hippocrene", "encrypt", "-k", "key", "in.csv", "-o", "out"];
             match Arguments::try_parse_from(encrypt.iter().chain(flags))

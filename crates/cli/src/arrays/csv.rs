@@ -606,7 +606,7 @@ mod tests {
     }
 
     #[test]
-    fn a_first_line_of_codes_is_asked_about() {
+    fn a_first_line_of_codes_is_ambiguous() {
         for (text, why) in [
             ("1,,3\n4,5,6\n", "it has 2 numbers and 1 other cell, such as \"\""),
             ("1.0,N/A\n4,5\n", "it has 1 number and 1 other cell, such as \"N/A\""),
@@ -681,7 +681,7 @@ mod tests {
     }
 
     #[test]
-    fn numbers_that_may_be_names_are_asked_about() {
+    fn numbers_as_names_are_ambiguous() {
         for text in [
             "2019,2020\n5.5,6.25\n1,2.5\n",
             "2019,2020\n5.5,6\n1,2\n",
@@ -726,7 +726,7 @@ mod tests {
     }
 
     #[test]
-    fn a_row_index_is_asked_about() {
+    fn a_row_index_is_ambiguous() {
         for text in [
             ",age,weight\n0,30,60\n1,40,70\n",
             ",age,weight\n1,30,60\n2,40,70\n",
@@ -771,7 +771,7 @@ mod tests {
     }
 
     #[test]
-    fn names_of_columns_are_read_alone() {
+    fn column_names_can_be_read_alone() {
         let names = |text: &str, table: &Table| super::names(text.as_bytes(), table);
         assert_eq!(names("\u{feff}\n", &Table::default()).unwrap_err(), "it is empty");
         assert_eq!(
@@ -789,7 +789,7 @@ mod tests {
     }
 
     #[test]
-    fn bytes_that_are_no_text_are_an_error() {
+    fn bytes_that_are_not_text_are_an_error() {
         let error = |bytes| parse(bytes, &Table::default()).unwrap_err();
         assert_eq!(
             error(b"1,2\n\xff\xfe,3\n"),
@@ -835,7 +835,7 @@ mod tests {
     }
 
     #[test]
-    fn columns_are_divided_as_is_said() {
+    fn columns_are_split_at_the_delimiter() {
         let by = |delimiter| Table { delimiter: Some(delimiter), ..Table::default() };
         let want = Ok(Array { shape: vec![2, 2], values: vec![1.0, -2.5, 3e4, 4.0] });
         assert_eq!(parse(b"a;b\n1;-2.5\n3e4;4\n", &by(b';')), want);
@@ -914,7 +914,7 @@ mod tests {
 
     /// Counting the lines before each of them would take minutes.
     #[test]
-    fn long_files_are_read_in_time_that_grows_with_their_length() {
+    fn long_files_take_linear_time() {
         let lines = 300_000;
         let text = "1.5,-2\n".repeat(lines);
         let array = parse(text.as_bytes(), &Table::default()).expect("numbers");
@@ -945,7 +945,7 @@ mod tests {
     }
 
     #[test]
-    fn a_quote_that_is_not_closed_is_told() {
+    fn an_unclosed_quote_is_an_error() {
         let by_semicolons = Table { delimiter: Some(b';'), ..Table::default() };
         for (text, table, line, words) in [
             ("\"a,b\n1,2\n", &Table::default(), 1, "it holds no numbers"),
@@ -978,7 +978,7 @@ mod tests {
     }
 
     #[test]
-    fn decimal_commas_are_told() {
+    fn decimal_commas_are_recognised() {
         let by_semicolons =
             |header: Option<bool>| Table { delimiter: Some(b';'), header, ..Table::default() };
         let error = |text: &str, table: &Table| parse(text.as_bytes(), table).unwrap_err();

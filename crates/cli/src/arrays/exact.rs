@@ -139,7 +139,7 @@ mod tests {
     }
 
     #[test]
-    fn digits_are_those_that_are_right() {
+    fn digits_are_correct() {
         // 2^-32 is 2.3e-10, so nine places are right. 2^-10 is 9.8e-4, 2^-9 is 2.0e-3, and 2^10 is
         // 1024.
         for (number, bits, written) in [
@@ -169,7 +169,7 @@ mod tests {
     }
 
     #[test]
-    fn digits_beyond_doubles_are_those_that_are_right() {
+    fn digits_beyond_doubles_are_correct() {
         let third: BigFloat =
             "0.333333333333333333333333333333333333333333".parse().expect("a number");
         assert_eq!(Decimal::of(&third, 60.0).0, "0.333333333333333333");
@@ -194,7 +194,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_number_is_none_of_many_digits() {
+    fn invalid_numbers_are_rejected_with_many_digits() {
         for text in ["", "x", "inf", "nan", "1e999", "0x1", "1_0"] {
             assert!(BigFloat::of_text(text).is_none(), "{text}");
         }
@@ -205,7 +205,7 @@ mod tests {
     }
 
     #[test]
-    fn doubles_do_where_they_are_as_precise() {
+    fn doubles_are_used_if_precise_enough() {
         assert!(!needs_digits(&[0.5, -1.0], 53.0) && needs_digits(&[0.5, -1.0], 53.5));
         assert!(!needs_digits(&[-1024.0], 43.0) && needs_digits(&[-1024.0], 44.0));
     }

@@ -118,7 +118,7 @@ mod tests {
     }
 
     #[test]
-    fn what_other_machines_write_is_refused() {
+    fn long_doubles_of_other_machines_are_refused() {
         // The numbers 1, 3 and a third with 128 bits, from other machines.
         let one = [[0; 8], [0, 0, 0, 0, 0, 0, 0xff, 0x3f]].concat();
         let third = [[0x55; 8], [0x55, 0x55, 0x55, 0x55, 0x55, 0x55, 0xfd, 0x3f]].concat();

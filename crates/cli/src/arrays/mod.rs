@@ -318,12 +318,12 @@ impl Format {
             Some("npy") => Ok(Self::Npy),
             _ if streams::is_input(path) || streams::is_output(path) => {
                 Err(CliError::Usage(format!(
-                    "{} has no ending to tell the format by: say --format csv or --format npy",
+                    "{} has no ending to tell the format by: use --format csv or --format npy",
                     path.display()
                 )))
             }
             _ => Err(CliError::Usage(format!(
-                "cannot tell the format of {} by its name: end it in .csv or .npy, or say --format",
+                "cannot tell the format of {} by its name: end it in .csv or .npy, or use --format",
                 path.display()
             ))),
         }

@@ -422,7 +422,7 @@ mod tests {
     }
 
     #[test]
-    fn halves_are_what_numpy_says() {
+    fn halves_match_numpy() {
         for (bits, value) in [
             (0x0000, 0.0),
             (0x0001, 2f64.powi(-24)),
@@ -440,7 +440,7 @@ mod tests {
     }
 
     #[test]
-    fn refuses_what_is_not_numbers() {
+    fn refuses_types_other_than_numbers() {
         let error = |bytes: &[u8]| parse_numbers(bytes).unwrap_err();
         assert!(error(b"PK\x03\x04").contains("magic"));
         assert!(error(&file(9, "", b"")).contains("version 9"));
@@ -481,7 +481,7 @@ mod tests {
     }
 
     #[test]
-    fn no_more_is_read_than_the_header_says() {
+    fn reads_no_more_than_the_header_declares() {
         let array = Array { shape: vec![2, 2], values: vec![1.0, 2.0, 3.0, 4.0] };
         let bytes = saved(&array);
         assert_eq!(read(&mut &bytes[..]).expect("reading from memory"), bytes);

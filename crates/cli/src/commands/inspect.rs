@@ -217,7 +217,7 @@ fn write_array(f: &mut fmt::Formatter<'_>, array: &ArrayInspection) -> fmt::Resu
 
 /// Writes the largest distance of a slot from its bit.
 fn write_error(f: &mut fmt::Formatter<'_>, bit_error: f64) -> fmt::Result {
-    write!(f, "\n  error       {bit_error:.2e} at most, and bits are told below 0.5")
+    write!(f, "\n  error       {bit_error:.2e} at most (bits are correct below 0.5)")
 }
 
 pub(super) fn run(inspect: &Inspect, console: &mut Console<'_>) -> Result<(), CliError> {

@@ -1,6 +1,6 @@
 //! `hippocrene second`.
 
-use super::files::{Folder, Stranger, Written};
+use super::files::{Folder, ForeignFile, Written};
 use super::{check_apart, check_rotations};
 use crate::args::{Rotations, Second};
 use crate::console::Console;
@@ -17,14 +17,14 @@ struct Made {
     key: String,
     files: Vec<Written>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
-    strangers: Vec<Stranger>,
+    foreign_files: Vec<ForeignFile>,
 }
 
 impl Display for Made {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "key {}, the second of {}", self.key, self.first)?;
         self.files.iter().try_for_each(|file| write!(f, "\n{file}"))?;
-        self.strangers.iter().try_for_each(|file| write!(f, "\n{file}"))
+        self.foreign_files.iter().try_for_each(|file| write!(f, "\n{file}"))
     }
 }
 
@@ -60,7 +60,7 @@ pub(super) fn run(
         ])
     })?;
     let (first, key) = (first.fingerprint().to_string(), client.fingerprint().to_string());
-    let strangers = folder.strangers(&NAMES, &key);
-    let made = Made { first, key, files, strangers };
+    let foreign_files = folder.foreign_files(&NAMES, &key);
+    let made = Made { first, key, files, foreign_files };
     console.result(&made, &made)
 }

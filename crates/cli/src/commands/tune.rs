@@ -57,7 +57,8 @@ pub(super) fn run(tune: &Tune, console: &mut Console<'_>) -> Result<(), CliError
     let standard = profile::path();
     let path = tune.output.clone().or_else(|| standard.clone()).ok_or_else(|| {
         CliError::Usage(
-            "there is no folder for settings, as there is no home: say --output".to_owned(),
+            "no folder for settings is known, since there is no home folder: use --output"
+                .to_owned(),
         )
     })?;
     super::check_output(&path, &[])?;
