@@ -169,7 +169,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn it_counts_as_the_prototypes_did() {
+    fn counts_match_the_prototypes() {
         let shapes = [
             (16, vec![18], 18, 10.5),
             (16, vec![7; 3], 7, 11.6),

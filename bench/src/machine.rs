@@ -104,7 +104,7 @@ mod tests {
     }
 
     #[test]
-    fn threads_are_on_cores_of_their_own() {
+    fn threads_have_their_own_cores() {
         let work = || {
             let cores = pin().unwrap();
             let threads = Threads::new(cores.count().min(2)).unwrap();
@@ -130,14 +130,14 @@ mod tests {
 
     #[test]
     #[cfg(target_os = "linux")]
-    fn the_system_tells_the_memory() {
+    fn the_memory_is_known() {
         let block = vec![1u8; 1 << 24];
         let peak = peak_memory().unwrap();
         assert!(peak > block.len() as u64 && peak < 1 << 45);
     }
 
     #[test]
-    fn pins_to_a_core_that_it_may_use() {
+    fn pins_to_an_allowed_core() {
         let allowed: Vec<usize> =
             core_affinity::get_core_ids().unwrap().iter().map(|core| core.id).collect();
         std::thread::spawn(move || {

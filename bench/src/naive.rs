@@ -279,7 +279,7 @@ mod tests {
     };
 
     #[test]
-    fn it_is_the_same_key_switch_as_the_librarys() {
+    fn key_switch_matches_the_library() {
         for (bits, dnum) in [(45, 1), (45, 2), (45, 5), (54, 3)] {
             let sizes = Sizes {
                 log_n: 11,

@@ -58,7 +58,7 @@ mod tests {
     }
 
     #[test]
-    fn rounding_keeps_the_digits_it_should() {
+    fn rounding_keeps_significant_digits() {
         assert_eq!(round_to(123_456.0, 4), 123_500.0);
         assert_eq!(round_to(0.012_345_6, 4), 0.012_35);
         assert_eq!(round_to(0.0, 4), 0.0);

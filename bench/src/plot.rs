@@ -169,7 +169,7 @@ mod tests {
     }
 
     #[test]
-    fn curves_stand_where_their_points_are() {
+    fn curves_are_drawn_at_their_points() {
         let flat = |y: f64| vec![(4.0, y), (39.0, y)];
         let plot = Plot {
             panels: vec![panel(vec![("high".into(), flat(9.0)), ("low".into(), flat(3.0))])],
@@ -197,7 +197,7 @@ mod tests {
     }
 
     #[test]
-    fn files_are_png_and_opened_before() {
+    fn files_are_png_and_checked_before_measuring() {
         let directory =
             std::env::temp_dir().join(format!("hippocrene-plot-{}", std::process::id()));
         std::fs::create_dir_all(&directory).unwrap();

@@ -330,7 +330,7 @@ mod tests {
     }
 
     #[test]
-    fn ratios_count_how_many_times_better_ours_is() {
+    fn ratios_are_above_one_if_ours_is_better() {
         let json = serde_json::to_value(report()).unwrap();
         let rows = json["rows"].as_array().unwrap();
         // Lattigo has 22.3 ms on the reference machine, and twice that here.
@@ -347,7 +347,7 @@ mod tests {
     }
 
     #[test]
-    fn json_has_the_agreed_shape() {
+    fn json_has_the_documented_keys() {
         let json = serde_json::to_value(report()).unwrap();
         let keys = |value: &serde_json::Value| -> Vec<String> {
             value.as_object().unwrap().keys().cloned().collect()
@@ -369,7 +369,7 @@ mod tests {
     }
 
     #[test]
-    fn words_are_aligned_and_count_the_targets() {
+    fn text_is_aligned_and_counts_the_targets() {
         let words = report().to_string();
         let lines: Vec<&str> = words.lines().collect();
         let at = lines[2].find("ratio").unwrap() + "ratio".len();

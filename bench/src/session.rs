@@ -185,7 +185,7 @@ mod tests {
     /// For Lattigo, the live figure has the target and the scaled one has none. SEAL with HEXL has
     /// no live figure, so its figure on the reference machine has the target.
     #[test]
-    fn what_is_live_is_judged() {
+    fn live_figures_are_judged() {
         let mut session = Session::new().unwrap();
         let json = br#"[{"peer": "Lattigo 6.2.0", "shapes": [{"shape": "she14", "parameters": "", "figures": {"rotate": 20}}]}]"#;
         let judged = |session: &Session| {

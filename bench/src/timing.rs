@@ -154,7 +154,7 @@ mod tests {
     }
 
     #[test]
-    fn slow_work_still_gets_its_least_samples() {
+    fn slow_work_gets_the_minimum_of_samples() {
         let mut work = || {
             std::thread::sleep(Duration::from_millis(3));
             Ok(())

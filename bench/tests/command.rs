@@ -7,7 +7,7 @@ fn bench(arguments: &[&str]) -> Output {
 }
 
 #[test]
-fn list_names_every_table_with_what_it_needs() {
+fn list_shows_every_table_with_its_requirements() {
     let out = bench(&["list"]);
     assert!(out.status.success());
     let words = String::from_utf8(out.stdout).unwrap();
@@ -30,7 +30,7 @@ fn an_unknown_table_is_an_error_that_names_the_tables() {
 }
 
 #[test]
-fn a_table_without_live_peers_says_so() {
+fn a_table_without_live_peers_is_an_error() {
     let out = bench(&["ntt", "--peers"]);
     assert!(!out.status.success() && out.stdout.is_empty());
     assert!(String::from_utf8(out.stderr).unwrap().contains("no peers that can be measured live"));

@@ -70,7 +70,7 @@ fn wheels_that_cannot_be_installed_are_missing_with_the_reason() {
 
 /// An environment without pip is made again.
 #[test]
-fn an_environment_left_half_made_is_made_again() {
+fn an_incomplete_environment_is_made_again() {
     let folder = Folder::new("half");
     let version = Command::new(python())
         .args(["-c", "import sys; print('%d.%d' % sys.version_info[:2])"])

@@ -286,7 +286,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn parts_make_up_the_polynomial() {
+    fn parts_add_up_to_the_polynomial() {
         let p = cosine().unwrap();
         let [low, high] = halves(&p).unwrap();
         assert_eq!((low.degree(), high.degree(), low.depth(), high.depth()), (31, 63, 5, 6));
@@ -297,7 +297,7 @@ mod tests {
     }
 
     #[test]
-    fn integers_are_spread_as_a_secret_spreads_them() {
+    fn integers_have_the_distribution_of_a_secret() {
         let all: Vec<f64> = (0..10_000).map(|i| integer(i, 1)).collect();
         let deviation = (all.iter().map(|x| x * x).sum::<f64>() / 1e4).sqrt();
         assert!((deviation - DEVIATION).abs() < 0.1, "{deviation}");

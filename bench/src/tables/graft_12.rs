@@ -198,7 +198,7 @@ mod tests {
     /// tensor is 22/21, and the paper has 1.00. OpenFHE's set at N = 2^16 needs five specials of 62
     /// bits, and the paper has six of 53.
     #[test]
-    fn the_rule_expects_what_the_paper_expects() {
+    fn expectations_match_the_paper() {
         let papers = Papers::load().unwrap();
         for set in &SETS {
             for (operation, speed_up) in
@@ -221,7 +221,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_measured_has_the_moduli_of_the_paper() {
+    fn measured_sets_have_the_papers_moduli() {
         for set in SETS.iter().filter(|set| set.log_n <= MAX_MEASURED_LOG_N && set.word <= 62) {
             let (original, grafted) = (
                 set.original().parameters().unwrap(),

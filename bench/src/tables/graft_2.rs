@@ -54,7 +54,7 @@ mod tests {
     use crate::figures::Papers;
 
     #[test]
-    fn the_papers_sets_have_the_papers_numbers() {
+    fn sets_have_the_numbers_of_the_paper() {
         let papers = Papers::load().unwrap();
         for set in TABLE_2 {
             let preset = set.preset;

@@ -200,7 +200,7 @@ mod tests {
     }
 
     #[test]
-    fn targets_are_asked_where_the_goals_say() {
+    fn targets_exist_where_goals_do() {
         let target = |operation, peer| peer_target(Kernel::Avx512Ifma, operation, peer);
         assert_eq!(target(MULTIPLY, "Lattigo 6.2"), Some(8.0));
         assert_eq!(target(MULTIPLY, "SEAL 4.4 + HEXL"), Some(3.2));

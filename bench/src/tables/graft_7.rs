@@ -136,7 +136,7 @@ mod tests {
     /// At FHE16s, the grafted `f_3` after `g_3` loses up to a bit of precision against the simple
     /// chain, and its row says so. The minimax composition does not.
     #[test]
-    fn rows_say_what_precision_they_lack() {
+    fn rows_state_missing_precision() {
         let context =
             |name: &str| Context::new(parameters_of(name).unwrap(), Threads::single()).unwrap();
         let (simple, grafted) = (context("simFHE16s"), context("graFHE16s"));

@@ -221,7 +221,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn numbers_keep_to_the_gap() {
+    fn numbers_respect_the_gap() {
         let all: Vec<f64> = (0..1000).map(|i| number(i, 1e-3)).collect();
         assert!(all.iter().all(|x| (1e-3..=1.0).contains(&x.abs())));
         assert!(all.iter().any(|x| x.abs() < 2e-3) && all.iter().any(|x| *x < -0.5));

@@ -158,7 +158,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn both_ends_are_where_the_paper_times() {
+    fn both_ends_match_the_papers_measurements() {
         for pair in PAIRS {
             let [simple, grafted] = ["sim", "gra"].map(|prefix| pair.parameters(prefix).unwrap());
             assert_eq!(simple.log_degree(), pair.log_n);

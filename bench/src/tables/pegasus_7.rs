@@ -350,7 +350,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn iris_is_split_and_told_apart() {
+    fn iris_is_split_and_classified() {
         let task = Task::iris().unwrap();
         assert_eq!((task.sample.len(), task.rows.len(), task.features()), (120, 30, 4));
         let tree = fit(&task.sample, task.splits).unwrap();
@@ -362,7 +362,7 @@ mod tests {
     }
 
     #[test]
-    fn trees_are_of_the_papers_shapes_and_say_something() {
+    fn trees_have_the_papers_shapes_and_several_answers() {
         for (_, features, splits, classes) in SHAPES {
             let mut points = Points::new(features, classes);
             let tree = fit(&points.draw(1500), splits).unwrap();

@@ -259,7 +259,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn all_shapes_are_planned_whole() {
+    fn all_shapes_have_complete_plans() {
         let parameters = Preset::by_name(PRESET).unwrap().parameters().unwrap();
         let context = Arc::new(Context::new(parameters, Threads::single()).unwrap());
         let shapes = [("lut13", 256, 2), ("lut12", 256, 4)]

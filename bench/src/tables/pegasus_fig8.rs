@@ -204,7 +204,7 @@ mod tests {
     /// The rows, features and classes are those that scikit-learn states for its sets, and features
     /// are numbers from 0 to 1.
     #[test]
-    fn the_sets_are_whole() {
+    fn sets_are_complete() {
         let shapes = [(150, 4, 3), (178, 13, 3), (569, 30, 2), (1797, 64, 10)];
         for ((name, text), shape) in SETS.into_iter().zip(shapes) {
             let points = read(text).unwrap();

@@ -244,7 +244,7 @@ mod tests {
     }
 
     #[test]
-    fn limbs_in_words() {
+    fn limbs_are_printed() {
         let parameters = Preset::by_name("bits14").unwrap().parameters().unwrap();
         let of = |odd, two| {
             limbs(&parameters, Modulus::of_range(0..2).lcm(Modulus::of_sprout(odd, two)))

@@ -266,7 +266,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_shapes_are_those_of_the_paper() {
+    fn shapes_match_the_paper() {
         let log_pq = |shape: &Shape| {
             let parameters = shape.sizes.parameters().unwrap();
             parameters.log2(parameters.full())
@@ -286,7 +286,7 @@ mod tests {
     }
 
     #[test]
-    fn targets_are_asked_where_the_goals_say() {
+    fn targets_exist_where_goals_do() {
         let shape = &shapes()[1];
         assert_eq!(shape.target(Kernel::Avx512Ifma, MULTIPLY, "Lattigo 6.2"), Some(7.0));
         assert_eq!(shape.target(Kernel::Avx512Ifma, MULTIPLY, "SEAL 4.4 + HEXL"), None);

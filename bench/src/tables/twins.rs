@@ -223,7 +223,7 @@ mod tests {
     use crate::tables::pairs::PAIRS;
 
     #[test]
-    fn simple_and_grafted_leave_the_same() {
+    fn simple_and_grafted_chains_leave_equal_capacity() {
         for pair in &PAIRS {
             let Some(steps) = steps(pair) else { continue };
             for twin in TWINS {

@@ -172,7 +172,7 @@ fn gates_have_no_depth_limit() {
 }
 
 #[test]
-fn products_are_taken_where_there_is_capacity() {
+fn products_are_computed_where_capacity_allows() {
     let s = setup(BitPacking::Real, false, None);
     let plain: Vec<Vec<bool>> = (0..2).map(|seed| bits(s.plan.capacity(), seed)).collect();
     let fresh = [s.encrypt(&plain[0]), s.encrypt(&plain[1])];
@@ -407,7 +407,7 @@ fn bits_can_be_moved_anywhere() {
 }
 
 #[test]
-fn moves_of_bits_that_make_no_sense_are_refused() {
+fn invalid_moves_of_bits_are_refused() {
     let (client, plan, server) = moving(BitPacking::Real, true);
     let a = client.encrypt_bits(&plan, &[true, false], &[2]).unwrap();
     let gather = |arrays: &[&BitArray], shape: &[usize], sources: &[Option<usize>]| {

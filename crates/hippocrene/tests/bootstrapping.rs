@@ -152,7 +152,7 @@ fn precision_beyond_one_bootstrap_is_iterated() {
 
 /// Only the first slots are bootstrapped, whatever the other slots hold.
 #[test]
-fn few_slots_are_bootstrapped_alone() {
+fn only_used_slots_are_bootstrapped() {
     for complex in [false, true] {
         let how = Bootstrapping { slots: Some(32), complex, ..with_precision(20.0) };
         let (client, server) = insecure(9, how);

@@ -210,9 +210,9 @@ fn clusters_of_points_in_files() {
         let refused = refused.unwrap_err().to_string();
         assert!(refused.contains(what), "{refused}");
     }
-    let stranger =
+    let other_client =
         ClientKey::generate_with(insecure_grafted(11, 18, SecretDistribution::Ternary), 2).unwrap();
-    let theirs = stranger.encrypt_points(&asked, &values, &start).unwrap();
+    let theirs = other_client.encrypt_points(&asked, &values, &start).unwrap();
     assert!(matches!(server.cluster(&theirs, &theirs), Err(Error::KeyMismatch(_))));
     assert!(matches!(server.cluster(&sent, &theirs), Err(Error::KeyMismatch(_))));
     hostile(&checkpoint, session);

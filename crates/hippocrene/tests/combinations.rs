@@ -66,7 +66,7 @@ proptest! {
     }
 
     #[test]
-    fn integers_of_either_scheme(
+    fn integers_of_both_schemes(
         image in prop::array::uniform2(1usize..12),
         window in prop::array::uniform2(1usize..4),
         twice in any::<bool>(),
@@ -137,7 +137,7 @@ fn windows_keep_the_layout_of_their_elements() {
 }
 
 #[test]
-fn sums_of_many_take_few_products() {
+fn sums_of_many_arrays_take_few_products() {
     let (client, server) = insecure(9, 2);
     let x = numbers(100 * 7, 1);
     let array = client.encrypt(&x, &[100, 7]).unwrap();

@@ -42,7 +42,7 @@ static SERVER: LazyLock<GateServer> =
     LazyLock::new(|| GateServer::new(&GateKeys::from_bytes(&FILES.keys, ()).unwrap(), 2).unwrap());
 
 #[test]
-fn client_and_server_share_files_only() {
+fn client_and_server_share_only_files() {
     let folder = std::env::temp_dir().join(format!("hippocrene-gates-{}", std::process::id()));
     std::fs::create_dir_all(&folder).unwrap();
     let path = |name: &str| folder.join(name);
@@ -201,7 +201,7 @@ fn truncation_anywhere_is_an_error() {
 }
 
 #[test]
-fn bits_flipped_under_a_right_checksum_never_panic() {
+fn bits_flipped_under_a_valid_checksum_never_panic() {
     for bytes in [&FILES.secret, &FILES.fresh, &FILES.result] {
         for bit in (0..8 * bytes.len()).filter(|bit| *bit < 8 * 150 || bit % 611 == 0) {
             let mut bytes = bytes.clone();
@@ -224,7 +224,7 @@ fn refused(bytes: &[u8], at: usize, new: &[u8]) -> String {
 }
 
 #[test]
-fn fields_that_make_no_sense_are_named() {
+fn invalid_fields_are_named() {
     for (bytes, at, new, word) in [
         (&FILES.fresh, 56, &[2][..], "flags"),
         (&FILES.fresh, 16, &[0; 16], "digest"),
@@ -284,7 +284,7 @@ fn mistakes_are_named() {
 
 /// Decrypts the secret and both kinds of arrays by `docs/wire-format.md` alone.
 #[test]
-fn a_stranger_decrypts_single_bits() {
+fn an_independent_reader_decrypts_single_bits() {
     let q = prime(26, 1024);
     let ring = ring(1024, q);
     let (kind, digest, key, seed) = open(&FILES.secret);
@@ -335,7 +335,7 @@ fn a_stranger_decrypts_single_bits() {
 /// By `docs/wire-format.md` alone, ciphertext `i` of fresh bits has the `c1` of stream `i`, as
 /// values modulo `q`.
 #[test]
-fn a_stranger_decrypts_fresh_bits_of_several_ciphertexts() {
+fn an_independent_reader_decrypts_bits_of_several_ciphertexts() {
     let (q, bits) = (prime(26, 1024), (0..1030).map(|i| i % 7 < 3).collect::<Vec<bool>>());
     let ring = ring(1024, q);
     let [y, _] = secrets();
@@ -376,7 +376,7 @@ fn secrets() -> [Vec<i64>; 2] {
 /// Checks the message and the secret of each sample of the server's keys, by `docs/wire-format.md`
 /// alone.
 #[test]
-fn a_stranger_follows_the_keys_of_gates() {
+fn an_independent_reader_follows_the_keys_of_gates() {
     let [y, z] = secrets();
     let (p, q) = (prime(17, 1024), prime(26, 1024));
     let (small, large) = (ring(1024, p), ring(1024, q));

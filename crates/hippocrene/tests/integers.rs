@@ -360,7 +360,7 @@ fn errors_name_the_mismatch() {
     assert_eq!(b.key(), a.key());
     let numbers = ClientKey::from_seed(insecure_settings(6, 2), client.seed().clone(), 1).unwrap();
     let plain = Server::new(numbers.evaluation_keys(&KeyRequest::default()).unwrap()).unwrap();
-    let (stranger, _) = insecure(6, 2, Scheme::Bgv, 65_537);
+    let (other_client, _) = insecure(6, 2, Scheme::Bgv, 65_537);
     let cases = [
         (
             server.add(&a, &b).map(drop),
@@ -375,7 +375,7 @@ fn errors_name_the_mismatch() {
             "ArgumentError",
             "these keys compute on numbers",
         ),
-        (stranger.decrypt_integers(&a).map(drop), "KeyMismatchError", "decrypt"),
+        (other_client.decrypt_integers(&a).map(drop), "KeyMismatchError", "decrypt"),
         (
             client.encrypt_integers(&[1, 2], &[3]).map(drop),
             "ShapeError",

@@ -347,7 +347,7 @@ fn functions_of_arrays_with_keys_that_were_stored() {
 
 /// Keys for bootstraps and look-ups together, without a requested capacity of look-ups.
 #[test]
-fn results_are_bootstrapped_where_there_is_room() {
+fn results_are_bootstrapped_if_capacity_allows() {
     let bootstrapping = Some(Bootstrapping { precision: Some(16.0), ..Bootstrapping::default() });
     let look_ups = LookUps::by_name("lut11").unwrap();
     let request = KeyRequest { bootstrapping, look_ups: Some(look_ups), ..KeyRequest::only([]) };

@@ -123,7 +123,7 @@ fn moves_by_one_rotation_take_no_product() {
 /// Hundreds of elements that each move by another distance. They move in two steps if a third
 /// product is left.
 #[test]
-fn many_moves_take_two_steps_where_there_is_room() {
+fn many_moves_take_two_steps_if_capacity_allows() {
     let x = numbers(500, 3);
     for (units, taken) in [(4, 2), (2, 1)] {
         let (client, server) = insecure(11, units);
@@ -145,7 +145,7 @@ fn many_moves_take_two_steps_where_there_is_room() {
 /// Thousands of elements in random order. They move by way of rows if three more products are left,
 /// and otherwise in two steps.
 #[test]
-fn shuffles_take_three_steps_where_there_is_room() {
+fn shuffles_take_three_steps_if_capacity_allows() {
     let count = 4000;
     let x = numbers(count, 3);
     let mut shuffled: Vec<usize> = (0..count).collect();

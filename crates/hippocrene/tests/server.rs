@@ -76,7 +76,7 @@ fn element_by_element() {
 
 /// Values are secret, so errors of their encryption name bounds and sizes of moduli but no values.
 #[test]
-fn values_are_in_no_error_of_their_encryption() {
+fn encryption_errors_hide_the_values() {
     let (client, _) = insecure(8, 4);
     let how = Encryption { interval: Some(Interval::symmetric(0.1)), ..Encryption::default() };
     let error = client
@@ -588,8 +588,8 @@ fn arrays_are_transferred_to_a_second_key() {
     assert!(matches!(narrow.transfer(&arrived), Err(Error::ParameterMismatch(_))));
     assert!(plain.transfer(&a).unwrap_err().to_string().contains("no transfer key"));
     assert!(matches!(server.with_transfer(&key), Err(Error::KeyMismatch(_))));
-    let (stranger, _) = insecure(8, 6);
-    let other = stranger.encrypt(&x, &[300]).unwrap();
+    let (other_client, _) = insecure(8, 6);
+    let other = other_client.encrypt(&x, &[300]).unwrap();
     assert!(matches!(narrow.transfer(&other), Err(Error::KeyMismatch(_))));
     assert!(matches!(client.transfer_key(&client), Err(Error::Parameters(_))));
     assert!(matches!(second.transfer_key(&client), Err(Error::Parameters(_))));
@@ -653,7 +653,7 @@ fn parameters_without_specials_have_no_keys() {
 }
 
 #[test]
-fn impossible_rotations_have_no_keys() {
+fn impossible_rotations_are_refused() {
     let (client, _) = insecure(5, 1);
     for (places, right) in
         [(15, true), (-15, true), (16, false), (1_000_000, false), (i64::MIN, false)]

@@ -87,7 +87,7 @@ fn bytes_are_those_of_one_thread() {
 
 /// One caller prepares shared data and the others wait for it. No two callers wait for each other.
 #[test]
-fn callers_at_the_same_time_have_the_results_of_one() {
+fn concurrent_callers_get_equal_results() {
     let setup = setup();
     let expected = setup.results(&setup.server(1));
     for threads in [2, 4] {

@@ -53,7 +53,7 @@ static FILES: LazyLock<Files> = LazyLock::new(|| {
 });
 
 #[test]
-fn client_and_server_share_files_only() {
+fn client_and_server_share_only_files() {
     let folder = tempfile();
     let path = |name: &str| folder.join(name);
     let client = TreeClient::from_bytes(&FILES.secret, ()).unwrap();
@@ -163,7 +163,7 @@ fn truncation_anywhere_is_an_error() {
 }
 
 #[test]
-fn bits_flipped_under_a_right_checksum_never_panic() {
+fn bits_flipped_under_a_valid_checksum_never_panic() {
     for bytes in [&FILES.secret, &FILES.query, &FILES.reply] {
         for bit in (0..8 * bytes.len()).filter(|bit| *bit < 8 * 200 || bit % 61 == 0) {
             let mut bytes = bytes.clone();
@@ -225,7 +225,7 @@ fn simulations_state_values_sizes_and_look_ups() {
 }
 
 #[test]
-fn errors_name_what_is_wrong() {
+fn errors_name_the_mistake() {
     let Files { secret, query, reply, keys, .. } = &*FILES;
     assert!(refused(query, 16, &[0; 16]).contains("the digest of the tables"));
     assert!(refused(secret, 56, &[0; 32]).contains("names key"));

@@ -85,7 +85,7 @@ fn every_bit_counts() {
 }
 
 #[test]
-fn bits_flipped_under_a_right_checksum_never_panic() {
+fn bits_flipped_under_a_valid_checksum_never_panic() {
     let things = things(4);
     let session = things.client.session();
     for (name, bytes) in things.files() {
@@ -151,7 +151,7 @@ fn refused(name: &str, bytes: &[u8], at: usize, new: &[u8], session: &Session) -
 }
 
 #[test]
-fn errors_name_what_is_wrong() {
+fn errors_name_the_mistake() {
     let things = things(4);
     let session = things.client.session();
     let files: std::collections::HashMap<_, _> = things.files().into_iter().collect();

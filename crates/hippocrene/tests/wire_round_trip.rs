@@ -8,7 +8,7 @@ use hippocrene::{
 };
 
 #[test]
-fn every_kind_survives_the_round_trip() {
+fn every_kind_round_trips() {
     for log_degree in [4, 6, 9] {
         let things = things(log_degree);
         let session = things.client.session();
@@ -335,7 +335,7 @@ fn no_file_is_written_over_a_secret_key() {
 /// If several secrets are saved to one file at the same time, one of them is in the file
 /// afterwards, and only its call succeeds.
 #[test]
-fn one_secret_key_has_a_file() {
+fn concurrent_saves_keep_one_secret_key() {
     let folder = std::env::temp_dir().join(format!("hippocrene-race-{}", std::process::id()));
     std::fs::create_dir_all(&folder).unwrap();
     let preset = Preset::by_name("n12").unwrap();
@@ -366,7 +366,7 @@ fn one_secret_key_has_a_file() {
 }
 
 #[test]
-fn files_are_replaced_whole_and_secrets_are_private() {
+fn files_are_replaced_atomically_and_secrets_are_private() {
     let folder = std::env::temp_dir().join(format!("hippocrene-wire-{}", std::process::id()));
     std::fs::create_dir_all(&folder).unwrap();
     let client = ClientKey::generate(Preset::by_name("n13").unwrap().settings().unwrap()).unwrap();

@@ -6,7 +6,7 @@ use hippocrene::{ClientKey, EvaluationKeys, KeyRequest, LookUps, Server, Stored}
 use hippocrene_rlwe::{self as rlwe, Modulus, SecretKey};
 
 #[test]
-fn a_stranger_decrypts_arrays() {
+fn an_independent_reader_decrypts_arrays() {
     for log_degree in [4, 6, 7] {
         let things = things(log_degree);
         let (set, s) = read_secret(&things.client.to_bytes());
@@ -44,7 +44,7 @@ fn a_stranger_decrypts_arrays() {
 /// The moduli contain both odd primes of the sprout, either of them, or none, with different powers
 /// of two.
 #[test]
-fn a_stranger_decrypts_arrays_of_grafted_moduli() {
+fn an_independent_reader_decrypts_arrays_of_grafted_moduli() {
     let client = ClientKey::generate_with(grafted(5), 1).unwrap();
     let server = Server::new(client.evaluation_keys(&KeyRequest::only([])).unwrap()).unwrap();
     let (set, s) = read_secret(&client.to_bytes());
@@ -76,7 +76,7 @@ fn a_stranger_decrypts_arrays_of_grafted_moduli() {
 }
 
 #[test]
-fn a_stranger_finds_that_keys_belong_to_the_secret() {
+fn an_independent_reader_checks_keys_with_the_secret() {
     let things = things(6);
     let (set, s) = read_secret(&things.client.to_bytes());
     let small = |values: &[u64], factor: usize| {
@@ -149,7 +149,7 @@ fn a_stranger_finds_that_keys_belong_to_the_secret() {
 
 /// The widths of residues in a key are those of its own modulus, not those of `PQ`.
 #[test]
-fn a_stranger_reads_keys_with_a_part_of_the_sprout() {
+fn an_independent_reader_reads_keys_with_a_part_of_the_sprout() {
     let client = ClientKey::generate_with(grafted(5), 1).unwrap();
     let context = client.session().context().rlwe();
     let secret = SecretKey::from_seed(context, client.seed().clone()).unwrap();
@@ -198,7 +198,7 @@ fn a_stranger_reads_keys_with_a_part_of_the_sprout() {
 }
 
 #[test]
-fn a_stranger_reads_the_plan_of_a_bootstrap() {
+fn an_independent_reader_reads_the_plan_of_a_bootstrap() {
     let things = things(6);
     let (set, _) = read_secret(&things.client.to_bytes());
     let bytes = things.bootstrapping.to_bytes();
@@ -230,7 +230,7 @@ fn a_stranger_reads_the_plan_of_a_bootstrap() {
 }
 
 #[test]
-fn a_stranger_reads_the_plan_of_gates() {
+fn an_independent_reader_reads_the_plan_of_gates() {
     let things = things(6);
     let (set, _) = read_secret(&things.client.to_bytes());
     let bytes = things.gates.to_bytes();
@@ -257,7 +257,7 @@ fn a_stranger_reads_the_plan_of_gates() {
 }
 
 #[test]
-fn a_stranger_finds_that_a_transfer_key_leads_to_the_second_secret() {
+fn an_independent_reader_checks_a_transfer_key() {
     let things = things(6);
     let (set, s) = read_secret(&things.client.to_bytes());
     let (narrow, second) = read_secret(&things.second.to_bytes());
@@ -337,7 +337,7 @@ fn switching_key(
 ///
 /// The repacking key is an encryption of the first secret, which leads to the second.
 #[test]
-fn a_stranger_follows_the_keys_of_look_up_tables() {
+fn an_independent_reader_follows_the_keys_of_look_up_tables() {
     let client = ClientKey::generate_with(for_tables(), 2).unwrap();
     let asked = LookUps { tables: "lut11", capacity: Some(20.5), clusters: None };
     let request = KeyRequest { look_ups: Some(asked), ..KeyRequest::only([]) };
@@ -404,7 +404,7 @@ fn a_stranger_follows_the_keys_of_look_up_tables() {
 /// Reads the files of the corpus. They hold two rows of two features, with ranges 0 to 10 and -1 to
 /// 1. The output is whether the second feature is above 1/2.
 #[test]
-fn a_stranger_asks_decision_trees_and_understands_the_answer() {
+fn an_independent_client_queries_decision_trees() {
     let file = |name: &str| {
         std::fs::read(format!("{}/tests/corpus/{name}.hpc", env!("CARGO_MANIFEST_DIR"))).unwrap()
     };

@@ -98,7 +98,7 @@ fn scales_of_simple_chains_are_steady() {
 }
 
 #[test]
-fn nonsense_is_refused() {
+fn invalid_parameters_are_refused() {
     let (simple, grafted) = (PRESETS[9], PRESETS[2]);
     for wrong in [
         Preset { log_degree: 64, ..simple },
