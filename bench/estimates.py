@@ -326,7 +326,7 @@ def secret_of(this: Set) -> object:
 
 
 def print_single() -> None:
-    """Print the lattice estimator's figures for plain LWE, and its hybrid attack beside ours."""
+    """Print the lattice estimator's figures for plain LWE, and both estimates of the hybrid attack."""
     runs = {"uSVP": LWE.primal_usvp, "BDD": LWE.primal_bdd, "dual hybrid": LWE.dual_hybrid}
     models = {"MATZOV": RC.MATZOV, "BDGL16": RC.BDGL16}
     print("\nThe lattice estimator")

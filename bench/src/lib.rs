@@ -3,8 +3,8 @@
 //! `hippocrene-bench TABLE [--json] [--peers] [--plot FILE.png]` runs a table, and
 //! `hippocrene-bench list` lists the tables.
 //!
-//! A run is pinned to one core. It also times the crate `tfhe-ntt` as a yardstick, which carries
-//! figures that peers reached on another machine over to this one.
+//! A run is pinned to one core. It also times the crate `tfhe-ntt` as a yardstick, to convert
+//! the figures of peers on another machine to this one.
 
 pub mod figures;
 pub mod floor;
