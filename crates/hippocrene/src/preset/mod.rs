@@ -132,8 +132,8 @@ impl Preset {
     /// steady (KPP22).
     ///
     /// # Errors
-    /// [`Error::Security`] for a set beyond the security limits, and [`Error::Parameters`] for a set
-    /// that makes no sense. A test checks that [`PRESETS`] are neither.
+    /// [`Error::Security`] for a set beyond the security limits, and [`Error::Parameters`] for an
+    /// invalid set. A test checks that [`PRESETS`] are neither.
     pub fn parameters(&self) -> Result<Parameters, Error> {
         Ok(Parameters::new(self.literal()?)?)
     }
@@ -141,7 +141,7 @@ impl Preset {
     /// Returns the primes of the parameter set, without a security check.
     ///
     /// # Errors
-    /// [`Error::Parameters`] for a set that makes no sense.
+    /// [`Error::Parameters`] for an invalid set.
     pub fn literal(&self) -> Result<ParametersLiteral, Error> {
         let Preset { log_degree, secret, sprout, units, specials, gadget_rank, .. } = *self;
         if !(4..=17).contains(&log_degree)

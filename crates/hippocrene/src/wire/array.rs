@@ -301,7 +301,7 @@ impl<F: FileForm> ArrayHead<F> {
         self.form.coefficients() * self.layout.slots()
     }
 
-    /// Bytes of memory that the ciphertexts take while they are computed with.
+    /// Bytes of memory for the ciphertexts during computations.
     pub(super) fn memory(&self) -> u64 {
         let words =
             |c: &CiphertextHead<F>| u64::from(c.parts.max(2)) * c.modulus.limb_count() as u64;

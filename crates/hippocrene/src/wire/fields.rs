@@ -8,9 +8,9 @@ use super::{FormatError, cursor::Cursor, switching_keys::modulus_name};
 
 /// Bytes of a level of a transform.
 pub(super) const LEVEL_BYTES: usize = 12;
-/// The most levels of a transform.
+/// The largest number of levels of a transform.
 pub(super) const MAX_LEVELS: u32 = 16;
-/// The most coefficients of a polynomial.
+/// The largest number of coefficients of a polynomial.
 pub(super) const MAX_COEFFICIENTS: u32 = 4096;
 /// The largest number of bits that a field may hold.
 const MAX_BITS: f64 = 1e4;

@@ -30,7 +30,7 @@ use super::{
 const PART_NAME: &str = "a file of single bits";
 /// The flag of freshly encrypted arrays.
 const FRESH: u32 = 1;
-/// The most axes of an array.
+/// The largest number of axes of an array.
 const MAX_AXES: u32 = 64;
 /// Bytes before the lengths of the axes.
 const HEAD_BYTES: u64 = 16;

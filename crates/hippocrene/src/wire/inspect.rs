@@ -190,7 +190,7 @@ pub struct ArrayInspection {
     pub clean: bool,
     /// The number of ciphertexts.
     pub ciphertexts: usize,
-    /// Bytes of memory that the ciphertexts take while they are computed with.
+    /// Bytes of memory for the ciphertexts during computations.
     ///
     /// It may be many times the size of the file.
     pub memory: u64,
