@@ -32,7 +32,7 @@ impl Sizes {
     /// timed.
     ///
     /// # Errors
-    /// When there are not enough primes, or the set makes no sense.
+    /// When there are not enough primes, or the set is invalid.
     pub fn parameters(&self) -> Result<Parameters> {
         let mut taken = self.sprout.primes.clone();
         let mut find = |sizes: &[(u32, usize)]| -> Result<Vec<u64>> {
@@ -77,7 +77,7 @@ impl Scheme {
     /// `rotations` slots.
     ///
     /// # Errors
-    /// When the parameters make no sense, or the system has no entropy.
+    /// When the parameters are invalid, or the system has no entropy.
     pub fn new(sizes: &Sizes, kernel: Kernel, rotations: i64) -> Result<Self> {
         Scheme::of(sizes.parameters()?, kernel, rotations)
     }
