@@ -300,7 +300,7 @@ fn interval(text: &str) -> Result<Interval, String> {
     let ends = text.split_once(',').and_then(|(low, high)| {
         Some((low.trim().parse::<f64>().ok()?, high.trim().parse::<f64>().ok()?))
     });
-    let (low, high) = ends.ok_or("two numbers with a comma between are needed, such as 0,120")?;
+    let (low, high) = ends.ok_or("two numbers separated by a comma are needed, such as 0,120")?;
     Interval::finite(low, high).map_err(|error| error.to_string())
 }
 
@@ -317,7 +317,7 @@ fn delimiter(text: &str) -> Result<u8, String> {
                 Ok(byte)
             }
             _ => Err(
-                "one ASCII character is needed that is in no number, such as ';', or \\t for tabs"
+                "an ASCII character that does not occur in numbers is needed, such as ';', or \\t for tabs"
                     .to_owned(),
             ),
         },

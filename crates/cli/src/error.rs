@@ -20,7 +20,7 @@ pub enum CliError {
     },
     /// The array is encrypted for another key.
     #[error(
-        "{}: it is encrypted for the key {have}, and {} is the key {need}: take the secret key of the former",
+        "{}: it is encrypted for the key {have}, and {} is the key {need}: use the secret key of {have}",
         path.display(),
         key.display()
     )]

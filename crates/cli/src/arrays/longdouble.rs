@@ -52,7 +52,7 @@ pub(super) fn read(bytes: &[u8]) -> Stored {
 pub(super) fn check(data: &[u8]) -> Result<(), String> {
     let other = |what: String| {
         Err(format!(
-            "{what}: numpy.savetxt(path, x, fmt=\"%.25g\", delimiter=\",\") writes what can be read"
+            "{what}: numpy.savetxt(path, x, fmt=\"%.25g\", delimiter=\",\") writes a readable file"
         ))
     };
     let (mut numbers, mut all_wide) = (0, true);
@@ -62,8 +62,8 @@ pub(super) fn check(data: &[u8]) -> Result<(), String> {
             mantissa >> 63 == 1 && (exponent == 0x7fff || EXPONENTS.contains(&(exponent - BIAS)));
         if !normal && (exponent, mantissa) != (0, 0) {
             return other(format!(
-                "number {} of the file is no long double of x86 in the range of doubles, and those \
-                 of other machines cannot be read",
+                "number {} of the file is not a long double of x86 in the range of doubles; long \
+                 doubles of other machines cannot be read",
                 index + 1
             ));
         }

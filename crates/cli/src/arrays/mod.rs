@@ -126,7 +126,7 @@ impl Element for i128 {
             Stored::Real(value) if value.fract() == 0.0 && value.abs() < FIRST_INEXACT => {
                 Ok(value as i128)
             }
-            Stored::Real(_) => Err("an integer below 2^53, which these keys encrypt of doubles"),
+            Stored::Real(_) => Err("an integer below 2^53, as needed in arrays of doubles"),
             Stored::Long(parts) => {
                 let whole = parts.iter().all(|part| part.fract() == 0.0 && part.abs() < FIRST_WIDE);
                 let integer = whole.then(|| parts.iter().map(|part| *part as i128).sum());

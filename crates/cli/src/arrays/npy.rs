@@ -75,7 +75,7 @@ fn header_of(bytes: &[u8]) -> Result<Range<usize>, String> {
     let (length, rest) = match major {
         1 => rest.split_first_chunk().map(|(&n, rest)| (usize::from(u16::from_le_bytes(n)), rest)),
         2 | 3 => rest.split_first_chunk().map(|(&n, rest)| (u32::from_le_bytes(n) as usize, rest)),
-        _ => return Err(format!("version {major} of .npy is not known: 1, 2 and 3 are")),
+        _ => return Err(format!("version {major} of .npy is unknown: 1, 2 and 3 are possible")),
     }
     .ok_or("it ends before the length of the header")?;
     let start = bytes.len() - rest.len();
@@ -105,7 +105,7 @@ impl<'a> Layout<'a> {
         let (size, decode) = decoder(&real).ok_or_else(|| {
             let descr = cut(header.descr);
             format!(
-                "the numpy type {descr:?} cannot be read: types of numbers can, such as float64 \
+                "the numpy type {descr:?} cannot be read: use a type of numbers, such as float64 \
                  (\"<f8\") and complex128 (\"<c16\")"
             )
         })?;
@@ -472,7 +472,7 @@ mod tests {
         assert!(error(&file(1, long, &[255; 16])).contains("not a finite number"));
         assert!(
             error(&file(1, long, &[1; 16]))
-                .contains("number 1 of the file is no long double of x86")
+                .contains("number 1 of the file is not a long double of x86")
         );
         assert_eq!(
             error(&[MAGIC, &[2, 0], &[255; 4], b"{"].concat()),

@@ -211,7 +211,7 @@ impl Job<'_> {
             IntegerArray::from_bytes(self.bytes, client.session()).map_err(self.fail())?;
         if self.decrypt.for_sharing.is_some() {
             let what =
-                "--for-sharing is for numbers: integers are exact, and tell nothing of the error";
+                "--for-sharing is for numbers: integers are exact and do not reveal the error";
             return Err(CliError::Usage(what.to_owned()));
         }
         self.check_shape(encrypted.shape(), console)?;
@@ -259,8 +259,8 @@ impl Job<'_> {
         let (names, columns) = (self.names.len(), shape.get(1).copied().unwrap_or(1));
         match &self.decrypt.header_from {
             Some(path) if names != columns => Err(CliError::Usage(format!(
-                "--header-from: {} names {}, and the array of shape {shape:?} has {}. Give --columns or --index as to \
-                 encrypt, if they are of this file.",
+                "--header-from: {} names {}, and the array of shape {shape:?} has {}. If the array comes from \
+                 this file, give the same --columns or --index as to encrypt.",
                 path.display(),
                 count(names, "column"),
                 count(columns, "column")

@@ -106,7 +106,7 @@ fn request(keygen: &Keygen, session: &Session) -> Result<KeyRequest, CliError> {
     }
     if session.settings().integers().is_some() && (bootstrapping.is_some() || look_ups.is_some()) {
         let what =
-            "--bootstrapping and --tables are for numbers: a key for integers has no use for them";
+            "--bootstrapping and --tables are for numbers: keys for integers cannot use them";
         return Err(CliError::Usage(what.to_owned()));
     }
     let bits = Preset::of_bits(session.settings()).map(|preset| preset.bits()).transpose()?;
@@ -153,7 +153,7 @@ pub(super) fn run(
             // The secret is written last. If the command is stopped while the large files are
             // written, no temporary file holds the secret.
             let secret = client.stage(folder.path(NAMES[0]))?;
-            staged.insert(0, ("the secret key, never to be given away", secret));
+            staged.insert(0, ("the secret key, not to be shared", secret));
         }
         folder.place(staged)
     })?;

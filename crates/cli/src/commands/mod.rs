@@ -54,7 +54,7 @@ fn check_apart(output: &Path, inputs: &[&Path]) -> Result<(), CliError> {
     };
     match inputs.iter().find(is_target) {
         Some(input) => Err(CliError::Usage(format!(
-            "{} would be written over {}, which is read: choose another name",
+            "{} would overwrite {}, which is read: choose another name",
             output.display(),
             input.display()
         ))),

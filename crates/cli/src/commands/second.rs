@@ -54,9 +54,9 @@ pub(super) fn run(
         let transfer = transfer.stage(folder.path(NAMES[2]))?;
         folder.place(vec![
             // The secret is written last, as in `keygen`.
-            ("the second secret key, never to be given away", client.stage(folder.path(NAMES[0]))?),
+            ("the second secret key, not to be shared", client.stage(folder.path(NAMES[0]))?),
             ("computes", keys),
-            ("leads to the second key", transfer),
+            ("converts arrays to the second key", transfer),
         ])
     })?;
     let (first, key) = (first.fingerprint().to_string(), client.fingerprint().to_string());

@@ -28,9 +28,9 @@ impl Display for Tuned {
             self.profile.kernel()
         )?;
         match self.in_use {
-            true => f.write_str("key switches are planned by it from now on"),
+            true => f.write_str("key switches are planned with it from now on"),
             false => {
-                write!(f, "key switches are planned by it when {} names it", profile::VARIABLE)
+                write!(f, "key switches are planned with it if {} names it", profile::VARIABLE)
             }
         }
     }

@@ -95,7 +95,7 @@ impl Preset {
             "n16s" => sizes(BitPacking::Complex, 48.0, (35.0, 3.0), large, (30.0, 17.0), 30),
             name => {
                 return Err(Error::Parameters(format!(
-                    "{name} is not made for bits: bits14, bits16 and n16s are"
+                    "{name} cannot hold bits: use bits14, bits16 or n16s"
                 )));
             }
         };
