@@ -317,7 +317,7 @@ fn delimiter(text: &str) -> Result<u8, String> {
                 Ok(byte)
             }
             _ => Err(
-                "an ASCII character that does not occur in numbers is needed, such as ';', or \\t for tabs"
+                "one ASCII character that does not occur in numbers is needed, such as ';', or \\t for tabs"
                     .to_owned(),
             ),
         },
@@ -440,7 +440,7 @@ mod tests {
             assert_eq!(parse(text), Ok((Some(delimiter), Some(columns.clone()))), "{text}");
         }
         for text in ["", ";;", "1", "e", ".", "-", "\"", "\n", "\u{a7}"] {
-            assert!(parse(text).unwrap_err().contains("one ASCII character is needed"), "{text:?}");
+            assert!(parse(text).unwrap_err().contains("one ASCII character that"), "{text:?}");
         }
     }
 
