@@ -435,7 +435,7 @@ fn unusual_files_are_read_or_refused_with_advice() {
     }
     let (status, _, error) = encrypt("1,2\n", &["--no-header", "--columns", "age"]);
     assert!(
-        status == 2 && error.contains("\"age\" is the name of a column, and --no-header"),
+        status == 2 && error.contains("\"age\" is the name of a column, but with --no-header"),
         "{error}"
     );
 }
