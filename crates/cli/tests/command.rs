@@ -181,7 +181,7 @@ fn integers_round_trip() {
         (
             &["keygen", "-o", &folder.path("other"), "--from", &client, "--bootstrapping"],
             2,
-            "a key for integers has no use for them",
+            "keys for integers cannot use them",
         ),
         (
             &["keygen", "-o", &folder.path("other"), "--scheme", "bfv", "--precision", "9"],
