@@ -323,7 +323,7 @@ fn column_names_are_restored_from_their_file() {
         (
             &["--delimiter", ";"][..],
             2,
-            "names 3 columns, and the array of shape [2, 2] has 2 columns. Give",
+            "names 3 columns, and the array of shape [2, 2] has 2 columns. If the array",
         ),
         (&["--delimiter", ";", "--columns", "height"], 4, "there is no column \"height\""),
         (
