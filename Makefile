@@ -68,7 +68,7 @@ fmt: .venv/test
 	@touch $@
 
 .venv/test: .venv/demo Makefile
-	$(PIP) 'distributed>=2024.1' 'hypothesis>=6.100' 'mpmath>=1.3' 'mypy>=1.10' 'pandas>=2.1' 'pytest>=8' 'pytest-xdist>=3.5' 'ruff>=0.6'
+	$(PIP) 'distributed>=2024.1' 'hypothesis>=6.100' 'matplotlib>=3.8' 'mpmath>=1.3' 'mypy>=1.10' 'pandas>=2.1' 'pytest>=8' 'pytest-xdist>=3.5' 'ruff>=0.6'
 	@touch $@
 
 clean:
