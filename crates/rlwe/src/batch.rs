@@ -1,56 +1,63 @@
-//! How much of a linear map is had at a time, so that it takes not too much memory.
+//! Splits linear maps into batches that fit the memory limits.
 
 use crate::{Context, Modulus};
 
-/// Maps of more diagonals than these, which take more than the memory that there is for them, are
-/// encoded anew each time.
-const MANY: usize = 256;
+/// Maps with up to this many diagonals keep their encodings whenever the cache has any memory. Maps
+/// with more diagonals keep them only if all of them fit the memory of the cache.
+const MAX_ALWAYS_KEPT_DIAGONALS: usize = 256;
 
-/// The bytes of encoded diagonals that there are at a time, unless there is more memory for
-/// encodings: for several operands, and for one.
-const DIAGONALS: [usize; 2] = [768 << 20, 256 << 20];
+/// The memory for encoded diagonals that are not kept, in bytes: for [`Encodings::Whole`], and for
+/// [`Encodings::ByLimb`]. A larger limit for kept encodings replaces it.
+const DIAGONAL_BYTES: [usize; 2] = [768 << 20, 256 << 20];
 
-/// The bytes that sums of giant steps take that are had at a time, and those that operands do.
-const SUMS: usize = 512 << 20;
+/// The memory for the sums of giant steps, in bytes. Operands have as much again.
+const SUM_BYTES: usize = 512 << 20;
 
-/// As many polynomials as an operand takes, about: what is decomposed of it, and both parts of its
-/// sum.
-const OPERAND: usize = 4 + 2;
+/// The approximate memory of an operand, in polynomials modulo `P'Q`: its decomposition, and the
+/// two parts of its sum.
+const POLYNOMIALS_PER_OPERAND: usize = 4 + 2;
 
-/// As long as a baby step takes it to encode so many diagonals.
-const BABY: usize = 2;
+/// The approximate time of a baby step, in encodings of a diagonal.
+const ENCODINGS_PER_BABY_STEP: usize = 2;
 
 /// How the diagonals of a linear map are encoded.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Encodings {
-    /// All of them, and kept.
+    /// All diagonals are encoded once and kept in the cache.
     Kept,
-    /// Those of some giant steps, for all operands.
+    /// The diagonals of some giant steps are encoded whole, used for all operands and dropped.
     Whole,
-    /// Each limb where it is used: it takes little memory, and for one operand less time than to
-    /// encode what is dropped again.
+    /// Each limb of a diagonal is encoded where it is used. This needs little memory. For one
+    /// operand it is faster than to encode whole diagonals and drop them.
     ByLimb,
 }
 
-/// How much of a linear map is had at a time: up to 768 MiB of diagonals for several operands, 256
-/// MiB for one, and 512 MiB each of sums and of operands. One giant step of one operand there
-/// always is.
+/// The sizes of the batches in which a linear map is computed.
+///
+/// Without kept encodings, a batch needs up to 768 MiB of diagonals for several operands, or 256
+/// MiB for one. Sums and operands need up to 512 MiB each. A batch always has at least one giant
+/// step and one operand, even if these need more memory.
+///
+/// See [`Context::batch`] for an example.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Batch {
     /// How diagonals are encoded.
     pub encodings: Encodings,
-    /// Of how many giant steps. Baby steps are rotated anew for each batch of them.
+    /// The number of giant steps in a batch. The rotations of baby steps are computed again for
+    /// each batch.
     pub giants: usize,
-    /// How many operands are decomposed at a time.
+    /// The number of operands that are decomposed at the same time.
     pub operands: usize,
-    /// For how many of these there are the sums of all those giant steps at a time.
+    /// The number of operands for which the sums of all giant steps of a batch are in memory at the
+    /// same time.
     pub sums: usize,
 }
 
 impl Context {
-    /// What is had at a time of a map of so many diagonals, by so many baby steps and giant steps,
-    /// modulo `P'Q = extended`, of so many operands, where encodings that are kept may take `limit`
-    /// bytes.
+    /// Returns the batches for a linear map of `diagonals` diagonals modulo `extended = P'Q`.
+    ///
+    /// The map has `baby` baby steps and `giants` giant steps and is applied to `operands`
+    /// operands. Kept encodings may use `limit` bytes, 0 if none are kept.
     pub fn batch(
         &self,
         extended: Modulus,
@@ -60,18 +67,23 @@ impl Context {
         limit: usize,
     ) -> Batch {
         let (giants, operands) = (giants.max(1), operands.max(1));
-        let polynomial = self.degree() * size_of::<u64>();
-        let whole = polynomial * self.rotation_factor_limbs(extended);
+        let limb_bytes = self.degree() * size_of::<u64>();
+        let diagonal_bytes = limb_bytes * self.rotation_factor_limbs(extended);
         let fit = |bytes: usize, most: usize| {
             let all = diagonals.saturating_mul(bytes).max(1);
             (limit.max(most).saturating_mul(giants) / all).clamp(1, giants)
         };
-        let [at_once, by_limb] = [fit(whole, DIAGONALS[0]), fit(polynomial, DIAGONALS[1])];
+        let [at_once, by_limb] =
+            [fit(diagonal_bytes, DIAGONAL_BYTES[0]), fit(limb_bytes, DIAGONAL_BYTES[1])];
         let work = |encoded: usize, at_once: usize| {
-            encoded
-                .saturating_add(baby.saturating_mul(BABY).saturating_mul(giants.div_ceil(at_once)))
+            encoded.saturating_add(
+                baby.saturating_mul(ENCODINGS_PER_BABY_STEP)
+                    .saturating_mul(giants.div_ceil(at_once)),
+            )
         };
-        let is_kept = limit > 0 && (diagonals <= MANY || diagonals.saturating_mul(whole) <= limit);
+        let is_kept = limit > 0
+            && (diagonals <= MAX_ALWAYS_KEPT_DIAGONALS
+                || diagonals.saturating_mul(diagonal_bytes) <= limit);
         let (encodings, giants) = if is_kept {
             (Encodings::Kept, giants)
         } else if work(diagonals.div_ceil(operands), at_once) < work(diagonals, by_limb) {
@@ -79,8 +91,8 @@ impl Context {
         } else {
             (Encodings::ByLimb, by_limb)
         };
-        let operands = (SUMS / (OPERAND * whole)).max(1);
-        let sums = (SUMS / giants.saturating_mul(2 * whole)).clamp(1, operands);
+        let operands = (SUM_BYTES / (POLYNOMIALS_PER_OPERAND * diagonal_bytes)).max(1);
+        let sums = (SUM_BYTES / giants.saturating_mul(2 * diagonal_bytes)).clamp(1, operands);
         Batch { encodings, giants, operands, sums }
     }
 }
@@ -94,7 +106,7 @@ mod tests {
     /// The bytes of a diagonal of three limbs.
     const FACTOR: usize = 3 << 13;
 
-    /// Of so many limbs of 8 KiB. Insecure.
+    /// A context with `limbs` limbs of 8 KiB each. It is not secure.
     fn insecure(limbs: usize) -> Context {
         let degree = 1 << 10;
         let parameters = Parameters::new_insecure(ParametersLiteral {
@@ -122,8 +134,8 @@ mod tests {
         assert_eq!(encodings(257, [16, 17], 8, (257 * FACTOR) - 1), Encodings::Whole);
         assert_eq!(encodings(4, [2, 2], 1, 0), Encodings::ByLimb);
         assert_eq!(encodings(4, [2, 2], 2, 0), Encodings::Whole);
-        // All giant steps where there is room; of 100,000 diagonals 32,768 fill 768 MiB, and as
-        // many limbs 256 MiB.
+        // All giant steps fit where there is enough memory. Of 100,000 diagonals, 32,768 fill 768
+        // MiB, and single limbs of as large a share fill 256 MiB.
         assert_eq!(batch(400, [20, 20], 8, 0).giants, 20);
         let large = batch(100_000, [1000, 100], 8, 0);
         assert_eq!((large.encodings, large.giants), (Encodings::Whole, 32));
@@ -133,12 +145,12 @@ mod tests {
         );
         let one = batch(100_000, [1000, 100], 1, 0);
         assert_eq!((one.encodings, one.giants), (Encodings::ByLimb, 32));
-        // A giant step there always is, whatever is said.
+        // There is always one giant step, whatever the arguments are.
         assert_eq!(batch(usize::MAX, [usize::MAX, 0], 0, 0).giants, 1);
         let huge = batch(1 << 30, [1 << 15, 1 << 15], 2, 0);
         assert_eq!((huge.giants, huge.sums), (1, (512 << 20) / (6 * FACTOR)));
-        // Where baby steps would be rotated far more often, each diagonal is encoded for each
-        // operand.
+        // Where whole diagonals would need baby steps to be rotated far more often, the limbs are
+        // encoded for each operand.
         let many = insecure(7);
         let of = |operands| {
             many.batch(many.parameters().full(), 100_000, [50_000, 10_000], operands, 0).encodings

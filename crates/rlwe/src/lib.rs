@@ -1,8 +1,8 @@
-//! RLWE: keys, ciphertexts, moduli as divisors of `PQ_max`, key switching, security limits and
-//! noise estimates. What CKKS, BGV and BFV have in common.
+//! The RLWE layer that CKKS, BGV and BFV share.
 //!
-//! The one idea: all moduli of a parameter set divide one number, and one operation,
-//! [`Context::switch_modulus`], moves a polynomial between them.
+//! It has keys, ciphertexts, key switching, security limits and noise estimates. All moduli of a
+//! parameter set divide one number, `PQ_max`. One operation, [`Context::switch_modulus`], moves a
+//! polynomial from one divisor to another.
 
 mod batch;
 pub mod budget;
