@@ -63,11 +63,11 @@ impl Parameters {
             });
         }
         let ParametersLiteral { log_degree, units, specials, sprout, secret, .. } = self.literal();
-        let kept: Vec<u64> = top.words().factors().map(|i| self.factor(i)).collect();
-        let sizes: Vec<f64> = kept.iter().map(|q| (*q as f64).log2()).collect();
+        let common_units: Vec<u64> = top.words().factors().map(|i| self.factor(i)).collect();
+        let sizes: Vec<f64> = common_units.iter().map(|q| (*q as f64).log2()).collect();
         let sprout =
             Sprout { two: u32::from(top.two()), primes: sprout.chosen(top.odd()).collect() };
-        let left = (self.log2(self.full()) - self.log2(top)).floor();
+        let remaining_bits = (self.log2(self.full()) - self.log2(top)).floor();
         let word =
             units.iter().chain(specials).map(|q| u64::BITS - q.leading_zeros()).max().unwrap_or(0);
         let largest =
@@ -75,24 +75,24 @@ impl Parameters {
         let margin = (self.log2(self.specials()) - largest).min(MAX_MARGIN_BITS);
         let division = match specials.is_empty() {
             true => None,
-            false => design::divide(&sprout, &sizes, left, word, margin),
+            false => design::divide(&sprout, &sizes, remaining_bits, word, margin),
         };
         let Some(division) = division else {
             return Err(RlweError::Parameters {
                 what: format!(
-                    "no second set with {:.1} bits in {} units: {left} bits are left for specials of {word} \
+                    "no second set with {:.1} bits in {} units: {remaining_bits} bits are left for specials of {word} \
                     bits, {} here, which must exceed the digits by {margin:.1} bits",
                     self.log2(top),
-                    kept.len(),
+                    common_units.len(),
                     specials.len()
                 ),
             });
         };
-        let avoid: Vec<u64> = kept.iter().chain(&sprout.primes).copied().collect();
+        let avoid: Vec<u64> = common_units.iter().chain(&sprout.primes).copied().collect();
         Ok(ParametersLiteral {
             log_degree: *log_degree,
             specials: design::largest_primes(*log_degree, &division.specials, &avoid)?,
-            units: kept,
+            units: common_units,
             sprout,
             gadget_rank: division.gadget_rank,
             secret: *secret,

@@ -69,11 +69,9 @@ impl Steps {
         BABY_STEP_COST_IN_GIANT_STEPS * self.baby as f64 + (self.giant + self.origin) as f64
     }
 
+    /// The number of keys, one for each rotation.
     fn keys(&self) -> usize {
-        /// The number of keys, one for each rotation.
-        self.baby
-            + self.giant
-            + self.origin
+        self.baby + self.giant + self.origin
     }
 }
 

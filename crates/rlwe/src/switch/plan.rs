@@ -69,8 +69,8 @@ impl Target {
         let r = parameters.residue(added, q);
         let (raise, negative) = (ring.scalar(mul_mod(r, u, q)), ring.scalar(q - u));
         // Modulo the limb, R x is known from this divisor of the limb of Q.
-        let known = from.contains(position) && r != 0;
-        let (combination, factor) = match (known, dropped.is_one(), inv_mod(r, q)) {
+        let uses_x = from.contains(position) && r != 0;
+        let (combination, factor) = match (uses_x, dropped.is_one(), inv_mod(r, q)) {
             (true, true, _) => (Combination::Multiple(raise), 1),
             (false, true, _) => (Combination::Zero, 1),
             (true, false, Some(inverse)) if power > 0 => {
