@@ -33,6 +33,14 @@ pub trait Evict: Send + Sync {
 }
 
 /// Bytes of the budget that are reserved until this is dropped.
+///
+/// ```
+/// use hippocrene_rlwe::budget::{Reserved, now};
+///
+/// let reserved = Reserved::take(100, now()).unwrap();
+/// assert_eq!(reserved.bytes(), 100);
+/// assert!(Reserved::take(usize::MAX, now()).is_none());
+/// ```
 #[derive(Debug)]
 pub struct Reserved(usize);
 

@@ -151,8 +151,9 @@ pub(crate) struct Division {
 
 /// Returns the division of the rule for units of these sizes, or `None` if there is none.
 ///
-/// `P` has at most `remaining_bits` bits, in words of at most `word` bits, and exceeds the digits by `margin`
-/// bits. Among the divisions with the fewest transforms, this is the one with the fewest specials.
+/// `P` has at most `remaining_bits` bits, in words of at most `word` bits, and exceeds the digits
+/// by `margin` bits. Among the divisions with the fewest transforms, this is the one with the
+/// fewest specials.
 pub(crate) fn divide(
     sprout: &Sprout,
     units: &[f64],

@@ -14,8 +14,8 @@ pub(crate) struct InProgress<K> {
 #[derive(Debug, Clone, Copy, PartialEq)]
 struct Task<K> {
     key: K,
-    /// True if the task is itself one piece of a larger task. It then needs only idle threads, which
-    /// do nothing else meanwhile.
+    /// True if the task is itself one piece of a larger task. It then needs only idle threads,
+    /// which do nothing else meanwhile.
     is_piece: bool,
 }
 

@@ -9,6 +9,8 @@ use crate::{Ciphertext, Context, RlweError};
 
 /// A function that combines two ciphertexts into a third: [`Context::add_into`] or
 /// [`Context::sub_into`].
+///
+/// See [`Context`] for an example.
 pub type CombineInto =
     fn(&Context, &mut Ciphertext, &Ciphertext, &Ciphertext) -> Result<(), RlweError>;
 

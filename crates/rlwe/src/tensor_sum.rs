@@ -22,6 +22,43 @@ pub struct TensorSum<'a> {
 impl Context {
     /// Returns the empty sum of products of ciphertexts with the modulus and key of `a`.
     ///
+    /// ```
+    /// use hippocrene_ring::{Threads, primes};
+    /// use hippocrene_rlwe::{
+    ///     Ciphertext, Context, EvaluationKeys, Parameters, ParametersLiteral, SecretDistribution,
+    ///     SecretKey, Sprout,
+    /// };
+    ///
+    /// // A prime for the units and one for the special modulus. These parameters are not secure.
+    /// let primes = primes::ntt_primes(48, 1 << 10, 2, &[])?;
+    /// let parameters = Parameters::new_insecure(ParametersLiteral {
+    ///     log_degree: 10,
+    ///     units: primes[..1].to_vec(),
+    ///     specials: primes[1..].to_vec(),
+    ///     sprout: Sprout::default(),
+    ///     gadget_rank: 1,
+    ///     secret: SecretDistribution::Ternary,
+    /// })?;
+    /// let context = Context::new(parameters, Threads::single())?;
+    /// let modulus = context.parameters().top();
+    /// let secret = SecretKey::generate(&context)?;
+    /// let mut keys = EvaluationKeys::empty(&context, secret.fingerprint());
+    /// keys.add_relinearisation(&context, &secret)?;
+    /// let keys = keys.prepare(&context)?;
+    ///
+    /// // Three times the square of the constant polynomial 2^20.
+    /// let message = context.from_signed(&[vec![1 << 20], vec![0; 1023]].concat(), modulus);
+    /// let a = secret.encrypt(&context, &message, modulus)?.expand(&context);
+    /// let mut sum = context.tensor_sum(&a)?;
+    /// sum.add(&a, &a, 1)?;
+    /// sum.add(&a, &a, 2)?;
+    /// let mut out = Ciphertext::empty(&context);
+    /// sum.relinearise_into(&mut out, &keys, modulus)?;
+    /// let decrypted = secret.decrypt(&context, &out)?;
+    /// assert!(decrypted.limb(0)[0].abs_diff(3 << 40) < 1 << 32);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
     /// # Errors
     /// Returns [`RlweError::ParameterMismatch`] if `a` was made with other parameters.
     pub fn tensor_sum(&self, a: &Ciphertext) -> Result<TensorSum<'_>, RlweError> {

@@ -264,9 +264,9 @@ mod tests {
             steps in prop::collection::vec(0usize..1024, 0..40),
         ) {
             let slots = 1 << log_slots;
-            let remaining = (0..log_slots).map(|k| 1 << k);
+            let left = (0..log_slots).map(|k| 1 << k);
             let right = (0..log_slots).filter(|k| right >> k & 1 == 1).map(|k| slots - (1 << k));
-            let keys: BTreeSet<usize> = remaining.chain(right).collect();
+            let keys: BTreeSet<usize> = left.chain(right).collect();
             let steps: BTreeSet<usize> = steps.into_iter().map(|step| step % slots).collect();
             let tree = of(slots, &keys, steps.clone());
             let found = steps_of(&tree, slots);

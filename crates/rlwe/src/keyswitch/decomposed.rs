@@ -115,7 +115,7 @@ impl Context {
     /// Decomposes `poly` for several key switches.
     ///
     /// # Errors
-    /// As [`Context::decompose`].
+    /// Returns the same errors as [`Context::decompose`].
     pub fn decompose_hoisted<'a>(
         &'a self,
         poly: &'a Poly,
@@ -127,7 +127,7 @@ impl Context {
     /// [`Context::decompose_hoisted`] with a gadget of the caller's choice.
     ///
     /// # Errors
-    /// As [`Context::decompose_with`].
+    /// Returns the same errors as [`Context::decompose_with`].
     pub fn decompose_hoisted_with<'a>(
         &'a self,
         poly: &'a Poly,

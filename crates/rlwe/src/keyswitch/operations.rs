@@ -114,7 +114,7 @@ impl AddAssign for LimbOperations {
 /// })?;
 /// let context = Context::new(parameters, Threads::single())?;
 ///
-/// // A key switch with omega = 3 digits, l = 3 and k = 1 limbs takes (omega + 2)(l + k) transforms.
+/// // With omega = 3 digits, l = 3 and k = 1, there are (omega + 2)(l + k) = 20 transforms.
 /// let (modulus, gadget) = (context.parameters().top(), context.parameters().base_gadget());
 /// let operations = context.key_switch_operations(modulus, gadget, modulus)?;
 /// assert_eq!((operations.digits(), operations.transforms()), (3, 20));
@@ -208,7 +208,8 @@ impl Context {
     /// polynomial is added to both parts, and the keys are already coalesced or doubly decomposed.
     ///
     /// # Errors
-    /// As [`Context::decompose_with`], and when `to` does not divide `PQ_max`.
+    /// Returns the errors of [`Context::decompose_with`], and an error if `to` does not divide
+    /// `PQ_max`.
     pub fn key_switch_operations(
         &self,
         from: Modulus,

@@ -96,7 +96,7 @@ impl Context {
     /// [`Context::key_switch_operations`], by the profile in use.
     ///
     /// # Errors
-    /// As [`Context::key_switch_operations`].
+    /// Returns the same errors as [`Context::key_switch_operations`].
     pub fn predict(&self, from: Modulus, gadget: Gadget, to: Modulus) -> Result<f64, RlweError> {
         let operations = self.key_switch_operations(from, gadget, to)?;
         Ok(operations.seconds(self.parameters().log_degree(), self.profile()))
@@ -105,7 +105,7 @@ impl Context {
     /// The constants of a gadget.
     ///
     /// # Errors
-    /// As [`Context::decompose_with`].
+    /// Returns the same errors as [`Context::decompose_with`].
     pub(crate) fn decomposition(
         &self,
         modulus: Modulus,

@@ -28,6 +28,27 @@ pub struct RotationFactor {
 /// A plaintext whose limbs are computed on use and dropped afterwards.
 ///
 /// It is for sums that are computed once, with too many plaintexts to store.
+///
+/// ```
+/// use hippocrene_ring::{Kernel, ResidueRing};
+/// use hippocrene_rlwe::LimbByLimb;
+///
+/// /// The constant polynomial 2.
+/// #[derive(Debug)]
+/// struct Two;
+///
+/// impl LimbByLimb for Two {
+///     fn write(&self, _ring: &ResidueRing, limb: &mut [u64]) {
+///         limb.fill(2);
+///     }
+/// }
+///
+/// let ring = ResidueRing::prime(257, 16, Kernel::Portable)?;
+/// let mut limb = [0; 16];
+/// Two.write(&ring, &mut limb);
+/// assert_eq!(limb, [2; 16]);
+/// # Ok::<(), hippocrene_ring::RingError>(())
+/// ```
 pub trait LimbByLimb: Debug + Sync {
     /// Writes the plaintext modulo the modulus of `ring`, in the evaluation domain.
     fn write(&self, ring: &ResidueRing, limb: &mut [u64]);

@@ -176,7 +176,7 @@ impl Context {
     /// keys.add_galois(&context, &secret, 5)?;
     /// let keys = keys.prepare(&context)?;
     ///
-    /// // The sum of a ciphertext of 2^30 X and its image under X -> X^5, both times the plaintext 2.
+    /// // The sum of a ciphertext of 2^30 X and its image under X -> X^5, both times 2.
     /// let message = context.from_signed(&[vec![0, 1 << 30], vec![0; 1022]].concat(), modulus);
     /// let a = secret.encrypt(&context, &message, modulus)?.expand(&context);
     /// let common = keys.common_modulus(&context, modulus, [5]);

@@ -208,7 +208,7 @@ impl Context {
     /// switch.
     ///
     /// # Errors
-    /// As [`Context::gadget`], and when `to` does not divide `PQ_max`.
+    /// Returns the errors of [`Context::gadget`], and an error if `to` does not divide `PQ_max`.
     pub fn key_switch_noise(&self, from: Modulus, to: Modulus) -> Result<Noise, RlweError> {
         self.key_switch_noise_with(from, self.gadget(from)?, to)
     }
@@ -216,7 +216,8 @@ impl Context {
     /// [`Context::key_switch_noise`] with this key and the gadget that is planned for it.
     ///
     /// # Errors
-    /// As [`Context::gadget_within`], and when `to` does not divide `PQ_max`.
+    /// Returns the errors of [`Context::gadget_within`], and an error if `to` does not divide
+    /// `PQ_max`.
     pub fn key_switch_noise_by(
         &self,
         from: Modulus,
@@ -230,7 +231,8 @@ impl Context {
     /// [`Context::key_switch_noise`] with a gadget of the caller's choice.
     ///
     /// # Errors
-    /// As [`Context::decompose_with`], and when `to` does not divide `PQ_max`.
+    /// Returns the errors of [`Context::decompose_with`], and an error if `to` does not divide
+    /// `PQ_max`.
     pub fn key_switch_noise_with(
         &self,
         from: Modulus,
@@ -244,7 +246,8 @@ impl Context {
     /// block of `Q_max` that shares a factor with `key`.
     ///
     /// # Errors
-    /// As [`Context::decompose_with`], and when `to` does not divide `PQ_max`.
+    /// Returns the errors of [`Context::decompose_with`], and an error if `to` does not divide
+    /// `PQ_max`.
     pub fn key_switch_noise_within(
         &self,
         from: Modulus,

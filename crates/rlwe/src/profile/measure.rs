@@ -337,10 +337,10 @@ fn measure_memory(kernel: Kernel) -> Result<MemoryCosts, RlweError> {
     let cache_bytes = sizes[times.iter().rposition(|time| *time <= limit).unwrap_or(0)] as f64;
 
     // Inner products with a key that is read from the cache, and with one that is read from memory.
-    let source_share = [(from.limb(0), from.limb(1)); COMPONENTS_PER_PRODUCT];
+    let key_components = [(from.limb(0), from.limb(1)); COMPONENTS_PER_PRODUCT];
     let component = ring.key_bytes(degree);
     let mut key = vec![
-        KeyLimb::of_pairs(&ring, &source_share);
+        KeyLimb::of_pairs(&ring, &key_components);
         UNCACHED_KEY_BYTES / component / COMPONENTS_PER_PRODUCT
     ];
     KeyLimb::gather(&mut key);

@@ -20,7 +20,7 @@ const OPERATION: &str = "add products";
 /// The tensor products are added modulo `Q R`. Their sum is scaled by `t/R` and relinearised once.
 /// It is in scratch memory. The caller must track the noise.
 ///
-/// See [`Context::scaled_sum`].
+/// See [`Context::scaled_sum`] for an example.
 #[derive(Debug)]
 pub struct ScaledSum<'a> {
     context: &'a Context,
@@ -37,6 +37,43 @@ pub struct ScaledSum<'a> {
 impl Context {
     /// Returns the empty sum of scaled products with factor `t`, whose first operands have the
     /// modulus and key of `a`.
+    ///
+    /// ```
+    /// use hippocrene_ring::{Threads, primes};
+    /// use hippocrene_rlwe::{
+    ///     Ciphertext, Context, EvaluationKeys, Parameters, ParametersLiteral, SecretDistribution,
+    ///     SecretKey, Sprout,
+    /// };
+    ///
+    /// // A prime for the units and one for the special modulus. These parameters are not secure.
+    /// let primes = primes::ntt_primes(48, 1 << 10, 2, &[])?;
+    /// let parameters = Parameters::new_insecure(ParametersLiteral {
+    ///     log_degree: 10,
+    ///     units: primes[..1].to_vec(),
+    ///     specials: primes[1..].to_vec(),
+    ///     sprout: Sprout::default(),
+    ///     gadget_rank: 1,
+    ///     secret: SecretDistribution::Ternary,
+    /// })?;
+    /// let context = Context::new(parameters, Threads::single())?;
+    /// let modulus = context.parameters().top();
+    /// let secret = SecretKey::generate(&context)?;
+    /// let mut keys = EvaluationKeys::empty(&context, secret.fingerprint());
+    /// keys.add_relinearisation(&context, &secret)?;
+    /// let keys = keys.prepare(&context)?;
+    ///
+    /// // Twice the scaled product (t/Q) A A for A = 2^40, t = 2 and Q of about 2^48.
+    /// let message = context.from_signed(&[vec![1 << 40], vec![0; 1023]].concat(), modulus);
+    /// let a = secret.encrypt(&context, &message, modulus)?.expand(&context);
+    /// let mut sum = context.scaled_sum(&a, 2)?;
+    /// sum.add(&a, &a)?;
+    /// sum.add(&a, &a)?;
+    /// let mut out = Ciphertext::empty(&context);
+    /// sum.relinearise_into(&mut out, &keys, modulus)?;
+    /// let decrypted = secret.decrypt(&context, &out)?;
+    /// assert!(decrypted.limb(0)[0].abs_diff(2 << 33) < 1 << 24);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     ///
     /// # Errors
     /// Returns an error if `a` was made with other parameters, or if its modulus is too large for

@@ -21,6 +21,8 @@ const POLYNOMIALS_PER_OPERAND: usize = 4 + 2;
 const ENCODINGS_PER_BABY_STEP: usize = 2;
 
 /// How the diagonals of a linear map are encoded.
+///
+/// See [`Context::batch`] for an example.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Encodings {
     /// All diagonals are encoded once and kept in the cache.
@@ -58,6 +60,34 @@ impl Context {
     ///
     /// The map has `baby` baby steps and `giants` giant steps and is applied to `operands`
     /// operands. Kept encodings may use `limit` bytes, 0 if none are kept.
+    ///
+    /// ```
+    /// use hippocrene_ring::{Threads, primes};
+    /// use hippocrene_rlwe::{
+    ///     Context, Encodings, Parameters, ParametersLiteral, SecretDistribution, Sprout,
+    /// };
+    ///
+    /// // A prime for the units and one for the special modulus. These parameters are not secure.
+    /// let primes = primes::ntt_primes(48, 1 << 10, 2, &[])?;
+    /// let parameters = Parameters::new_insecure(ParametersLiteral {
+    ///     log_degree: 10,
+    ///     units: primes[..1].to_vec(),
+    ///     specials: primes[1..].to_vec(),
+    ///     sprout: Sprout::default(),
+    ///     gadget_rank: 1,
+    ///     secret: SecretDistribution::Ternary,
+    /// })?;
+    /// let context = Context::new(parameters, Threads::single())?;
+    ///
+    /// // A map of 256 diagonals, by 16 baby steps and 16 giant steps, for 8 operands.
+    /// let extended = context.parameters().full();
+    /// let batch = context.batch(extended, 256, [16, 16], 8, 1 << 30);
+    /// assert_eq!((batch.encodings, batch.giants), (Encodings::Kept, 16));
+    /// // Without a cache.
+    /// let batch = context.batch(extended, 256, [16, 16], 8, 0);
+    /// assert_eq!((batch.encodings, batch.giants), (Encodings::Whole, 16));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn batch(
         &self,
         extended: Modulus,
