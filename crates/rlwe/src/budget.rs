@@ -14,8 +14,8 @@ use std::sync::{
 /// there was a budget.
 pub const DEFAULT_CACHE_BUDGET: usize = 2 << 30;
 
-static LIMIT: AtomicUsize = AtomicUsize::new(DEFAULT_CACHE_BUDGET);
-static USED: AtomicUsize = AtomicUsize::new(0);
+static LIMIT_BYTES: AtomicUsize = AtomicUsize::new(DEFAULT_CACHE_BUDGET);
+static USED_BYTES: AtomicUsize = AtomicUsize::new(0);
 static CLOCK: AtomicU64 = AtomicU64::new(0);
 static CACHES: Mutex<Vec<Weak<dyn Evict>>> = Mutex::new(Vec::new());
 
@@ -51,9 +51,10 @@ impl Reserved {
     /// must not hold the lock of a cache.
     pub fn take(bytes: usize, since: u64) -> Option<Self> {
         loop {
-            let with =
-                |used: usize| used.checked_add(bytes).filter(|sum| *sum <= LIMIT.load(Relaxed));
-            if USED.fetch_update(Relaxed, Relaxed, with).is_ok() {
+            let with = |used: usize| {
+                used.checked_add(bytes).filter(|sum| *sum <= LIMIT_BYTES.load(Relaxed))
+            };
+            if USED_BYTES.fetch_update(Relaxed, Relaxed, with).is_ok() {
                 return Some(Reserved(bytes));
             }
             if available(since) < bytes || !evict_one(since) {
@@ -70,7 +71,7 @@ impl Reserved {
 
 impl Drop for Reserved {
     fn drop(&mut self) {
-        USED.fetch_sub(self.0, Relaxed);
+        USED_BYTES.fetch_sub(self.0, Relaxed);
     }
 }
 
@@ -92,20 +93,20 @@ pub fn register(cache: Weak<dyn Evict>) {
 /// The expanded ciphertexts of fresh arrays are an exception: they are dropped with their arrays.
 /// Results do not depend on the limit.
 pub fn set_cache_budget(bytes: usize) {
-    LIMIT.store(bytes, Relaxed);
-    while USED.load(Relaxed) > LIMIT.load(Relaxed) && evict_one(u64::MAX) {}
+    LIMIT_BYTES.store(bytes, Relaxed);
+    while USED_BYTES.load(Relaxed) > LIMIT_BYTES.load(Relaxed) && evict_one(u64::MAX) {}
 }
 
 /// Returns the bytes that all caches of the process use, and their limit.
 pub fn cache_budget() -> (usize, usize) {
-    (USED.load(Relaxed), LIMIT.load(Relaxed))
+    (USED_BYTES.load(Relaxed), LIMIT_BYTES.load(Relaxed))
 }
 
 /// Returns the bytes that can still be reserved if entries that no cache has used since `since` are
 /// dropped.
 pub fn available(since: u64) -> usize {
     let idle: usize = caches().iter().map(|cache| cache.idle_bytes(since)).sum();
-    (LIMIT.load(Relaxed) + idle).saturating_sub(USED.load(Relaxed))
+    (LIMIT_BYTES.load(Relaxed) + idle).saturating_sub(USED_BYTES.load(Relaxed))
 }
 
 /// Drops the entry that has been unused for the longest time in any cache, if its last use was

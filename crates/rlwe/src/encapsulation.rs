@@ -33,9 +33,9 @@ impl Parameters {
         let min_bits = self.log_degree() + 3;
         if remaining_bits < min_bits {
             let what = format!(
-                "encapsulation with Hamming weight {weight}: {remaining_bits} bits are left for a special \
-                 prime beside a base modulus of {:.1} bits, of the {} bits that are secure; \
-                 {min_bits} are needed",
+                "encapsulation with Hamming weight {weight}: {remaining_bits} bits are left for a \
+                 special prime beside a base modulus of {:.1} bits, of the {} bits that are \
+                 secure; {min_bits} are needed",
                 self.log2(base),
                 limit.log2_pq
             );

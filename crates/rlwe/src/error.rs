@@ -66,7 +66,10 @@ pub enum RlweError {
         source_of_limit: &'static str,
     },
     /// No security limit is known for these parameters.
-    #[error("no 128-bit security limit is known for {} with a {secret} secret", degree_or_dimension(*dimension))]
+    #[error(
+        "no 128-bit security limit is known for {} with a {secret} secret",
+        degree_or_dimension(*dimension)
+    )]
     NoSecurityLimit {
         /// The ring degree, or the dimension of LWE samples.
         dimension: usize,
@@ -103,7 +106,8 @@ pub enum RlweError {
     },
     /// Two operands have different moduli.
     #[error(
-        "{operation}: the operands have moduli of {left:.1} and {right:.1} bits; bring them to one modulus first"
+        "{operation}: the operands have moduli of {left:.1} and {right:.1} bits; bring them to one \
+         modulus first"
     )]
     ModulusMismatch {
         /// The operation.
@@ -115,8 +119,8 @@ pub enum RlweError {
     },
     /// The modulus of a switching key is no multiple of the one that is needed.
     #[error(
-                "{operation}: the key is modulo {:.1} bits ({} limbs), no multiple of the {:.1} bits \
-                 ({} limbs) that are needed: it is for other moduli, as those of a bootstrap are",
+        "{operation}: the key is modulo {:.1} bits ({} limbs), no multiple of the {:.1} bits ({} \
+         limbs) that are needed. It is for other moduli, such as those of a bootstrap.",
         have.1, have.0.limb_count(), need.1, need.0.limb_count()
     )]
     KeyModulus {
@@ -155,9 +159,9 @@ pub enum RlweError {
     },
     /// A ciphertext has the wrong number of parts.
     #[error(
-            "{operation}: the ciphertext has {have} parts, {need} are needed{}",
-            if *have == 3 { " (relinearise it first)" } else { "" }
-        )]
+        "{operation}: the ciphertext has {have} parts, {need} are needed{}",
+        if *have == 3 { " (relinearise it first)" } else { "" }
+    )]
     Parts {
         /// The operation.
         operation: &'static str,

@@ -44,11 +44,11 @@ pub fn hybrid_attack_bits(log_degree: u32, weight: usize, log2_q: f64) -> f64 {
         let reduced = degree - guessed;
         let (mut probability, mut guesses) = (0.0, 0.0);
         for found in 0..=weight.min(guessed) {
-            let left = weight - found;
-            if left > reduced {
+            let remaining_weight = weight - found;
+            if remaining_weight > reduced {
                 continue;
             }
-            let split = log2_binomial(guessed, found) + log2_binomial(reduced, left);
+            let split = log2_binomial(guessed, found) + log2_binomial(reduced, remaining_weight);
             probability += (split - log2_binomial(degree, weight)).exp2();
             guesses += (log2_binomial(guessed, found) + found as f64).min(1000.0).exp2();
             if probability == 0.0 {
@@ -58,7 +58,8 @@ pub fn hybrid_attack_bits(log_degree: u32, weight: usize, log2_q: f64) -> f64 {
             if search - probability.log2() > best {
                 break;
             }
-            let Some((reduction, dimension)) = reduction(reduced, left.max(1), log2_q) else {
+            let Some((reduction, dimension)) = reduction(reduced, remaining_weight.max(1), log2_q)
+            else {
                 continue;
             };
             let babai = 2.0 * dimension.log2() - 1.0;

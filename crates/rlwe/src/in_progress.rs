@@ -83,7 +83,7 @@ mod tests {
 
     #[test]
     fn a_value_in_progress_is_waited_for() {
-        let (in_progress, made, begin) =
+        let (in_progress, computed, begin) =
             (InProgress::default(), AtomicUsize::new(0), Barrier::new(4));
         thread::scope(|scope| {
             for _ in 0..4 {
@@ -91,14 +91,14 @@ mod tests {
                     begin.wait();
                     if let Some(_made) = in_progress.begin(7) {
                         thread::sleep(Duration::from_millis(20));
-                        made.fetch_add(1, Relaxed);
+                        computed.fetch_add(1, Relaxed);
                     }
-                    assert!(made.load(Relaxed) > 0);
+                    assert!(computed.load(Relaxed) > 0);
                 });
             }
         });
         // A thread that began after the others had ended makes the value again.
-        assert!((1..4).contains(&made.into_inner()));
+        assert!((1..4).contains(&computed.into_inner()));
         let (first, other) = (in_progress.begin(1), in_progress.begin(2));
         assert!(first.is_some() && other.is_some());
         drop((first, other));
@@ -108,12 +108,12 @@ mod tests {
     #[test]
     fn shares_of_a_task_do_not_wait() {
         let (in_progress, threads) = (InProgress::default(), Threads::new(2).unwrap());
-        let made = in_progress.begin(1);
+        let computed = in_progress.begin(1);
         // Both work on pieces of a task of the calling thread. They wait neither for that thread
         // nor for each other.
         let begun = threads.map(2, |i| in_progress.begin(1).or(in_progress.begin(2 + i)).is_some());
         assert_eq!(begun, [true; 2]);
-        drop(made);
+        drop(computed);
         assert!(in_progress.lock().is_empty());
     }
 }

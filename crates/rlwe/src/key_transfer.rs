@@ -80,8 +80,9 @@ impl Parameters {
         let Some(division) = division else {
             return Err(RlweError::Parameters {
                 what: format!(
-                    "no second set with {:.1} bits in {} units: {remaining_bits} bits are left for specials of {word} \
-                    bits, {} here, which must exceed the digits by {margin:.1} bits",
+                    "no second set with {:.1} bits in {} units: {remaining_bits} bits are \
+                     left for specials of {word} bits, {} here, which must exceed the digits by \
+                     {margin:.1} bits",
                     self.log2(top),
                     common_units.len(),
                     specials.len()

@@ -134,7 +134,7 @@ mod tests {
     use hippocrene_ring::{Threads, primes};
 
     /// The bytes of a diagonal of three limbs.
-    const FACTOR: usize = 3 << 13;
+    const BYTES_OF_THREE_LIMBS: usize = 3 << 13;
 
     /// A context with `limbs` limbs of 8 KiB each. It is not secure.
     fn insecure(limbs: usize) -> Context {
@@ -160,8 +160,8 @@ mod tests {
         let encodings =
             |diagonals, steps, operands, limit| batch(diagonals, steps, operands, limit).encodings;
         assert_eq!(encodings(256, [16, 16], 8, 1), Encodings::Kept);
-        assert_eq!(encodings(257, [16, 17], 8, 257 * FACTOR), Encodings::Kept);
-        assert_eq!(encodings(257, [16, 17], 8, (257 * FACTOR) - 1), Encodings::Whole);
+        assert_eq!(encodings(257, [16, 17], 8, 257 * BYTES_OF_THREE_LIMBS), Encodings::Kept);
+        assert_eq!(encodings(257, [16, 17], 8, (257 * BYTES_OF_THREE_LIMBS) - 1), Encodings::Whole);
         assert_eq!(encodings(4, [2, 2], 1, 0), Encodings::ByLimb);
         assert_eq!(encodings(4, [2, 2], 2, 0), Encodings::Whole);
         // All giant steps fit where there is enough memory. Of 100,000 diagonals, 32,768 fill 768
@@ -171,14 +171,14 @@ mod tests {
         assert_eq!((large.encodings, large.giants), (Encodings::Whole, 32));
         assert_eq!(
             (large.operands, large.sums),
-            ((512 << 20) / (6 * FACTOR), (512 << 20) / (64 * FACTOR))
+            ((512 << 20) / (6 * BYTES_OF_THREE_LIMBS), (512 << 20) / (64 * BYTES_OF_THREE_LIMBS))
         );
         let one = batch(100_000, [1000, 100], 1, 0);
         assert_eq!((one.encodings, one.giants), (Encodings::ByLimb, 32));
         // There is always one giant step, whatever the arguments are.
         assert_eq!(batch(usize::MAX, [usize::MAX, 0], 0, 0).giants, 1);
         let huge = batch(1 << 30, [1 << 15, 1 << 15], 2, 0);
-        assert_eq!((huge.giants, huge.sums), (1, (512 << 20) / (6 * FACTOR)));
+        assert_eq!((huge.giants, huge.sums), (1, (512 << 20) / (6 * BYTES_OF_THREE_LIMBS)));
         // Where whole diagonals would need baby steps to be rotated far more often, the limbs are
         // encoded for each operand.
         let many = insecure(7);

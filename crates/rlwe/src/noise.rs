@@ -167,10 +167,10 @@ impl Noise {
     /// It is the larger one of the noises in the slots of the first and of the second message.
     #[must_use]
     pub fn beside(self, other: Noise) -> Noise {
-        let here = log2_of_sum(self.log2_std, other.log2_in_zeros);
-        let there = log2_of_sum(self.log2_in_zeros, other.log2_std);
+        let in_first = log2_of_sum(self.log2_std, other.log2_in_zeros);
+        let in_second = log2_of_sum(self.log2_in_zeros, other.log2_std);
         let log2_common = self.log2_common.max(other.log2_common);
-        Noise { log2_std: here.max(there), log2_common, ..self.plus(other) }
+        Noise { log2_std: in_first.max(in_second), log2_common, ..self.plus(other) }
     }
 
     /// The noise of a sum over slots of which only the part `share` holds the message.
@@ -179,8 +179,8 @@ impl Noise {
     /// other slots are zero.
     #[must_use]
     pub fn of_share(self, share: f64) -> Noise {
-        let (here, zeros) = (0.5 * log2(share), 0.5 * log2(1.0 - share));
-        let apart = log2_of_sum(self.apart().log2_std + here, self.log2_in_zeros + zeros);
+        let (message, zeros) = (0.5 * log2(share), 0.5 * log2(1.0 - share));
+        let apart = log2_of_sum(self.apart().log2_std + message, self.log2_in_zeros + zeros);
         Noise { log2_std: apart, ..self.apart() }.plus(self.common().scaled(log2(share)))
     }
 

@@ -125,15 +125,16 @@ impl Parameters {
         let degree = 1usize << log_degree;
         if units.is_empty() || units.len() + specials.len() > MAX_FACTORS {
             return fail(format!(
-                "{} units and {} specials, 1 to {MAX_FACTORS} factors with at least one unit are supported",
+                "{} units and {} specials, 1 to {MAX_FACTORS} factors with at least one unit are \
+                 supported",
                 units.len(),
                 specials.len()
             ));
         }
-        let most = units.len() + usize::from(!sprout.is_one());
-        if specials.is_empty() != (*gadget_rank == 0) || *gadget_rank > most {
+        let max_rank = units.len() + usize::from(!sprout.is_one());
+        if specials.is_empty() != (*gadget_rank == 0) || *gadget_rank > max_rank {
             return fail(format!(
-                "gadget rank {gadget_rank} with {} units{} and {} specials; 1 to {most} is \
+                "gadget rank {gadget_rank} with {} units{} and {} specials; 1 to {max_rank} is \
                                  possible, and 0 with no specials (no key switching)",
                 units.len(),
                 if sprout.is_one() { "" } else { ", a sprout" },

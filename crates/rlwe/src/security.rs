@@ -75,28 +75,29 @@ pub struct SecurityLimit {
     pub source: &'static str,
 }
 
-const GUIDELINES: &str = "Table 5.2 of ePrint 2024/463";
-const PRACTICE: &str =
+const GUIDELINES_SOURCE: &str = "Table 5.2 of ePrint 2024/463";
+const PRACTICE_SOURCE: &str =
     "practice for Hamming weight 192 or more, as in Lattigo 6.2's bootstrapping parameters";
-const ENCAPSULATION: &str = "practice for Hamming weight 32 or more: sparse-secret encapsulation \
-     with log2(q0 p) = 60 + 61, as in Lattigo 6.2's bootstrapping parameters (Bossuat, \
-     Troncoso-Pastoriza and Hubaux, ePrint 2022/024)";
-const ENCAPSULATION_SCALED: &str = "the practice for Hamming weight 32 or more at ring degree \
-     2^16, by the ratio of the ring degrees";
-const ESTIMATED_15: &str = "our estimate of the hybrid attack (security::hybrid_attack_bits): 142 \
-     bits; the practice, Lattigo 6.2's N15QP768H192H32, has 84 bits, 153 by the estimate";
-const ESTIMATED: &str = "our estimate of the hybrid attack (security::hybrid_attack_bits): 134 \
-     bits, as much as for the practice at Hamming weight 192";
-const DOUBLED: &str = "twice the practice for Hamming weight 192 or more at ring degree 2^16; \
-     HElib's estimate allows more";
+const ENCAPSULATION_SOURCE: &str = "practice for Hamming weight 32 or more: sparse-secret \
+     encapsulation with log2(q0 p) = 60 + 61, as in Lattigo 6.2's bootstrapping parameters \
+     (Bossuat, Troncoso-Pastoriza and Hubaux, ePrint 2022/024)";
+const ENCAPSULATION_SCALED_SOURCE: &str = "the practice for Hamming weight 32 or more at ring \
+     degree 2^16, by the ratio of the ring degrees";
+const ESTIMATED_15_SOURCE: &str = "our estimate of the hybrid attack \
+     (security::hybrid_attack_bits): 142 bits; the practice, Lattigo 6.2's N15QP768H192H32, has \
+     84 bits, 153 by the estimate";
+const ESTIMATED_SOURCE: &str = "our estimate of the hybrid attack (security::hybrid_attack_bits): \
+     134 bits, as much as for the practice at Hamming weight 192";
+const DOUBLED_SOURCE: &str = "twice the practice for Hamming weight 192 or more at ring degree \
+     2^16; HElib's estimate allows more";
 
-const ESTIMATED_BINARY: &str = "the lattice estimator (github.com/malb/lattice-estimator, \
+const ESTIMATED_BINARY_SOURCE: &str = "the lattice estimator (github.com/malb/lattice-estimator, \
      bench/estimates.py): 132.0 and 129.8 bits for the cheapest attack at dimensions 720 and \
      1024; 131.3 for the table's ternary secrets of dimension 1024, 128.8 for those of 2048";
 
 /// Limits for uniform ternary secrets: log2 of the ring degree, and the largest `log2(PQ)` in bits
 /// for 128, 192 and 256 bits of security.
-const TERNARY: [(u32, [Option<u32>; 3]); 8] = [
+const TERNARY_LIMITS: [(u32, [Option<u32>; 3]); 8] = [
     (10, [Some(26), None, None]),
     (11, [Some(53), Some(36), Some(27)]),
     (12, [Some(106), Some(73), Some(56)]),
@@ -109,7 +110,7 @@ const TERNARY: [(u32, [Option<u32>; 3]); 8] = [
 
 /// Limits for uniform binary secrets: dimensions, and the largest `log2 q` in bits for 128 bits of
 /// security.
-const BINARY: [(usize, u32); 2] = [(720, 17), (1024, 25)];
+const BINARY_LIMITS: [(usize, u32); 2] = [(720, 17), (1024, 25)];
 
 /// The levels of security that have limits, in bits.
 pub const LEVELS: [u32; 3] = [128, 192, 256];
@@ -155,22 +156,25 @@ pub fn limit_at(bits: u32, log_degree: u32, secret: SecretDistribution) -> Optio
     let level = LEVELS.iter().position(|level| *level == bits)?;
     let (log2_pq, source) = match (secret, log_degree, bits) {
         (SecretDistribution::Ternary, ..) => {
-            let (_, limits) = TERNARY.iter().find(|(n, _)| *n == log_degree)?;
-            (limits[level]?, GUIDELINES)
+            let (_, limits) = TERNARY_LIMITS.iter().find(|(n, _)| *n == log_degree)?;
+            (limits[level]?, GUIDELINES_SOURCE)
         }
-        (SecretDistribution::SparseTernary { weight: 192.. }, 15, 128) => (768, PRACTICE),
-        (SecretDistribution::SparseTernary { weight: 192.. }, 16, 128) => (1550, PRACTICE),
-        (SecretDistribution::SparseTernary { weight: 192.. }, 17, 128) => (3100, DOUBLED),
-        (SecretDistribution::SparseTernary { weight: 32.. }, 14, 128) => (65, ESTIMATED),
-        (SecretDistribution::SparseTernary { weight: 32.. }, 15, 128) => (121, ESTIMATED_15),
-        (SecretDistribution::SparseTernary { weight: 32.. }, 16, 128) => (121, ENCAPSULATION),
+        (SecretDistribution::SparseTernary { weight: 192.. }, 15, 128) => (768, PRACTICE_SOURCE),
+        (SecretDistribution::SparseTernary { weight: 192.. }, 16, 128) => (1550, PRACTICE_SOURCE),
+        (SecretDistribution::SparseTernary { weight: 192.. }, 17, 128) => (3100, DOUBLED_SOURCE),
+        (SecretDistribution::SparseTernary { weight: 32.. }, 14, 128) => (65, ESTIMATED_SOURCE),
+        (SecretDistribution::SparseTernary { weight: 32.. }, 15, 128) => (121, ESTIMATED_15_SOURCE),
+        (SecretDistribution::SparseTernary { weight: 32.. }, 16, 128) => {
+            (121, ENCAPSULATION_SOURCE)
+        }
         (SecretDistribution::SparseTernary { weight: 32.. }, 17, 128) => {
-            (242, ENCAPSULATION_SCALED)
+            (242, ENCAPSULATION_SCALED_SOURCE)
         }
         (SecretDistribution::Binary, 1.., 128) => {
-            let (_, limit) =
-                BINARY.iter().find(|(n, _)| n.is_power_of_two() && n.ilog2() == log_degree)?;
-            (*limit, ESTIMATED_BINARY)
+            let (_, limit) = BINARY_LIMITS
+                .iter()
+                .find(|(n, _)| n.is_power_of_two() && n.ilog2() == log_degree)?;
+            (*limit, ESTIMATED_BINARY_SOURCE)
         }
         _ => return None,
     };
@@ -190,8 +194,9 @@ pub fn limit(log_degree: u32, secret: SecretDistribution) -> Option<SecurityLimi
 pub fn limit_of_dimension(dimension: usize, secret: SecretDistribution) -> Option<SecurityLimit> {
     match secret {
         SecretDistribution::Binary => {
-            let (_, log2_pq) = BINARY.into_iter().rev().find(|(known, _)| *known <= dimension)?;
-            Some(SecurityLimit { bits: 128, log2_pq, source: ESTIMATED_BINARY })
+            let (_, log2_pq) =
+                BINARY_LIMITS.into_iter().rev().find(|(known, _)| *known <= dimension)?;
+            Some(SecurityLimit { bits: 128, log2_pq, source: ESTIMATED_BINARY_SOURCE })
         }
         SecretDistribution::Ternary | SecretDistribution::SparseTernary { .. } => {
             limit(dimension.checked_ilog2()?, secret)

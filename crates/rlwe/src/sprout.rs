@@ -31,7 +31,7 @@ pub struct Sprout {
 }
 
 /// Names of sprouts, with their exponents of two and odd primes.
-const NAMED: [(&str, u32, &[u64]); 9] = [
+const NAMED_SPROUTS: [(&str, u32, &[u64]); 9] = [
     ("sprout-17-16", 17, &[65_537]),
     ("sprout-15-16-17", 15, &[65_537, 114_689]),
     ("sprout-15-16-17.3", 15, &[65_537, 163_841]),
@@ -66,18 +66,18 @@ impl Sprout {
     /// `N = 2^16`. GRAFT also gives `|r / 2^b - 1| < 2^-13` for Examples 3.1 and 3.2. The maximum
     /// is 0 for the first. It is `2^-12` for the second, because of `r_2 = 2^30 - 2^18 + 1` alone.
     pub fn named(name: &str) -> Option<Self> {
-        let (_, two, primes) = NAMED.iter().find(|(own, ..)| *own == name)?;
+        let (_, two, primes) = NAMED_SPROUTS.iter().find(|(own, ..)| *own == name)?;
         Some(Sprout { two: *two, primes: primes.to_vec() })
     }
 
     /// The names of all named sprouts.
     pub fn names() -> impl Iterator<Item = &'static str> {
-        NAMED.iter().map(|(name, ..)| *name)
+        NAMED_SPROUTS.iter().map(|(name, ..)| *name)
     }
 
     /// The name of this sprout, if it has one.
     pub fn name(&self) -> Option<&'static str> {
-        NAMED
+        NAMED_SPROUTS
             .iter()
             .find(|(_, two, primes)| *two == self.two && **primes == self.primes)
             .map(|(name, ..)| *name)

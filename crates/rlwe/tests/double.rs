@@ -8,7 +8,7 @@ use hippocrene_rlwe::{
     SwitchingKey,
 };
 
-const ENOUGH: usize = 1 << 30;
+const ENOUGH_KEY_BYTES: usize = 1 << 30;
 
 /// The gadgets that the planner considers at a modulus, and those with all positions in one group
 /// and with single positions as groups.
@@ -109,7 +109,8 @@ fn every_destination_is_reached() {
                         let decomposed =
                             context.decompose_hoisted_with(&c, modulus, gadget).unwrap();
                         // Without memory for the key, the single decomposition is used.
-                        let room: &[usize] = if choice == 9 { &[ENOUGH, 0] } else { &[ENOUGH] };
+                        let room: &[usize] =
+                            if choice == 9 { &[ENOUGH_KEY_BYTES, 0] } else { &[ENOUGH_KEY_BYTES] };
                         for room in room {
                             context.set_key_memory(*room);
                             let mut out = [0, 1].map(|_| context.zero(to, domain));
@@ -125,7 +126,7 @@ fn every_destination_is_reached() {
                                 .unwrap();
                             assert_eq!(out, expected, "{gadget:?} hoisted, {choice:04b}");
                         }
-                        context.set_key_memory(ENOUGH);
+                        context.set_key_memory(ENOUGH_KEY_BYTES);
                     }
                 }
             }

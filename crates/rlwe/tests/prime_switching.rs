@@ -9,12 +9,12 @@ use hippocrene_rlwe::{Destination, Modulus, SecretDistribution};
 const KAPPA: usize = 3;
 /// The number of large primes that the small ones replace.
 const MU: usize = 2;
-const LARGE: usize = 8;
+const LARGE_PRIMES: usize = 8;
 
 /// Chains of small primes followed by large ones. They have the finest gadget, blocks of two, and
 /// blocks of three, which the small primes fill.
 fn chains() -> [Setup; 3] {
-    let units: Vec<u32> = [30; KAPPA].into_iter().chain([45; LARGE]).collect();
+    let units: Vec<u32> = [30; KAPPA].into_iter().chain([45; LARGE_PRIMES]).collect();
     [(1, 11), (2, 5), (3, 4)].map(|(specials, rank)| {
         let specials = vec![46; specials];
         Setup::new(insecure_sizes(10, &units, &specials, rank, SecretDistribution::Ternary))
@@ -28,7 +28,7 @@ fn modulus(small: usize, large: usize) -> Modulus {
 
 /// Moduli of large primes, each with the modulus after the switch.
 fn swaps() -> impl Iterator<Item = (Modulus, Modulus)> {
-    (MU + 1..=LARGE).map(|large| (modulus(0, large), modulus(KAPPA, large - MU)))
+    (MU + 1..=LARGE_PRIMES).map(|large| (modulus(0, large), modulus(KAPPA, large - MU)))
 }
 
 /// The fused switch equals the inner product modulo `P'Q` brought to `Q'` in one division, to the
@@ -89,13 +89,13 @@ fn swaps_take_the_transforms_of_the_paper() {
                         context.to_evaluation(out, to);
                     }
                     assert_eq!(out, expected, "{gadget:?} from {from:?}, {choice:04b}");
-                    let known = specials.gcd(to).limb_count() as u64;
-                    let new = KAPPA as u64 - known;
+                    let in_specials = specials.gcd(to).limb_count() as u64;
+                    let new = KAPPA as u64 - in_specials;
                     let more = if choice >> 3 == 0 { 2 * new } else { 0 };
                     assert_eq!(
                         took,
                         stays + more,
-                        "{gadget:?} from {from:?}, {choice:04b}, {known} in P'"
+                        "{gadget:?} from {from:?}, {choice:04b}, {in_specials} in P'"
                     );
                 }
             }

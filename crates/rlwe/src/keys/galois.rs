@@ -152,31 +152,32 @@ impl EvaluationKeys {
         &mut self,
         context: &Context,
         secret: &SecretKey,
-        wanted: impl IntoIterator<Item = (usize, Modulus)>,
+        requested: impl IntoIterator<Item = (usize, Modulus)>,
     ) -> Result<(), RlweError> {
         self.check(context, secret)?;
         let parameters = context.parameters();
         let mut moduli: BTreeMap<usize, Modulus> = BTreeMap::new();
-        for (element, modulus) in wanted {
+        for (element, modulus) in requested {
             context.check_modulus(modulus, OPERATION)?;
-            let before = self.galois.get(&element).map_or(Modulus::ONE, SwitchingKey::modulus);
-            let there = moduli.get(&element).copied().unwrap_or(before);
+            let stored_modulus =
+                self.galois.get(&element).map_or(Modulus::ONE, SwitchingKey::modulus);
+            let current_modulus = moduli.get(&element).copied().unwrap_or(stored_modulus);
             let key_modulus = match modulus == parameters.top() {
                 true => parameters.full(),
-                false => {
-                    parameters.key_modulus(modulus.lcm(there.gcd(parameters.top()))).lcm(there)
-                }
+                false => parameters
+                    .key_modulus(modulus.lcm(current_modulus.gcd(parameters.top())))
+                    .lcm(current_modulus),
             };
-            if element != 1 && key_modulus != there {
+            if element != 1 && key_modulus != current_modulus {
                 moduli.insert(element, key_modulus);
             }
         }
         let moduli: Vec<(usize, Modulus)> = moduli.into_iter().collect();
-        let made = context.try_each(moduli.len(), |i| {
+        let generated = context.try_each(moduli.len(), |i| {
             let (element, modulus) = moduli[i];
             generate_galois(context, secret, element, modulus).map(|key| (element, key))
         });
-        self.galois.extend(made?);
+        self.galois.extend(generated?);
         Ok(())
     }
 

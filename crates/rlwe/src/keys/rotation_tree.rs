@@ -80,8 +80,8 @@ impl RotationTree {
         let each = places.into_iter().map(|place| {
             let Some(node) = place.checked_sub(1) else { return root.clone() };
             uses[place] -= 1;
-            let there = if uses[place] == 0 { nodes[node].take() } else { nodes[node].clone() };
-            there.expect("only its last use takes it")
+            let value = if uses[place] == 0 { nodes[node].take() } else { nodes[node].clone() };
+            value.expect("only its last use takes it")
         });
         each.collect()
     }

@@ -123,12 +123,12 @@ mod tests {
     /// Returns the minimum number of `moves` that lead from slot 0 to each slot.
     fn fewest(slots: i64, moves: &BTreeSet<i64>) -> Vec<Option<usize>> {
         let mut found = vec![None; slots as usize];
-        let (mut reached, mut count) = (BTreeSet::from([0]), 0);
-        while !reached.is_empty() {
-            reached.iter().for_each(|&place: &i64| found[place as usize] = Some(count));
+        let (mut frontier, mut count) = (BTreeSet::from([0]), 0);
+        while !frontier.is_empty() {
+            frontier.iter().for_each(|&place: &i64| found[place as usize] = Some(count));
             let next =
-                reached.iter().flat_map(|place| moves.iter().map(move |s| (place + s) % slots));
-            reached = next.filter(|&place| found[place as usize].is_none()).collect();
+                frontier.iter().flat_map(|place| moves.iter().map(move |s| (place + s) % slots));
+            frontier = next.filter(|&place| found[place as usize].is_none()).collect();
             count += 1;
         }
         found

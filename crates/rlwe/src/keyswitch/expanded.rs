@@ -14,9 +14,9 @@ use crate::{Context, Modulus, PreparedSwitchingKey};
 impl ExpandedKey {
     /// Adds up the components of `key` in groups of `group` blocks.
     fn coalesced(context: &Context, key: &PreparedSwitchingKey, group: usize) -> Self {
-        let there =
+        let existing =
             |blocks: Range<usize>| blocks.filter_map(|b| key.components().index(b)).collect();
-        let groups: Vec<Vec<usize>> = context.parameters().groups(group).map(there).collect();
+        let groups: Vec<Vec<usize>> = context.parameters().groups(group).map(existing).collect();
         let groups: Vec<&[usize]> =
             groups.iter().map(Vec::as_slice).filter(|group| !group.is_empty()).collect();
         let limbs: Vec<(&ResidueRing, &KeyLimb)> = expanded_modulus(key.modulus())

@@ -30,6 +30,8 @@ pub struct Gadget {
 
 /// The method by which the inner products of digits with a key are computed. The results of both
 /// methods are equal to the last bit.
+///
+/// See [`Operations`](crate::Operations) for an example.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Method {
     /// Modulo each factor of `P'Q` (the single decomposition).
@@ -116,10 +118,11 @@ impl Parameters {
         if group == 0 || !modulus.divides(key) {
             return None;
         }
-        let touched = self.groups(group).map(|blocks| self.product_of_blocks(blocks));
-        let touched =
-            touched.filter(|whole| !whole.gcd(modulus).is_one()).fold(Modulus::ONE, Modulus::lcm);
-        let free = Modulus::of_range(0..self.unit_count()).without(touched).gcd(key);
+        let overlapping = self.groups(group).map(|blocks| self.product_of_blocks(blocks));
+        let overlapping = overlapping
+            .filter(|whole| !whole.gcd(modulus).is_one())
+            .fold(Modulus::ONE, Modulus::lcm);
+        let free = Modulus::of_range(0..self.unit_count()).without(overlapping).gcd(key);
         let noise = self.gadget_noise(modulus, group, self.full());
         let limit = self.largest_switching_noise().log2_std() + NOISE_TOLERANCE_BITS;
         let mut specials = Modulus::ONE;
@@ -178,10 +181,10 @@ impl Parameters {
             let wholes =
                 self.groups(group).map(|blocks| (blocks.len(), self.product_of_blocks(blocks)));
             let cap = wholes.clone().map(|(_, whole)| self.log2(whole)).fold(0.0, f64::max);
-            let touched = wholes.filter(|(_, whole)| !whole.gcd(modulus).is_one());
+            let overlapping = wholes.filter(|(_, whole)| !whole.gcd(modulus).is_one());
             // At some divisor every digit may be as large as `cap`, because the remaining parts of
             // groups are merged.
-            let components = touched.map(|(blocks, _)| blocks).sum();
+            let components = overlapping.map(|(blocks, _)| blocks).sum();
             let digits = std::iter::repeat_n(cap.min(self.log2(modulus)), components);
             let noise = noise::inner_product(self.degree(), SIGMA, digits);
             let enough =

@@ -56,7 +56,7 @@ struct Store {
 
 /// The maximum number of keys whose last unsuccessful request is remembered. Chosen; any number
 /// above that of the keys in use works.
-const MAX_MISSED: usize = 1 << 12;
+const MAX_MISSED_KEYS: usize = 1 << 12;
 
 /// The address of an identity, and the group and method of a gadget. The other form of a key
 /// depends on nothing else.
@@ -204,7 +204,7 @@ impl Store {
 
     /// Records that there was no memory for `id`.
     fn miss(&mut self, id: Id) {
-        if self.missed.len() == MAX_MISSED {
+        if self.missed.len() == MAX_MISSED_KEYS {
             self.missed.clear();
         }
         self.missed.insert(id, budget::now());

@@ -430,10 +430,11 @@ impl Count<'_> {
         times: u64,
     ) {
         let (parameters, kernel) = (self.rings.parameters(), self.kernel);
-        let most = 2 * parameters.limb_modulus(modulus, position);
+        let max_source = 2 * parameters.limb_modulus(modulus, position);
         let first =
             from.factors().next().filter(|_| from.limb_count() == 1 && position != Modulus::TWO);
-        let is_addition = first.is_some_and(|first| parameters.limb_modulus(from, first) <= most);
+        let is_addition =
+            first.is_some_and(|first| parameters.limb_modulus(from, first) <= max_source);
         match (is_addition, kernel) {
             (true, Kernel::Avx512 | Kernel::Avx512Ifma) => (),
             (true, _) => self.at(modulus, position).passes += times,

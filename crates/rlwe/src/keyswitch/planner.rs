@@ -8,7 +8,7 @@ use crate::{Context, Modulus, Noise, RlweError};
 /// The factor by which a double decomposition must be faster than any single one, because its keys
 /// are larger. Chosen: the planned gadget should be within 5 % of the fastest, and predictions have
 /// errors of a few per cent themselves.
-const MIN_GAIN_OF_DOUBLE: f64 = 1.03;
+const MIN_SPEEDUP_OF_DOUBLE_DECOMPOSITION: f64 = 1.03;
 
 impl Context {
     /// Returns the gadget that key switches at `modulus` use, with keys modulo `PQ_max`.
@@ -50,7 +50,7 @@ impl Context {
             let base = base.filter(|base| modulus.lcm(base.specials()).divides(key));
             let mut best = base.map(|base| (base, f64::INFINITY));
             for (gadget, handicap) in
-                single.chain(double.into_iter().map(|g| (g, MIN_GAIN_OF_DOUBLE)))
+                single.chain(double.into_iter().map(|g| (g, MIN_SPEEDUP_OF_DOUBLE_DECOMPOSITION)))
             {
                 let seconds = handicap * self.predict(modulus, gadget, modulus)?;
                 if best.is_none_or(|(_, fewest_seconds)| seconds < fewest_seconds) {

@@ -95,10 +95,10 @@ impl<'a> Product<'a> {
     pub(crate) fn extend(&self, targets: &[usize]) -> Scratch<'a> {
         let Product { context, decomposed, .. } = *self;
         let (degree, digits) = (context.degree(), &decomposed.plan.digits);
-        let wanted =
+        let is_needed =
             |digit: &Digit| targets.iter().any(|position| digit.others.contains(*position));
-        let needed = decomposed.own().is_none() || digits.iter().any(wanted);
-        let count = if needed { decomposed.scratch_limbs(targets.len()) } else { 0 };
+        let any_needed = decomposed.own().is_none() || digits.iter().any(is_needed);
+        let count = if any_needed { decomposed.scratch_limbs(targets.len()) } else { 0 };
         let mut extended = context.scratch_limbs(count, Domain::Evaluation);
         let limbs = extended.as_mut_slice().chunks_exact_mut(targets.len().max(1) * degree);
         for (digit, limbs) in digits.iter().filter(|digit| !digit.has_one_limb()).zip(limbs) {

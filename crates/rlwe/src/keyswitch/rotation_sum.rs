@@ -402,13 +402,16 @@ impl Context {
             let image = |i: usize| &images[i * size..(i + 1) * size];
             for (row, [sum0, sum1]) in rows.iter().zip(&mut *sums) {
                 let is_repeated = are_repeated(row, degree);
-                let share = if is_repeated { REPETITIONS } else { 1 };
+                let repetitions = if is_repeated { REPETITIONS } else { 1 };
                 let terms_here = row.iter().filter(|term| sources[term.summand].is_at(position));
                 terms.clear();
                 terms.extend(terms_here.filter_map(|term| {
                     let TermFactor::Whole(factor) = term.factor else { return None };
                     let (factor, i) = (factor.limb(position), 2 * term.summand);
-                    Some((&factor[first / share..(first + size) / share], [image(i), image(i + 1)]))
+                    Some((
+                        &factor[first / repetitions..(first + size) / repetitions],
+                        [image(i), image(i + 1)],
+                    ))
                 }));
                 let (sum0, sum1) = (&mut sum0[block.clone()], &mut sum1[block.clone()]);
                 match is_repeated {

@@ -155,8 +155,8 @@ impl Context {
             |group, out0, out1| {
                 let (first, count) = (group * size, out0.len() / degree);
                 let positions = positions(to, first, count);
-                let wanted = |p: &usize| extended.contains(*p) && !split.contains(p);
-                let targets: Targets = positions.iter().copied().filter(wanted).collect();
+                let is_target = |p: &usize| extended.contains(*p) && !split.contains(p);
+                let targets: Targets = positions.iter().copied().filter(is_target).collect();
                 let mut extensions = product.extend(&targets);
                 let mut scratch = self.scratch_limbs(3, Domain::Coefficient);
                 let (acc0, rest) = scratch.as_mut_slice().split_at_mut(degree);

@@ -83,9 +83,9 @@ impl TryFrom<Stored> for Profile {
                 format!("limbs[{i}] (log_degree {log_degree}, modulus_bits {modulus_bits})");
             let size = WordSize::ALL.into_iter().find(|size| size.bits() == modulus_bits);
             let (true, Some(size)) = (LOG_DEGREES.contains(&log_degree), size) else {
-                let (least, most) = (LOG_DEGREES.start(), LOG_DEGREES.end());
+                let (smallest, largest) = (LOG_DEGREES.start(), LOG_DEGREES.end());
                 return fail(format!(
-                    "{place}: log_degree must be {least} to {most}, modulus_bits 48, 50 or 61"
+                    "{place}: log_degree must be {smallest} to {largest}, modulus_bits 48, 50 or 61"
                 ));
             };
             let entry: &mut Option<Costs> =

@@ -314,10 +314,10 @@ fn measure_memory(kernel: Kernel) -> Result<MemoryCosts, RlweError> {
     let q = primes::ntt_primes(WordSize::Below48.bits(), degree, 1, &[])?[0];
     let ring = ResidueRing::prime(q, degree, kernel)?;
     let sizes: Vec<usize> = HALF_OCTAVES.map(|k| (f64::from(k) / 2.0).exp2() as usize).collect();
-    let [least, most] = [sizes[0], sizes[sizes.len() - 1]];
+    let [smallest, largest] = [sizes[0], sizes[sizes.len() - 1]];
 
     // Transforms from one polynomial to another, of growing size, until they take longer.
-    let from = residues(degree, most / (16 * degree));
+    let from = residues(degree, largest / (16 * degree));
     let mut to = Poly::zero(degree, from.limb_count(), Domain::Coefficient);
     let factor = ring.inverse_factor(1);
     let mut transform = |bytes: usize| {
@@ -355,11 +355,11 @@ fn measure_memory(kernel: Kernel) -> Result<MemoryCosts, RlweError> {
             }
         }) / (count * COMPONENTS_PER_PRODUCT * component) as f64
     };
-    let (cached, missed) = (read(least), read(UNCACHED_KEY_BYTES));
+    let (cached, missed) = (read(smallest), read(UNCACHED_KEY_BYTES));
     // A slow kernel can read the key ahead, so that memory makes no difference. The difference is
     // then limited from below.
-    let more = (missed - cached).max(cached / 100.0);
-    Ok(MemoryCosts { cache_bytes, key_bytes_per_ns: round_to_four_digits(1.0 / more) })
+    let difference = (missed - cached).max(cached / 100.0);
+    Ok(MemoryCosts { cache_bytes, key_bytes_per_ns: round_to_four_digits(1.0 / difference) })
 }
 
 /// Returns the median of the nanoseconds of `work`, which is repeated.

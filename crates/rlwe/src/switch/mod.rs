@@ -174,12 +174,12 @@ impl Context {
 /// Takes residues modulo `2 half` to centred remainders modulo `2 half + 1`. Every other tie, which
 /// is `half`, becomes `-half`.
 fn split_ties(y: &mut [u64], half: u64) {
-    let mut least = half + 1;
+    let mut threshold = half + 1;
     for y in y {
         // The next tie goes to the other side.
         let tie = *y == half;
-        let up = *y >= least;
-        least ^= if tie { half ^ (half + 1) } else { 0 };
+        let up = *y >= threshold;
+        threshold ^= if tie { half ^ (half + 1) } else { 0 };
         *y += u64::from(up);
     }
 }

@@ -100,14 +100,14 @@ impl SwitchPlan {
         let targets: Vec<Target> =
             work.factors().map(|position| Target::new(rings, from, to, work, position)).collect();
         let scaled = |(q, target): (u64, &Target)| (q, mul_mod(t % q, target.factor, q));
-        let wanted: Vec<(u64, u64)> =
+        let outputs: Vec<(u64, u64)> =
             parameters.limb_moduli(work).into_iter().zip(&targets).map(scaled).collect();
         let moduli = match ties(dropped) {
             // The numbers from -2^(k-1) to 2^(k-1) are the centred residues modulo 2^k + 1.
             Some(half) => vec![2 * half + 1],
             None => parameters.limb_moduli(dropped),
         };
-        let converter = BaseConverter::scaled(&moduli, &wanted, rings.kernel());
+        let converter = BaseConverter::scaled(&moduli, &outputs, rings.kernel());
         let input = |(k, ring): (usize, &ResidueRing)| {
             let q = ring.modulus();
             let inverse = inv_mod(t % q, q).ok_or_else(|| RlweError::Parameters {

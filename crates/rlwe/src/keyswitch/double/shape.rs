@@ -168,9 +168,13 @@ impl Parameters {
         }
         let extended = modulus.lcm(gadget.specials());
         let cut = self.key_groups(groups);
-        let wanted = |(i, group): (usize, &Modulus)| (i, group.gcd(extended));
-        let groups: Vec<(usize, Modulus)> =
-            cut.iter().enumerate().map(wanted).filter(|(_, factors)| !factors.is_one()).collect();
+        let with_common_factor = |(i, group): (usize, &Modulus)| (i, group.gcd(extended));
+        let groups: Vec<(usize, Modulus)> = cut
+            .iter()
+            .enumerate()
+            .map(with_common_factor)
+            .filter(|(_, factors)| !factors.is_one())
+            .collect();
         let largest = groups.iter().map(|(i, _)| self.log2(cut[*i])).fold(0.0, f64::max);
         let digits = self.digit_shapes(modulus, gadget.group());
         let pairs = digits.iter().map(|digit| digit.groups.len()).sum();
