@@ -1,4 +1,4 @@
-//! One limit for the memory of all caches of the process.
+//! A common limit for the memory of all caches of the process.
 //!
 //! Caches reserve bytes of the budget before they store a value. If too few bytes are free, the
 //! entries that have been unused for the longest time are dropped, whichever cache holds them. Only
@@ -12,9 +12,9 @@ use std::sync::{
 
 /// The default budget in bytes: 2 GiB. Chosen, as the memory that two servers could use before
 /// there was a budget.
-pub const DEFAULT_CACHE_BUDGET: usize = 2 << 30;
+pub const DEFAULT_CACHE_BUDGET_BYTES: usize = 2 << 30;
 
-static LIMIT_BYTES: AtomicUsize = AtomicUsize::new(DEFAULT_CACHE_BUDGET);
+static LIMIT_BYTES: AtomicUsize = AtomicUsize::new(DEFAULT_CACHE_BUDGET_BYTES);
 static USED_BYTES: AtomicUsize = AtomicUsize::new(0);
 static CLOCK: AtomicU64 = AtomicU64::new(0);
 static CACHES: Mutex<Vec<Weak<dyn Evict>>> = Mutex::new(Vec::new());

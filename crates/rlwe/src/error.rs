@@ -172,7 +172,7 @@ pub enum RlweError {
     },
     /// A decomposition belongs to another ciphertext.
     #[error("{operation}: the decomposition is of another ciphertext")]
-    Decomposed {
+    WrongDecomposition {
         /// The operation.
         operation: &'static str,
     },

@@ -44,10 +44,10 @@ mod tensor_sum;
 mod transforms;
 mod work_sharing;
 
-pub use budget::{DEFAULT_CACHE_BUDGET, cache_budget, set_cache_budget};
+pub use budget::{DEFAULT_CACHE_BUDGET_BYTES, cache_budget, set_cache_budget};
 pub use ciphertext::{Ciphertext, SeededCiphertext};
 pub use context::Context;
-pub use dry_run::{KeyUse, Noted, Tally};
+pub use dry_run::{KeyUse, OperationCost, Tally};
 pub use error::{RlweError, need_and_have};
 pub use fingerprint::Fingerprint;
 pub use gate::Gate;

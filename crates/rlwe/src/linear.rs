@@ -18,7 +18,7 @@ pub type CombineInto =
 const MESSAGE_PART: usize = 0;
 
 impl Context {
-    /// `a += b`.
+    /// Computes `a += b`.
     ///
     /// # Errors
     /// Returns an error if keys, moduli or numbers of parts differ.
@@ -26,7 +26,7 @@ impl Context {
         self.combine_assign(a, b, "add", |e, a, b| e.add_assign(a, b))
     }
 
-    /// `a -= b`.
+    /// Computes `a -= b`.
     ///
     /// # Errors
     /// Returns an error if keys, moduli or numbers of parts differ.
@@ -34,7 +34,7 @@ impl Context {
         self.combine_assign(a, b, "subtract", |e, a, b| e.sub_assign(a, b))
     }
 
-    /// `out = a + b`.
+    /// Computes `out = a + b`.
     ///
     /// # Errors
     /// Returns an error if keys, moduli or numbers of parts differ.
@@ -47,7 +47,7 @@ impl Context {
         self.combine_into(out, a, b, "add", |ring, out, a, b| ring.add(out, a, b))
     }
 
-    /// `out = a - b`.
+    /// Computes `out = a - b`.
     ///
     /// # Errors
     /// Returns an error if keys, moduli or numbers of parts differ.
@@ -135,7 +135,7 @@ impl Context {
         }
     }
 
-    /// `out = -a`.
+    /// Computes `out = -a`.
     ///
     /// # Errors
     /// Returns [`RlweError::ParameterMismatch`] if `a` was made with other parameters.

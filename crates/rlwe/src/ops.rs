@@ -291,7 +291,7 @@ impl Context {
             return Ok(());
         }
         if !hoisted.is_of(a.part(1)) {
-            return Err(RlweError::Decomposed { operation: "rotate" });
+            return Err(RlweError::WrongDecomposition { operation: "rotate" });
         }
         let modulus = a.modulus();
         let automorphism = self.automorphism(element)?;

@@ -83,7 +83,7 @@ fn foreign_operands_are_refused() {
     let error = context
         .apply_galois_hoisted_into(&mut rotated, &own, &hoisted, *element, keys)
         .unwrap_err();
-    assert!(matches!(error, RlweError::Decomposed { .. }), "{error}");
+    assert!(matches!(error, RlweError::WrongDecomposition { .. }), "{error}");
 
     let elsewhere = context.parameters().gadget(Modulus::of_range(0..1), 2).unwrap();
     let foreign = other.context.parameters().gadget(Modulus::of_range(0..2), 2).unwrap();

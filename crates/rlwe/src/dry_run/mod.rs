@@ -21,7 +21,7 @@ use crate::{Context, Modulus, Parameters, Profile, RlweError, WordSize, keyswitc
 
 use ledger::Ledger;
 
-pub use tally::{KeyUse, Noted, Tally};
+pub use tally::{KeyUse, OperationCost, Tally};
 
 impl Context {
     /// Returns the context of a dry run, which computes without residues and records the cost of
@@ -82,7 +82,7 @@ impl Context {
     pub fn tally(&self) -> Tally {
         let mut tally = Tally::default();
         if let Some(ledger) = &self.ledger {
-            ledger.note(|noted| tally = noted.clone());
+            ledger.note(|recorded| tally = recorded.clone());
             // A copy reads and writes as much as a pass. The share of cache misses is assumed to be
             // that of fresh ciphertexts.
             let (parameters, limb) = (self.parameters(), self.degree() * size_of::<u64>());

@@ -22,7 +22,7 @@ pub enum KeyUse {
 ///
 /// See [`Tally`] for an example.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
-pub struct Noted {
+pub struct OperationCost {
     /// The number of times that the operation was executed.
     pub count: u64,
     /// The predicted seconds of one thread for all of these.
@@ -68,7 +68,7 @@ pub struct Noted {
 /// ```
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Tally {
-    operations: BTreeMap<&'static str, Noted>,
+    operations: BTreeMap<&'static str, OperationCost>,
     keys: BTreeMap<KeyUse, Modulus>,
     derived: BTreeMap<(Option<KeyUse>, usize, usize), usize>,
     failure: f64,
@@ -76,13 +76,13 @@ pub struct Tally {
 
 impl Tally {
     /// The operations by name. An operation that consists of others is counted as these.
-    pub fn operations(&self) -> &BTreeMap<&'static str, Noted> {
+    pub fn operations(&self) -> &BTreeMap<&'static str, OperationCost> {
         &self.operations
     }
 
     /// The number of times that an operation was executed.
     pub fn count(&self, operation: &str) -> u64 {
-        self.operations.get(operation).map_or(0, |noted| noted.count)
+        self.operations.get(operation).map_or(0, |cost| cost.count)
     }
 
     /// The number of ciphertexts whose modulus was raised. Every bootstrap raises one modulus.
@@ -101,12 +101,12 @@ impl Tally {
     /// The predicted seconds of one thread for all operations.
     pub fn seconds(&self) -> f64 {
         // The sum of no numbers would be -0.
-        self.operations.values().fold(0.0, |sum, noted| sum + noted.seconds)
+        self.operations.values().fold(0.0, |sum, cost| sum + cost.seconds)
     }
 
     /// The number of transforms of limbs, as [`crate::Context::transforms`] counts them.
     pub fn transforms(&self) -> u64 {
-        self.operations.values().map(|noted| noted.transforms).sum()
+        self.operations.values().map(|cost| cost.transforms).sum()
     }
 
     /// The keys that were used, each with the least common multiple of the moduli of the
@@ -122,10 +122,10 @@ impl Tally {
     }
 
     pub(crate) fn add(&mut self, operation: &'static str, seconds: f64, transforms: u64) {
-        let noted = self.operations.entry(operation).or_default();
-        noted.count += 1;
-        noted.seconds += seconds;
-        noted.transforms += transforms;
+        let cost = self.operations.entry(operation).or_default();
+        cost.count += 1;
+        cost.seconds += seconds;
+        cost.transforms += transforms;
     }
 
     pub(crate) fn add_failure(&mut self, log2_probability: f64) {

@@ -14,7 +14,7 @@ use crate::{Modulus, RlweError, rings::Rings};
 #[derive(Debug)]
 pub(crate) struct Decomposition {
     pub(crate) gadget: Gadget,
-    /// `P'Q`.
+    /// The modulus `P'Q`.
     pub(crate) extended: Modulus,
     /// The digits at this modulus.
     pub(crate) digits: Vec<Digit>,

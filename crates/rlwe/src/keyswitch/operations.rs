@@ -233,7 +233,7 @@ pub(crate) struct Count<'a> {
     pub(super) kernel: Kernel,
     /// The modulus of the polynomial.
     pub(super) modulus: Modulus,
-    /// `P'Q`.
+    /// The modulus `P'Q`.
     pub(super) extended: Modulus,
     pub(super) digits: Vec<Digit>,
     /// True if the own limbs of digits are multiples of the limbs of the polynomial.
@@ -584,7 +584,7 @@ impl Count<'_> {
             limbs.repeats += components - digits.len() as u64;
             limbs.sums += 1;
             if position == Modulus::TWO {
-                // Digits are embedded and transformed; the two sums are transformed back and
+                // Digits are embedded and transformed. The two sums are transformed back and
                 // converted.
                 limbs.passes += digits.len() as u64;
                 limbs.forward += digits.len() as u64;

@@ -321,7 +321,7 @@ impl Context {
         let rotation = match summand {
             Summand::Rotated(_, hoisted, element) if *element != 1 => {
                 if !hoisted.is_of(ciphertext.part(1)) || hoisted.gadget() != plan.gadget {
-                    return Err(RlweError::Decomposed { operation: OPERATION });
+                    return Err(RlweError::WrongDecomposition { operation: OPERATION });
                 }
                 let key = keys.galois_at(*element, self, ciphertext.modulus())?;
                 let added = [Added::new(Some(ciphertext.part(0))), Added::default()];

@@ -1,4 +1,4 @@
-//! The key switch itself, single and hoisted.
+//! The key switch, for one decomposition or several rotations (hoisted).
 
 use arrayvec::ArrayVec;
 use hippocrene_ring::{Domain, Poly, arith::mul_mod};
@@ -161,7 +161,7 @@ impl Context {
                 let mut scratch = self.scratch_limbs(3, Domain::Coefficient);
                 let (acc0, rest) = scratch.as_mut_slice().split_at_mut(degree);
                 let (acc1, spare) = rest.split_at_mut(degree);
-                // The results take the place of `delta`.
+                // The results overwrite `delta`.
                 r0.modulo(first, out0);
                 r1.modulo(first, out1);
                 for (k, position) in positions.into_iter().enumerate() {
@@ -284,7 +284,7 @@ impl Product<'_> {
         }
     }
 
-    /// Takes the inner product at `position` to `domain` and adds the polynomial in coefficients
+    /// Brings the inner product at `position` to `domain` and adds the polynomial in coefficients
     /// that is added to this part. In the evaluation domain that polynomial is subtracted from
     /// `delta` instead, which is transformed anyway.
     fn take_to(

@@ -163,7 +163,7 @@ impl Context {
         }
     }
 
-    /// Takes `x` modulo the limb `s` of `S` at `position`, in the evaluation domain, to the
+    /// Transforms `x`, modulo the limb `s` of `S` at `position`, from the evaluation domain to the
     /// coefficients of `R (S/s)^{-1} x`.
     pub(crate) fn invert_remainder(&self, plan: &SwitchPlan, position: usize, x: &mut [u64]) {
         let factor = &plan.inputs[plan.dropped.limb_of(position)].0;
@@ -171,8 +171,9 @@ impl Context {
     }
 }
 
-/// Takes residues modulo `2 half` to centred remainders modulo `2 half + 1`. Every other tie, which
-/// is `half`, becomes `-half`.
+/// Converts residues modulo `2 half` to centred remainders modulo `2 half + 1`.
+///
+/// A tie is a residue of `half`. Every other tie becomes `-half`.
 fn split_ties(y: &mut [u64], half: u64) {
     let mut threshold = half + 1;
     for y in y {
@@ -262,7 +263,7 @@ impl<'a> Remainder<'a> {
                 target.combine(ring, limb, Some(spare));
             }
             (Some(x), Combination::Difference(raise), Some(automorphism)) => {
-                // The automorphism reads from another place anyway.
+                // The automorphism cannot work in place, so the difference is written to `spare`.
                 ring.sub_mul_scalar(spare, x, limb, raise);
                 return ring.apply_automorphism(automorphism, domain, limb, spare);
             }

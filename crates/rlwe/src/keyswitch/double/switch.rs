@@ -343,7 +343,7 @@ impl Context {
                     let mut sums_here: Outputs =
                         sums_here.filter(|(p, _)| extended.contains(*p)).collect();
                     sums.convert(part, &mut sums_here);
-                    // The results take the place of `delta`.
+                    // The results overwrite `delta`.
                     remainders[part].modulo(*first, out);
                     let limbs = out.chunks_exact_mut(degree);
                     let mut sums_here = sums_here.into_iter().peekable();
