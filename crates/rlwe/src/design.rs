@@ -30,8 +30,8 @@ pub struct Request {
     /// The minimum number of bits of fresh ciphertexts: those of the units and of the odd part of
     /// the sprout.
     ///
-    /// The sprout's power of two is added to these. It is for moduli further down, because a limb
-    /// modulo `2^a` costs as much as several other limbs.
+    /// The sprout's power of two is added to these. It is for smaller moduli, because a limb modulo
+    /// `2^a` costs as much as several other limbs.
     pub usable: u32,
     /// The maximum number of bits of a unit or special. Parameter sets allow at most 61. Sizes can
     /// be designed for any word.
