@@ -86,7 +86,8 @@ pub struct Design {
 ///     log2_pq: None,
 ///     margin: 4,
 /// })?;
-/// assert_eq!((design.units, design.specials.len()), (vec![40, 40, 40], 2));
+/// assert_eq!((design.units, design.specials), (vec![40, 40, 40], vec![48]));
+/// assert_eq!(design.gadget_rank, 3);
 /// # Ok::<(), hippocrene_rlwe::RlweError>(())
 /// ```
 ///

@@ -62,16 +62,18 @@ impl Context {
     /// keys.add_relinearisation(&context, &secret)?;
     /// let keys = keys.prepare(&context)?;
     ///
-    /// // Twice the scaled product (t/Q) A A for A = 2^40, t = 2 and Q of about 2^48.
-    /// let message = context.from_signed(&[vec![1 << 40], vec![0; 1023]].concat(), modulus);
+    /// // Twice the square of the number 3 modulo t = 257, encoded as 3 Q/t as in BFV.
+    /// let delta = context.parameters().factor(0) / 257;
+    /// let three = 3 * delta as i64;
+    /// let message = context.from_signed(&[vec![three], vec![0; 1023]].concat(), modulus);
     /// let a = secret.encrypt(&context, &message, modulus)?.expand(&context);
-    /// let mut sum = context.scaled_sum(&a, 2)?;
+    /// let mut sum = context.scaled_sum(&a, 257)?;
     /// sum.add(&a, &a)?;
     /// sum.add(&a, &a)?;
     /// let mut out = Ciphertext::empty(&context);
     /// sum.relinearise_into(&mut out, &keys, modulus)?;
     /// let decrypted = secret.decrypt(&context, &out)?;
-    /// assert!(decrypted.limb(0)[0].abs_diff(2 << 33) < 1 << 24);
+    /// assert!(decrypted.limb(0)[0].abs_diff(18 * delta) < 1 << 24);
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     ///
