@@ -63,8 +63,9 @@ impl Parameters {
         let what = match base.divides(self.top()) {
             true if !base.words().is_one() => return Ok(()),
             true => format!(
-                "encapsulation with a base modulus of {:.1} bits, which has no unit: the first \
-                 unit has {:.1} bits; a bootstrap with such a base was made for other parameters",
+                "encapsulation with a base modulus of {:.1} bits, which has no unit: one with a \
+                 unit is needed. The first unit has {:.1} bits. A bootstrap with such a base was \
+                 made for other parameters.",
                 self.log2(base),
                 self.log2(Modulus::of_factor(0))
             ),
