@@ -1,4 +1,4 @@
-//! Gates of encrypted angles.
+//! Evaluation of gates on encrypted angles.
 
 use std::f64::consts::SQRT_2;
 
@@ -19,7 +19,8 @@ use crate::{
 const OPERATION: &str = "gate";
 
 impl BitBootstrapper {
-    /// The bits that a gate makes of angles.
+    /// Computes the gate `reading` of the angles and combines its parts into one ciphertext of
+    /// bits.
     pub(super) fn read(
         &self,
         angles: &Angles,
@@ -28,7 +29,8 @@ impl BitBootstrapper {
         let (plan, e) = (self.plan(), self.evaluator());
         let mut parts = self.read_parts(angles, reading)?;
         let packing = plan.literal().packing;
-        // What is left in the other part of each.
+        // Complex slots combine two ciphertexts, so the noise of the second one adds up in each
+        // part.
         let left = if packing == BitPacking::Complex { SQRT_2 } else { 1.0 };
         let mut error = self.error_of_reading(angles, reading, left * error_of(&parts[0]));
         if plan.literal().clean && matches!(reading.shape, Shape::Half { .. }) {
@@ -44,7 +46,8 @@ impl BitBootstrapper {
         BitCiphertext::with_error(out, packing, error, OPERATION)
     }
 
-    /// The gate of each part, with the noise of its evaluation alone.
+    /// Computes the gate on each part. The noise estimate of the results covers this evaluation
+    /// only.
     pub(super) fn read_parts(
         &self,
         angles: &Angles,
@@ -53,16 +56,18 @@ impl BitBootstrapper {
         angles.parts.iter().map(|part| self.read_part(part, reading)).collect()
     }
 
-    /// By how much bits are off that are read so, where evaluation has noise with the bound `own`.
+    /// Returns the error bound of the bits that `reading` gives, where `own` bounds the noise of
+    /// its evaluation.
     pub(super) fn error_of_reading(&self, angles: &Angles, reading: Reading, own: f64) -> f64 {
-        // Noise of the angle and of the gate itself is independent of each other, unlike what the
-        // bits were off by.
+        // The noise of the angle and that of the gate are independent of each other. The errors of
+        // the input bits are systematic and add up.
         let systematic = reading.error(angles.error);
         let of_angle = reading.error(angles.error + angles.noise) - systematic;
         systematic + reading.slope() * self.plan().literal().wave.error() + of_angle.hypot(own)
     }
 
-    /// The gate of one part, with the noise of its evaluation alone, at exactly the scale of bits.
+    /// Computes the gate on one part at exactly the scale of bits. The noise estimate of the result
+    /// covers this evaluation only.
     fn read_part(&self, x: &Ciphertext, reading: Reading) -> Result<Ciphertext, CkksError> {
         let (plan, e) = (self.plan(), self.evaluator());
         let wave = &plan.literal().wave;
@@ -90,11 +95,11 @@ impl BitBootstrapper {
         }
     }
 
-    /// `factor y^2`, `y` the wave's polynomial doubled `squarings - 1` times, at exactly the scale
-    /// of bits.
+    /// Returns `factor y^2` at exactly the scale of bits, where `y` is the wave's polynomial after
+    /// `squarings - 1` applications of the double-angle formula.
     ///
-    /// The polynomial is had at that scale from which the squarings, by moduli that are chosen
-    /// before, lead there.
+    /// The moduli of all squarings are chosen first. The polynomial is then evaluated at the scale
+    /// from which these squarings lead exactly to the scale of bits.
     fn cosine(&self, x: &Ciphertext, squarings: u32, factor: f64) -> Result<Ciphertext, CkksError> {
         let (plan, e) = (self.plan(), self.evaluator());
         let polynomial = plan.literal().wave.polynomial();
@@ -117,8 +122,8 @@ impl BitBootstrapper {
         let mut y = e.polynomial_to(x, polynomial, |depth| plan.cosine_scale(depth), |_| start)?;
         for (i, to) in moduli.into_iter().enumerate() {
             let last = i + 1 == squarings as usize;
-            // Errors are multiplied by cosines, which are near 1 all the way where x is near 0:
-            // bounds are for such slots.
+            // Errors are multiplied by cosines. Where `x` is near 0 these are near 1 in every step,
+            // so the bound is that of such slots.
             y.set_bound(1.0);
             let mut square = Ciphertext::empty(e.context());
             e.mul_multiple_to_into(&mut square, &y, &y, if last { 1 } else { 2 }, to)?;
