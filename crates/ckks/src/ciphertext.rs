@@ -21,10 +21,11 @@ pub struct Ciphertext {
 }
 
 impl Ciphertext {
-    /// Puts a ciphertext together.
+    /// Assembles a ciphertext from its parts.
     ///
     /// # Errors
-    /// When it was made with other parameters, or the slots or the bound are impossible.
+    /// Fails if `inner` was made with other parameters, or if the slots or the bound are
+    /// impossible.
     pub fn from_parts(
         context: &Context,
         inner: rlwe::Ciphertext,
@@ -40,7 +41,7 @@ impl Ciphertext {
         Ciphertext { inner, scale, slots, bound, known: Known::default() }
     }
 
-    /// An empty ciphertext for an operation to write its result to.
+    /// Returns an empty ciphertext that an operation can write its result to.
     pub fn empty(context: &Context) -> Self {
         Ciphertext {
             inner: rlwe::Ciphertext::empty(context.rlwe()),
@@ -51,8 +52,8 @@ impl Ciphertext {
         }
     }
 
-    /// The values in the slots of a ciphertext without residues, as far as they are known: what
-    /// would be decrypted, but for noise. Nothing for any other.
+    /// The values in the slots of a ciphertext of a dry run, as far as they are known. They are
+    /// what decryption would give, without noise. Ciphertexts with residues have none.
     pub fn known_values(&self) -> Option<&[Complex64]> {
         self.known.values()
     }
@@ -79,65 +80,66 @@ impl Ciphertext {
         self.inner.modulus()
     }
 
-    /// The scale: decrypted slots are divided by it.
+    /// The scale. Decryption divides the slots by it.
     pub fn scale(&self) -> Scale {
         self.scale
     }
 
-    /// How many slots it has.
+    /// The number of slots.
     pub fn slots(&self) -> usize {
         self.slots
     }
 
-    /// A bound on the absolute values in the slots: declared when encrypted, and followed by every
-    /// operation.
+    /// A bound on the absolute values in the slots. It is declared at encryption, and every
+    /// operation updates it.
     pub fn bound(&self) -> f64 {
         self.bound
     }
 
-    /// Declares a bound that is known to be tighter (or wider) than the one that was followed.
+    /// Declares a bound that is known to be tighter (or wider) than the tracked one.
     pub fn set_bound(&mut self, bound: f64) {
         self.bound = known(bound);
     }
 
-    /// Declares the error.
+    /// Replaces the noise estimate.
     pub fn set_noise(&mut self, noise: Noise) {
         self.inner.set_noise(noise);
     }
 
-    /// The same ciphertext with the error that is declared.
+    /// Returns the same ciphertext with another noise estimate.
     pub fn with_noise(mut self, noise: Noise) -> Self {
         self.set_noise(noise);
         self
     }
 
-    /// The same ciphertext, taken as one of so many slots, over which what is in its own ones is
-    /// repeated; or of fewer, where they are repeated.
+    /// Returns the same ciphertext with another number of slots. More slots repeat the values.
+    /// Fewer slots are valid only if the values are repeated already.
     ///
     /// # Errors
-    /// As [`Ciphertext::from_parts`].
+    /// Fails as [`Ciphertext::from_parts`] does.
     pub fn with_slots(self, context: &Context, slots: usize) -> Result<Self, CkksError> {
         check_parts(context, self.inner.parameters(), slots, self.bound)?;
         Ok(Ciphertext { known: self.known.in_slots(slots), slots, ..self })
     }
 
-    /// Declares the values in the slots of a ciphertext without residues
-    /// ([`Ciphertext::known_values`]), where they have been out of sight. Any other has none.
+    /// Declares the values in the slots of a ciphertext of a dry run
+    /// ([`Ciphertext::known_values`]), after a step that lost track of them. It does nothing for
+    /// ciphertexts with residues.
     pub fn set_known_values(&mut self, values: Values<'_>) {
         if self.inner.parts().iter().all(Poly::is_dry_run) {
             self.known = Known::of(values, self.slots);
         }
     }
 
-    /// The same ciphertext with the values, and their bound, counted in the unit `2^log2`: the
-    /// scale is as many times as large, and nothing is computed.
+    /// Returns the same ciphertext with its values and their bound divided by `2^log2`. Only the
+    /// scale changes: it is multiplied by `2^log2`.
     pub fn in_unit(self, log2: i32) -> Self {
         let scale = self.scale.times(Scale::power_of_two(log2));
         self.read_at(scale)
     }
 
-    /// The same ciphertext read at another scale: the values, and their bound, are as many times
-    /// larger as the scale is smaller, and nothing is computed.
+    /// Returns the same ciphertext read at another scale, without any computation. If the new scale
+    /// is smaller by a factor, the values and their bound are larger by that factor.
     pub fn read_at(mut self, scale: Scale) -> Self {
         let factor = self.scale.ratio(scale);
         self.bound *= factor;
@@ -150,19 +152,21 @@ impl Ciphertext {
         (self.scale, self.slots, self.bound) = (scale, slots, known(bound));
     }
 
-    /// How precise the values are: `-log2` of the estimated standard deviation of the error in the
-    /// real part of a slot. With `n` slots, an error of standard deviation `e` in the coefficients
-    /// is one of `e sqrt(n)/scale` in each slot's real and imaginary part: only the `2n`
+    /// Returns the precision of the values: `-log2` of the estimated standard deviation of the
+    /// error in the real part of a slot.
+    ///
+    /// With `n` slots, an error of standard deviation `e` in the coefficients becomes one of `e
+    /// sqrt(n)/scale` in the real and in the imaginary part of each slot. Only the `2n`
     /// coefficients of powers of `X^(N/2n)` count.
     pub fn precision_bits(&self) -> f64 {
         self.scale.log2() - self.inner.noise().log2_std() - 0.5 * (self.slots as f64).log2()
     }
 
-    /// Declares an error that is known to be smaller, or larger, than the estimate:
-    /// [`Ciphertext::precision_bits`] is `bits` then, but for what rounding to integers at the
-    /// scale takes from it. Of slots that hold zero it says nothing: their estimate stays
-    /// ([`Noise::in_zeros`]). Errors of slots have as much of it in common as before
-    /// ([`Noise::common_share`]).
+    /// Declares an error that is known to be smaller or larger than the estimate. Afterwards
+    /// [`Ciphertext::precision_bits`] is `bits`, apart from the rounding to integers at the scale.
+    ///
+    /// The estimate for slots that hold zero stays as it is ([`Noise::in_zeros`]). The share of the
+    /// error that all slots have in common also stays ([`Noise::common_share`]).
     pub fn set_precision_bits(&mut self, bits: f64) {
         let noise = self.scale.log2() - bits - 0.5 * (self.slots as f64).log2();
         let noise = Noise::from_log2_std(noise).plus(encoding_noise());
@@ -171,9 +175,9 @@ impl Ciphertext {
         self.inner.set_noise(noise.with_common(noise.scaled(log2(before.common_share()))));
     }
 
-    /// How many bits of the modulus are left to be divided away before the values no longer fit:
-    /// `log2(Q / (2 scale bound))`, with a bound below 1 taken as 1. It is not a number in a
-    /// context of other parameters.
+    /// Returns the bits of the modulus that rescaling can still remove before the values no longer
+    /// fit: `log2(Q / (2 scale bound))`. A bound below 1 counts as 1. The result is NaN if
+    /// `context` has other parameters.
     pub fn capacity_bits(&self, context: &Context) -> f64 {
         if self.inner.parameters() != context.parameters().digest() {
             return f64::NAN;
@@ -186,8 +190,8 @@ impl Ciphertext {
 }
 
 impl Context {
-    /// Checks that `a` is of these parameters, and that values up to `bound` at a scale (as log2),
-    /// computed from it, fit `modulus`. An error names the capacity of `a`.
+    /// Checks that `a` belongs to these parameters and that values up to `bound` at the scale
+    /// `2^log2_scale`, computed from it, fit `modulus`. An error reports the capacity of `a`.
     pub(crate) fn check_capacity(
         &self,
         a: &Ciphertext,
@@ -207,6 +211,7 @@ impl Context {
     }
 }
 
+/// Checks that the parts of a ciphertext belong together.
 fn check_parts(
     context: &Context,
     parameters: rlwe::Fingerprint,
@@ -225,12 +230,13 @@ fn check_parts(
     Err(CkksError::Argument { operation: OPERATION, what })
 }
 
-/// A bound that is not a number says nothing: there is none.
+/// Replaces a bound that is not a number by infinity, which means that there is no bound.
 fn known(bound: f64) -> f64 {
     if bound.is_nan() { f64::INFINITY } else { bound.abs() }
 }
 
-/// A fresh ciphertext of the secret key, half of it a seed.
+/// A fresh ciphertext under the secret key, with one of its polynomials stored as a seed. See
+/// [`Ciphertext`] for an example.
 #[derive(Debug, Clone)]
 pub struct SeededCiphertext {
     pub(crate) inner: rlwe::SeededCiphertext,
@@ -241,10 +247,10 @@ pub struct SeededCiphertext {
 }
 
 impl SeededCiphertext {
-    /// Puts a seeded ciphertext together.
+    /// Assembles a seeded ciphertext from its parts.
     ///
     /// # Errors
-    /// As [`Ciphertext::from_parts`].
+    /// Fails as [`Ciphertext::from_parts`] does.
     pub fn from_parts(
         context: &Context,
         inner: rlwe::SeededCiphertext,
@@ -266,7 +272,7 @@ impl SeededCiphertext {
         self.scale
     }
 
-    /// How many slots it has.
+    /// The number of slots.
     pub fn slots(&self) -> usize {
         self.slots
     }
@@ -281,20 +287,20 @@ impl SeededCiphertext {
         self.bound = known(bound);
     }
 
-    /// As [`Ciphertext::known_values`].
+    /// The values of a dry run, as for [`Ciphertext::known_values`].
     pub fn known_values(&self) -> Option<&[Complex64]> {
         self.known.values()
     }
 
-    /// The estimate of the error's size, rounding by the encoder and all.
+    /// The noise estimate of a fresh ciphertext, with the rounding of the encoder.
     pub fn noise(&self) -> Noise {
         secret_key_encryption(SIGMA).plus(encoding_noise())
     }
 
-    /// The whole ciphertext.
+    /// Expands the seed into the whole ciphertext.
     ///
     /// # Panics
-    /// When it was made with other parameters.
+    /// Panics if the ciphertext was made with other parameters.
     pub fn expand(&self, context: &Context) -> Ciphertext {
         let mut inner = self.inner.expand(context.rlwe());
         inner.set_noise(self.noise());

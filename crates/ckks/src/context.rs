@@ -1,4 +1,4 @@
-//! A parameter set made ready for CKKS.
+//! A parameter set with everything precomputed that CKKS needs.
 
 use std::sync::Arc;
 
@@ -7,15 +7,15 @@ use hippocrene_rlwe::{self as rlwe, Modulus, Parameters};
 
 use crate::{CkksError, Scale, encoder::Encoder};
 
-/// An RLWE context with an encoder.
+/// A parameter set prepared for CKKS: an RLWE context with an encoder.
 pub struct Context {
     rlwe: Arc<rlwe::Context>,
     encoder: Arc<Encoder>,
-    /// Of ring degree `N/8`, where there is one: see [`Context::encode_repeated`].
+    /// The encoder of ring degree `N/8`, if that is supported: see [`Context::encode_repeated`].
     small: Option<Arc<Encoder>>,
 }
 
-/// Without its tables.
+/// Leaves out the tables.
 impl std::fmt::Debug for Context {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         std::fmt::Debug::fmt(&self.rlwe, f)
@@ -23,42 +23,42 @@ impl std::fmt::Debug for Context {
 }
 
 impl Context {
-    /// Prepares `parameters`, with the best kernel of this CPU and `threads`.
+    /// Prepares `parameters`, with the best kernel of this CPU and with `threads`.
     ///
     /// # Errors
-    /// When `HIPPOCRENE_KERNEL` names a kernel that cannot be used.
+    /// Fails if `HIPPOCRENE_KERNEL` names a kernel that this CPU cannot use.
     pub fn new(parameters: Parameters, threads: Threads) -> Result<Self, CkksError> {
         Self::of(Arc::new(rlwe::Context::new(parameters, threads)?))
     }
 
-    /// A context that computes without residues and notes what operations take
-    /// ([`hippocrene_rlwe::Context::dry_run`]).
+    /// Prepares `parameters` for a dry run, which computes without residues and records the
+    /// primitives that each operation uses ([`hippocrene_rlwe::Context::dry_run`]).
     ///
     /// # Errors
-    /// As [`Context::new`].
+    /// Fails as [`Context::new`] does.
     pub fn dry_run(parameters: Parameters, threads: Threads) -> Result<Self, CkksError> {
         Self::of(Arc::new(rlwe::Context::dry_run(parameters, threads)?))
     }
 
-    /// Adds the encoder to an RLWE context, which others may share.
+    /// Adds an encoder to an RLWE context, which other contexts may share.
     ///
     /// # Errors
-    /// When the ring degree is not supported.
+    /// Fails if the ring degree is not supported.
     pub fn of(rlwe: Arc<rlwe::Context>) -> Result<Self, CkksError> {
         let encoder = |degree| Ok::<_, CkksError>(Arc::new(Encoder::new(degree, rlwe.kernel())?));
         let small = (rlwe.degree() >= 128).then(|| encoder(rlwe.degree() / 8)).transpose()?;
         Ok(Context { encoder: encoder(rlwe.degree())?, rlwe, small })
     }
 
-    /// A context of a dry run with the parameters of this one. It shares the encoder, and what
-    /// [`hippocrene_rlwe::Context::dry_run_beside`] shares.
+    /// Returns a context of a dry run with the same parameters. It shares the encoder and
+    /// everything that [`hippocrene_rlwe::Context::dry_run_beside`] shares.
     pub fn dry_run_beside(&self) -> Self {
         let rlwe = Arc::new(self.rlwe.dry_run_beside());
         Context { rlwe, encoder: Arc::clone(&self.encoder), small: self.small.clone() }
     }
 
-    /// Wipes the memory that operations have worked in and keep for the next, which may hold what
-    /// was encrypted or decrypted.
+    /// Wipes the scratch memory that operations keep for reuse. It may contain data that was
+    /// encrypted or decrypted.
     pub fn forget(&self) {
         self.rlwe.forget();
         self.encoder.forget();
@@ -80,17 +80,17 @@ impl Context {
         &self.encoder
     }
 
-    /// The encoder of ring degree `N/8`, where there is one.
+    /// The encoder of ring degree `N/8`, if that is supported.
     pub(crate) fn small_encoder(&self) -> Option<&Encoder> {
         self.small.as_deref()
     }
 
-    /// The most slots a ciphertext has: `N/2`.
+    /// The largest number of slots of a ciphertext: `N/2`.
     pub fn max_slots(&self) -> usize {
         self.rlwe.degree() / 2
     }
 
-    /// `scale to/from`, exactly.
+    /// Returns `scale to/from`, exactly.
     pub(crate) fn switched_scale(&self, scale: Scale, from: Modulus, to: Modulus) -> Scale {
         let parameters = self.parameters();
         let (added, dropped) = (to.without(from), from.without(to));

@@ -1,4 +1,4 @@
-//! The values that ciphertexts of a dry run stand for.
+//! The values that the ciphertexts of a dry run would hold.
 
 use std::sync::Arc;
 
@@ -6,14 +6,16 @@ use num_complex::Complex64;
 
 use crate::Values;
 
-/// The values in the slots of a ciphertext without residues ([`crate::Context::dry_run`]), as far as
-/// they are known: what would be decrypted, but for noise. Every operation does to them what it
-/// does to the slots. Ciphertexts with residues have none.
+/// The values in the slots of a ciphertext of a dry run ([`crate::Context::dry_run`]), as far as
+/// they are known.
+///
+/// They are what decryption would give, without noise. Every operation applies to them what it does
+/// to the slots. Ciphertexts with residues have none.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub(crate) struct Known(Option<Arc<[Complex64]>>);
 
 impl Known {
-    /// The values in the first of `slots` slots, the others being 0.
+    /// Returns the given values in the first of `slots` slots and zeros in the others.
     pub fn of(values: Values<'_>, slots: usize) -> Self {
         let mut all: Vec<Complex64> = match values {
             Values::Real(v) => v.iter().map(|x| Complex64::from(*x)).collect(),
@@ -27,32 +29,34 @@ impl Known {
         Known(Some(all.into()))
     }
 
-    /// These values.
+    /// Returns these values, one for each slot.
     pub fn from_values(values: Vec<Complex64>) -> Self {
         Known(Some(values.into()))
     }
 
+    /// The values of all slots, or `None` if they are unknown.
     pub fn values(&self) -> Option<&[Complex64]> {
         self.0.as_deref()
     }
 
-    /// `f` of every value.
+    /// Applies `f` to every value.
     pub fn map(&self, f: impl Fn(Complex64) -> Complex64) -> Self {
         Known(self.0.as_ref().map(|values| values.iter().map(|x| f(*x)).collect()))
     }
 
-    /// The first `period` values, over and over.
+    /// Repeats the first `period` values over all slots.
     pub fn repeated(&self, period: usize) -> Self {
         Known(self.0.as_ref().map(|values| (0..values.len()).map(|i| values[i % period]).collect()))
     }
 
-    /// `f` of every two values, where both are known.
+    /// Combines the values of two ciphertexts slot by slot with `f`. The result is unknown unless
+    /// both are known.
     pub fn zip(&self, other: &Known, f: impl Fn(Complex64, Complex64) -> Complex64) -> Self {
         let both = self.0.as_ref().zip(other.0.as_ref());
         Known(both.map(|(x, y)| x.iter().zip(y.iter()).map(|(x, y)| f(*x, *y)).collect()))
     }
 
-    /// In so many slots, over which they are repeated.
+    /// Repeats the values over `slots` slots.
     pub fn in_slots(&self, slots: usize) -> Self {
         Known(
             self.0
@@ -61,7 +65,7 @@ impl Known {
         )
     }
 
-    /// Rotated by `steps` to the left.
+    /// Rotates the values by `steps` to the left.
     pub fn rotated(&self, steps: i64) -> Self {
         Known(self.0.as_ref().map(|values| {
             let mut rotated = values.to_vec();

@@ -5,8 +5,8 @@ use hippocrene_rlwe::{self as rlwe, Modulus};
 
 use crate::{Scale, known::Known};
 
-/// An encoded vector: a polynomial whose slots are `scale` times the values, up to rounding. It is
-/// wiped when dropped.
+/// An encoded vector: a polynomial whose slots are `scale` times the values, up to rounding. Its
+/// memory is wiped when it is dropped. See [`Context`](crate::Context) for an example.
 #[derive(Clone)]
 pub struct Plaintext {
     poly: Poly,
@@ -19,7 +19,7 @@ pub struct Plaintext {
 }
 
 impl Plaintext {
-    /// Puts a plaintext together. `bound` is the largest absolute value in the slots.
+    /// Assembles a plaintext. `bound` is the largest absolute value in the slots.
     pub(crate) fn new(
         poly: Poly,
         parameters: rlwe::Fingerprint,
@@ -31,7 +31,7 @@ impl Plaintext {
         Plaintext { poly, parameters, modulus, scale, slots, bound, known: Known::default() }
     }
 
-    /// With the values that it stands for, as it has no residues.
+    /// Attaches the values that this plaintext of a dry run represents.
     pub(crate) fn with_known(mut self, known: Known) -> Self {
         self.known = known;
         self
@@ -46,7 +46,8 @@ impl Plaintext {
         &self.poly
     }
 
-    /// The polynomial alone, which nothing wipes any more: for plaintexts that are not secret.
+    /// Returns the polynomial, which is not wiped any more. This is for plaintexts that are not
+    /// secret.
     pub(crate) fn into_poly(mut self) -> Poly {
         let nothing = self.poly.alike(self.poly.degree(), 0);
         std::mem::replace(&mut self.poly, nothing)
@@ -75,7 +76,7 @@ impl Plaintext {
         self.scale
     }
 
-    /// How many slots it has.
+    /// The number of slots.
     pub fn slots(&self) -> usize {
         self.slots
     }
@@ -86,14 +87,14 @@ impl Plaintext {
     }
 }
 
-/// Without the bound, which is as secret as the values.
+/// Leaves out the bound, which is as secret as the values.
 impl std::fmt::Debug for Plaintext {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         write!(f, "Plaintext {{ scale: {}, slots: {}, .. }}", self.scale, self.slots)
     }
 }
 
-/// Wipes the coefficients, which may be secret values of a client.
+/// Wipes the coefficients, which may encode secret values of a client.
 impl Drop for Plaintext {
     fn drop(&mut self) {
         self.poly.wipe();
