@@ -1,4 +1,4 @@
-//! The noise of an evaluation of a polynomial, with each of its errors followed to the result.
+//! The noise of a polynomial's evaluation. Each error is tracked separately up to the result.
 
 use std::f64::consts::PI;
 
@@ -11,34 +11,36 @@ use super::{
 };
 use crate::Ciphertext;
 
-/// A ciphertext that a step has made. Its error is that step's, and the ciphertext states none.
+/// A ciphertext that a step has computed. Its error is recorded with that step, so its own noise
+/// estimate is empty.
 pub(super) struct Followed {
     pub(super) ciphertext: Ciphertext,
     pub(super) step: usize,
-    /// Whether it is 0 to the bit, whoever holds the key: of factors that are 0 at their scale.
+    /// Whether it is exactly 0, whatever the key: all of its factors are 0 at their scale.
     pub(super) is_zero: bool,
 }
 
-/// What slots may hold within their bound.
+/// The values that slots may hold within their bound.
 #[derive(Clone, Copy)]
 pub(super) enum Slots {
     Real,
     Complex,
 }
 
-/// The steps of an evaluation on ciphertexts, with the errors that they make.
+/// The steps of an evaluation on ciphertexts, with the errors that they add.
 pub(super) struct Errors {
     trace: Trace,
-    /// log2 of the standard deviation of each one's, in a coefficient, over the scale.
+    /// log2 of the standard deviation of each step's error in a coefficient, divided by the scale.
     log2: Vec<f64>,
+    /// The arguments at which the noise is evaluated.
     places: Vec<Complex64>,
-    /// How much of the argument's error is the same in all slots ([`Noise::common_share`]).
+    /// The share of the argument's error that is the same in all slots ([`Noise::common_share`]).
     common: f64,
 }
 
 impl Errors {
-    /// Of an evaluation that starts from an `argument`, looked at for arguments at the `places`
-    /// that are worst where it is off by a standard deviation.
+    /// Starts to track an evaluation of `argument`. `places` returns the arguments that may have
+    /// the most noise, given the standard deviation of the argument's error.
     pub(super) fn new(
         argument: Ciphertext,
         degree: usize,
@@ -52,27 +54,28 @@ impl Errors {
         (errors, argument)
     }
 
-    /// The ciphertext that a step on others has made.
+    /// Records a step on earlier values, with the ciphertext that it computed.
     pub(super) fn follow(&mut self, ciphertext: Ciphertext, step: Step) -> Followed {
         let step = self.trace.push(step);
         self.taken(ciphertext, step)
     }
 
+    /// Moves the noise estimate of a ciphertext into the record of its step.
     fn taken(&mut self, mut ciphertext: Ciphertext, step: usize) -> Followed {
         self.log2.push(ciphertext.inner().noise().log2_std() - ciphertext.scale().log2());
         ciphertext.inner_mut().set_noise(Noise::NONE);
         Followed { ciphertext, step, is_zero: false }
     }
 
-    /// The noise of what a step has made, where values are at the worst of the places: the errors
-    /// `e_i` of all steps on the way are independent, and `v` is off by `sum_i dv/de_i e_i`.
+    /// Returns the noise of a step's value at the worst of the arguments. The errors `e_i` of all
+    /// earlier steps are independent, and the error of `v` is `sum_i dv/de_i e_i`.
     pub(super) fn noise(&self, of: &Followed) -> Noise {
         let largest = self.log2.iter().copied().fold(f64::NEG_INFINITY, f64::max);
         if largest == f64::NEG_INFINITY {
             return Noise::NONE;
         }
         let sizes: Vec<f64> = self.log2.iter().map(|log2| (log2 - largest).exp2()).collect();
-        // Beyond what doubles can say nothing is known.
+        // A value that overflows doubles counts as infinite noise.
         let worse = |a: f64, b: f64| if b.is_nan() { f64::INFINITY } else { b.max(a) };
         let (mut worst, mut of_argument) = (0.0, 0.0);
         for x in &self.places {
@@ -88,16 +91,16 @@ impl Errors {
 }
 
 impl Polynomial {
-    /// Arguments of the basis at which errors are looked at, where the values of slots are up to
-    /// `bound` and off by `error`.
+    /// Returns the arguments of the basis at which the noise has to be evaluated, if slots hold
+    /// values up to `bound` with errors of standard deviation `error`.
     ///
-    /// Of a polynomial of degree `d` the derivatives by errors are of degree `d - 1` at most. On an
-    /// interval the sum of their squares is no more than twice as large elsewhere as at the `4 d +
-    /// 1` extrema of `T_4d`, and complex values are worst on the circle around all, of which a half
-    /// with `2 d + 1` points says the same (Ehlich and Zeller 1964: polynomials of degree `n` are
-    /// up to `1/cos(pi n/2m)` times what they are at the extrema of `T_m`). Errors `e` whose
-    /// squares count, as in `(x + e)^2 = x^2 + 2 x e + e^2`, make the interval and the circle
-    /// larger: to `hypot(r, error)` from the middle.
+    /// For a polynomial of degree `d`, the derivatives by errors have degree at most `d - 1`. On an
+    /// interval, the sum of their squares is at most twice as large elsewhere as at the `4 d + 1`
+    /// extrema of `T_4d`. This follows from Ehlich and Zeller (1964): a polynomial of degree `n` is
+    /// at most `1/cos(pi n/2m)` times its maximum at the extrema of `T_m`. Complex values are worst
+    /// on the circle around all of them, where the same holds for `2 d + 1` points on a half of it.
+    /// An error `e` whose square matters, as in `(x + e)^2 = x^2 + 2 x e + e^2`, makes the interval
+    /// and the circle larger: the radius `r` becomes `hypot(r, error)`.
     pub(super) fn places(&self, bound: f64, slots: Slots, error: f64) -> Vec<Complex64> {
         let (low, high) = match (self.basis(), slots) {
             (Basis::Chebyshev { low, high }, _) => {

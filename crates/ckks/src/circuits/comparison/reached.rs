@@ -1,53 +1,53 @@
-//! How far a composition has come while it is searched for.
+//! A composition during the search for a sign.
 
 use crate::circuits::{
     Polynomial,
     composition::{Stage, Unit},
 };
 
-/// Where gains are taken: so many points of the range, and both ends.
+/// Number of intervals of the range at whose ends the factors of errors are evaluated. Chosen.
 const SAMPLES: usize = 32;
 
-/// What stages have reached.
+/// A composition of some stages, with the range of its values.
 #[derive(Debug, Clone)]
 pub(super) struct Reached {
-    /// Where the absolute values lie, margins included.
+    /// Smallest and largest absolute value, with all margins.
     pub(super) low: f64,
     pub(super) high: f64,
-    /// The bits of capacity so far.
+    /// Bits of capacity that the stages use.
     pub(super) bits: f64,
     pub(super) stages: Vec<Stage>,
-    /// The share of the slack that each one's margin is.
+    /// The margin of each stage as a share of its slack.
     pub(super) shares: Vec<f64>,
 }
 
-/// What a polynomial does to values that lie in a range.
+/// A polynomial that is applied to the values of a composition.
 pub(super) struct Step<'a> {
     before: &'a Reached,
     polynomial: Polynomial,
     range: (f64, f64),
-    /// The largest gain of roundings, and of roundings and one of the argument.
+    /// The largest factor of the roundings, without and with a rounding of the argument.
     largest: (f64, f64),
 }
 
 impl Reached {
-    /// Values from `low` to 1 before any stage.
+    /// Returns the empty composition, for values from `low` to 1.
     pub(super) fn start(low: f64) -> Self {
         Reached { low, high: 1.0, bits: 0.0, stages: Vec::new(), shares: Vec::new() }
     }
 
-    /// How far they have come: `log2(low / (1 - low))`.
+    /// Returns the progress of the composition: `log2(low / (1 - low))`.
     pub(super) fn logit(&self) -> f64 {
         (self.low / (1.0 - self.low)).log2()
     }
 
-    /// What a polynomial makes of them, which takes them to the given range; none where it does not
-    /// keep their sign. Where it is `divided`, it is so by its largest value: values then stay in
-    /// `[-1, 1]`.
+    /// Applies a polynomial that maps the values to the given range. Returns `None` if it does not
+    /// keep their sign. If `divided`, the polynomial is divided by its largest value, so that
+    /// values stay in `[-1, 1]`.
     ///
-    /// Values in the gap stay below those at its end, with `f_n`, `g_n` and minimax polynomials:
-    /// the derivative of the last has all its zeros between the points where its error alternates,
-    /// so that it rises from 0 to the end of the gap.
+    /// With `f_n`, `g_n` and minimax polynomials, values in the gap stay below those at the end of
+    /// the gap. For minimax polynomials, all zeros of the derivative lie between the points where
+    /// the error alternates, so the polynomial increases from 0 to the end of the gap.
     pub(super) fn step(
         &self,
         polynomial: &Polynomial,
@@ -77,9 +77,10 @@ impl Reached {
 }
 
 impl Step<'_> {
-    /// A next stage whose margin is the given share of the slack: of the least value, or of the
-    /// distance of that from 1. Where the polynomial was divided, it is again, such that values lie
-    /// in `[-1, 1]` with the margin.
+    /// Returns the composition with this stage added, whose margin is the given share of the slack.
+    /// The slack is the smallest value or its distance from 1, whichever is smaller. If the
+    /// polynomial was `divided`, it is divided again, so that values lie in `[-1, 1]` with the
+    /// margin.
     pub(super) fn next(&self, share: f64, divided: bool, unit: Unit) -> Option<Reached> {
         let (low, high) = self.range;
         if let Some(scale_bits) = unit.fixed {
@@ -99,12 +100,13 @@ impl Step<'_> {
         self.reached(share, margin, self.scale_bits(margin, unit), divisor)
     }
 
-    /// The last stage: with its margin, values come within `error` of 1.
+    /// Returns the composition with this stage as the last one. With its margin, all values are
+    /// within `error` of 1.
     pub(super) fn last(&self, error: f64, unit: Unit) -> Option<Reached> {
         let (low, high) = self.range;
         let off = (1.0 - low).max(high - 1.0);
         let (margin, scale_bits) = match unit.fixed {
-            // Nothing is refreshed after it.
+            // There is no refresh after the last stage.
             Some(scale_bits) => {
                 (Unit { refreshed: 0.0, ..unit }.margin(self.gain(), scale_bits), scale_bits)
             }
@@ -114,6 +116,7 @@ impl Step<'_> {
         self.reached(1.0, margin, scale_bits, 1.0)
     }
 
+    /// Adds the stage with this margin and scale. Returns `None` if the margin could change a sign.
     fn reached(&self, share: f64, margin: f64, scale_bits: f64, divisor: f64) -> Option<Reached> {
         let (low, high) = (self.range.0 / divisor, self.range.1 / divisor);
         if margin >= low {
@@ -132,20 +135,22 @@ impl Step<'_> {
         Some(out)
     }
 
-    /// The scale for a margin. Where the stage before has a larger one, or there is none, the
-    /// argument is rounded too.
+    /// Returns the scale in bits for a margin. The argument is rounded too if there is no stage
+    /// before or if that has a larger scale.
     fn scale_bits(&self, margin: f64, unit: Unit) -> f64 {
         let bits = unit.scale_bits(self.largest.0, margin);
         let before = self.before.stages.last().map_or(f64::INFINITY, |stage| stage.scale_bits);
         if before > bits { unit.scale_bits(self.largest.1, margin) } else { bits }
     }
 
-    /// The gain at a scale that all stages have: the argument of the first is rounded.
+    /// Returns the factor of the roundings at a common scale, where the argument of the first stage
+    /// is rounded.
     fn gain(&self) -> f64 {
         if self.before.stages.is_empty() { self.largest.1 } else { self.largest.0 }
     }
 }
 
+/// Returns the polynomial divided by a positive number.
 fn scaled(polynomial: &Polynomial, divisor: f64) -> Polynomial {
     polynomial
         .times(divisor.recip())

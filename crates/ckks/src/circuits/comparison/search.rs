@@ -1,4 +1,4 @@
-//! Which polynomials, and at which scales.
+//! The search for the polynomials of a sign and their scales.
 
 use std::collections::BTreeMap;
 
@@ -9,19 +9,22 @@ use crate::{
     circuits::{Polynomial, composition::Unit},
 };
 
-/// The shares of the slack that margins are chosen from.
+/// Margins to try, as shares of the slack. Chosen.
 const SHARES: [f64; 6] = [0.5, 0.25, 0.125, 0.0625, 0.03125, 0.015625];
 
-/// Compositions count as having come as far when their logits are in the same part of so many per
-/// bit: where polynomials are searched for, and where they are given.
+/// Number of bins per bit of the logit. Of all compositions in the same bin, only the cheapest is
+/// kept. The finer bins are for given polynomials, the coarser ones for a search over all
+/// polynomials. Chosen.
 const PARTS: f64 = 4.0;
 const FINE_PARTS: f64 = 32.0;
 
-/// The minimax composition (LLNK22) that takes values from `low` to 1 within `error` of 1 in the
-/// fewest bits. A shortest path: from values that reach down to `low`, a polynomial of any degree
-/// leads, with any of the margins, to values that reach down to some larger number, at the price of
-/// its depth times the scale that the margin takes. Of all ways to come as far the cheapest is
-/// kept.
+/// Returns the minimax composition (LLNK22) that maps values from `low` to 1 to within `error` of 1
+/// and uses the fewest bits of capacity.
+///
+/// This is a shortest path. A node is a range of values that reaches down to `low`. An edge is a
+/// polynomial of any degree with any of the margins. It leads to values that reach down to a larger
+/// number, and costs its depth times the scale that the margin needs. Of all paths to about the
+/// same range, only the cheapest is kept.
 pub(super) fn least(low: f64, error: f64, unit: Unit) -> Result<Option<Reached>, CkksError> {
     let degrees = sign::degrees_of_use()?;
     let mut open = BTreeMap::from([(part(&Reached::start(low), PARTS), Reached::start(low))]);
@@ -33,9 +36,9 @@ pub(super) fn least(low: f64, error: f64, unit: Unit) -> Result<Option<Reached>,
             continue;
         }
         for &degree in &degrees {
-            // Where little is left to be done, high degrees are too many for f64.
+            // If the remaining error is tiny, f64 cannot represent a polynomial of high degree.
             let Ok(polynomial) = sign::best(degree, before.low) else { continue };
-            // Its error alternates, and is largest at the end.
+            // The error of a minimax polynomial alternates and is largest at the end of the range.
             let first = polynomial.evaluate(before.low);
             let range = (first, 2.0 - first);
             if let Some(done) =
@@ -53,11 +56,11 @@ pub(super) fn least(low: f64, error: f64, unit: Unit) -> Result<Option<Reached>,
             }
         }
     }
-    // Ranges are bounds now, and not what was seen at one point.
+    // The search evaluated ranges at one point. The result needs proven bounds.
     best.map_or(Ok(None), |best| again(&best, low, error, unit))
 }
 
-/// A composition of these degrees and margins, in ranges that are proven.
+/// Returns the composition with the degrees and margins of `found`, in ranges that are proven.
 fn again(found: &Reached, low: f64, error: f64, unit: Unit) -> Result<Option<Reached>, CkksError> {
     let mut reached = Reached::start(low);
     for (i, (stage, &share)) in found.stages.iter().zip(&found.shares).enumerate() {
@@ -72,8 +75,9 @@ fn again(found: &Reached, low: f64, error: f64, unit: Unit) -> Result<Option<Rea
     Ok(Some(reached))
 }
 
-/// Polynomials in their order, at the scales that take the fewest bits. All but the last are
-/// divided such that what they leave, with its margin, lies in `[-1, 1]`.
+/// Finds the scales for given polynomials, in their order, that use the fewest bits of capacity. If
+/// scales are free, all polynomials but the last are divided so that their values, with their
+/// margin, lie in `[-1, 1]`.
 pub(super) fn scales(
     polynomials: &[Polynomial],
     low: f64,
@@ -82,7 +86,7 @@ pub(super) fn scales(
 ) -> Option<Reached> {
     let (last, others) = polynomials.split_last()?;
     let mut open = BTreeMap::from([(0, Reached::start(low))]);
-    // Values stay in [-1, 1], beyond which some polynomials have none to speak of.
+    // Values have to stay in [-1, 1]: outside of it, some polynomials have no useful values.
     let divided = unit.fixed.is_none();
     for polynomial in others {
         let mut next = BTreeMap::new();
@@ -109,10 +113,12 @@ pub(super) fn scales(
     best
 }
 
+/// Returns the bin of a composition, by its logit.
 fn part(reached: &Reached, parts: f64) -> i64 {
     (parts * reached.logit()).floor() as i64
 }
 
+/// Keeps `next` if it is the cheapest composition in its bin.
 fn insert(open: &mut BTreeMap<i64, Reached>, next: Reached, parts: f64) {
     let part = part(&next, parts);
     if open.get(&part).is_none_or(|other| next.bits < other.bits) {
@@ -120,6 +126,7 @@ fn insert(open: &mut BTreeMap<i64, Reached>, next: Reached, parts: f64) {
     }
 }
 
+/// Keeps `done` if it is the cheapest composition so far.
 fn keep(best: &mut Option<Reached>, done: Reached) {
     if best.as_ref().is_none_or(|other| done.bits < other.bits) {
         *best = Some(done);

@@ -1,4 +1,4 @@
-//! A composition on ciphertexts.
+//! Evaluation of a composition on ciphertexts.
 
 use std::borrow::Cow;
 
@@ -7,21 +7,23 @@ use hippocrene_rlwe::Noise;
 use super::{Composition, DEVIATIONS, Stage};
 use crate::{Ciphertext, CkksError, Evaluator, Refresh, Scale};
 
-/// Where noise leaves fewer standard deviations of a margin than this, it is refused. (Scales meet
-/// what the plan asks for to half a bit, and a refresh adds an error of its own.)
+/// Number of standard deviations of noise that a margin must hold, or the evaluation fails. It is
+/// less than the planned [`DEVIATIONS`], because scales may differ from the plan by half a bit and
+/// a refresh adds an error of its own. Chosen.
 const LEAST_DEVIATIONS: f64 = 10.0;
 
-/// The same of arguments and what they may be off by: what is stated of results is beside the error
-/// of these.
+/// Number of standard deviations that the allowed error of the argument must hold, or the
+/// evaluation fails. The stated error of the result does not include the error of the argument.
+/// Chosen.
 const LEAST_OF_ARGUMENT: f64 = 5.0;
 
-/// A scale that is smaller than what a stage wants by so many bits will do.
+/// Number of bits by which a scale may be smaller than a stage asks for. Chosen.
 const CLOSE: f64 = 0.1;
 
 impl Evaluator {
-    /// The composition of an argument up to 1, with `tail` bits of capacity left, [`kept`]
-    /// included: the result is up to 1 as well, and its noise as root mean squares are multiplied
-    /// ([`super::ErrorGains`]).
+    /// Evaluates the composition at an argument up to 1 and leaves `tail` bits of capacity, which
+    /// include [`reserved_bits`]. The result is up to 1 as well. Its noise follows from the
+    /// root-mean-square factors of [`super::ErrorGains`].
     pub(in crate::circuits) fn composition(
         &self,
         x: Cow<'_, Ciphertext>,
@@ -30,7 +32,7 @@ impl Evaluator {
         refresh: &dyn Refresh,
         operation: &'static str,
     ) -> Result<Ciphertext, CkksError> {
-        // Errors as they come out in the end.
+        // Every error is multiplied by its factor up to the end of the composition.
         let mut error = plan.gains.arguments[0] * (-x.precision_bits()).exp2();
         let mut own = 0.0;
         let mut y = x.into_owned();
@@ -54,8 +56,8 @@ impl Evaluator {
             }
             let chain =
                 self.square_chain((y.modulus(), y.scale()), stage.polynomial.depth(), |_| target);
-            // Where all stages have one scale it is met exactly, or it would be further off with
-            // every product.
+            // If all stages have one scale, the result has exactly this scale. Otherwise the
+            // difference would grow with every product.
             let exact = |scale| if plan.unit.fixed.is_some() { target } else { scale };
             y = self.polynomial_to(&y, &stage.polynomial, |_| target, exact)?;
             y.set_bound(1.0);
@@ -67,7 +69,7 @@ impl Evaluator {
                 y.inner_mut().set_noise(Noise::NONE);
                 y = self.real_part(&y)?.in_unit(1);
                 y.set_bound(1.0);
-                // What the conjugation adds at this modulus.
+                // The conjugation adds noise at this modulus.
                 error = error.hypot(plan.gains.arguments[i + 1] * (-y.precision_bits()).exp2());
             }
             y.inner_mut().set_noise(Noise::NONE);
@@ -76,8 +78,8 @@ impl Evaluator {
         Ok(y)
     }
 
-    /// Message and scale times a power of two, where the scale is smaller than that of a stage: its
-    /// roundings are as small then as planned.
+    /// Multiplies message and scale by a power of two if the scale is smaller than that of the
+    /// stage. Its roundings are then as small as planned.
     fn raise_scale(&self, a: &mut Ciphertext, stage: &Stage) -> Result<(), CkksError> {
         let bits = (stage.scale_bits - a.scale().log2() - CLOSE).ceil();
         if bits >= 1.0 {
@@ -89,7 +91,7 @@ impl Evaluator {
 }
 
 impl Ciphertext {
-    /// States an error of that root mean square in the slots.
+    /// Sets the noise estimate to an error of this root mean square in the slots.
     pub(in crate::circuits) fn set_error(&mut self, error: f64) {
         let noise = error.log2() + self.scale().log2() - 0.5 * (self.slots() as f64).log2();
         self.inner_mut().set_noise(Noise::from_log2_std(noise));
@@ -97,12 +99,12 @@ impl Ciphertext {
 }
 
 impl Composition {
-    /// The bits of precision without which an argument is refused.
+    /// The precision in bits below which an argument is refused.
     pub(in crate::circuits) fn least_precision(&self) -> f64 {
         -(self.slack / LEAST_OF_ARGUMENT).log2()
     }
 
-    /// Checks that the argument of stage `i` is as precise as it has to be, after a refresh.
+    /// Checks that the argument of stage `i`, which has been refreshed, is precise enough.
     fn check(&self, i: usize, std: f64, operation: &'static str) -> Result<(), CkksError> {
         let most = match i {
             0 => self.slack / LEAST_OF_ARGUMENT,
@@ -113,13 +115,13 @@ impl Composition {
         }
         let (need, have) = (-most.log2(), -std.log2());
         let what = format!(
-            "after a refresh, values have {have:.1} bits of precision; the next polynomial needs {need:.1}"
+            "values have {have:.1} bits of precision after a refresh, and the next polynomial needs {need:.1}"
         );
         Err(CkksError::Argument { operation, what })
     }
 
-    /// What is asked of a refresh before stage `i`, for `tail` bits to be left at the end: what has
-    /// to be there, and what can be made use of.
+    /// Returns the capacity to request from a refresh before stage `i` if `tail` bits have to be
+    /// left at the end: the bits that are necessary, and the bits that are useful.
     fn asks(&self, i: usize, tail: f64, refresh: &dyn Refresh) -> (f64, f64) {
         let needs = (i..self.stages.len()).map(|j| self.needs(j));
         let rest: f64 = needs.clone().sum::<f64>() + tail;
@@ -128,7 +130,8 @@ impl Composition {
         if rest <= most {
             return (need, rest);
         }
-        // As many stages as one refresh holds, and what the next one takes.
+        // Useful are the bits of as many stages as one refresh can cover, plus the reserve for the
+        // next refresh.
         let mut useful = need;
         let mut sum = reserve;
         for bits in needs {
@@ -142,12 +145,14 @@ impl Composition {
     }
 }
 
-/// The bits of capacity that a result keeps, so that it can be refreshed where there is a way to.
+/// Returns the bits of capacity that a result keeps for a later refresh, and 0 if there is no way
+/// to refresh.
 pub(in crate::circuits) fn kept(refresh: &dyn Refresh) -> f64 {
     let reserve = refresh.reserve();
     if reserve.is_finite() { reserve } else { 0.0 }
 }
 
+/// Returns `value` as a scale.
 pub(in crate::circuits) fn scale_of(
     value: f64,
     operation: &'static str,
