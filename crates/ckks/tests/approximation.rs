@@ -59,7 +59,7 @@ fn what_cannot_be_approximated_is_named() {
     let refused = |low| interpolate(f64::ln, low, 1.0, 4, one).unwrap_err().to_string();
     assert_eq!(refused(-1.0), "approximate a function: it is -inf at 0");
     assert!(
-        refused(-3.0).starts_with("approximate a function: it is NaN at -1"),
+        refused(-3.0).starts_with("approximate a function: the function is NaN at -1"),
         "{}",
         refused(-3.0)
     );

@@ -632,7 +632,9 @@ fn what_does_not_fit_is_named() {
         let refused = Polynomial::approximate(f64::exp, 0.0, 1.0, degree).unwrap_err().to_string();
         assert_eq!(
             refused,
-            format!("approximate a function: degree {degree}: it is 1048576 at most")
+            format!(
+                "approximate a function: degree {degree} is too high: 1048576 is the largest possible"
+            )
         );
     }
     for slots in [12, 1 << 40, usize::MAX / 2 + 1] {

@@ -125,11 +125,11 @@ fn what_cannot_be_is_refused() {
         assert!(error.contains(what), "{error}");
     };
     says(plan(vec![], 8.0).map(drop), "0 entries");
-    says(plan(vec![0.0; 5000], 8.0).map(drop), "5000 entries: it has 1 to 4096");
+    says(plan(vec![0.0; 5000], 8.0).map(drop), "5000 entries, and 1 to 4096 are possible");
     says(plan(vec![0.0, f64::INFINITY], 8.0).map(drop), "entry 1 is inf");
     says(
         plan(vec![0.0, 4.0], 39.0).map(drop),
-        "a precision of 39 bits: these entries have 38.0 bits",
+        "a precision of 39 bits is too high: these entries allow 38.0 bits",
     );
     says(plan(vec![0.0, 4.0], f64::NAN).map(drop), "NaN");
     says(plan(entries(300), 8.0).map(drop), "bits of capacity");
@@ -140,7 +140,7 @@ fn what_cannot_be_is_refused() {
     assert!(entries(&a).is_ok());
     let mut wide = a.clone();
     wide.set_bound(2.5);
-    says(entries(&wide), "values up to 2.5 are no places of 3 entries, which are 0 to 2");
+    says(entries(&wide), "values up to 2.5 are not places of 3 entries, which are 0 to 2");
     says(entries(&encrypt(&s, &[0.0; 1 << 8], &table)), "slots");
     let mut rough =
         s.encrypt_at(&[Complex64::from(1.0); 1 << 9], 1 << 9, Scale::power_of_two(8), s.top());

@@ -212,11 +212,11 @@ impl EntriesPlan {
         let EntriesLiteral { slots, ref entries, precision } = literal;
         if !slots.is_power_of_two() || slots > context.max_slots() {
             let most = context.max_slots();
-            return fail(format!("{slots} slots are not possible: use a power of two up to {most}"));
+            return fail(format!("{slots} slots: a power of two up to {most} is possible"));
         }
         if entries.is_empty() || entries.len() > MOST {
             let count = entries.len();
-            return fail(format!("a table has 1 to {MAX_ENTRIES} entries, and this one has {count}"));
+            return fail(format!("this table has {count} entries, and 1 to {MAX_ENTRIES} are possible"));
         }
         if let Some((j, entry)) = entries.iter().enumerate().find(|(_, entry)| !entry.is_finite()) {
             return fail(format!("entry {j} is {entry}"));

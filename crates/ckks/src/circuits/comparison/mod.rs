@@ -151,7 +151,7 @@ impl SignPlan {
         let SignLiteral { slots, bound, gap, precision } = literal;
         if !slots.is_power_of_two() || slots > context.max_slots() {
             let most = context.max_slots();
-            return fail(format!("{slots} slots are not possible: use a power of two up to {most}"));
+            return fail(format!("{slots} slots: a power of two up to {most} is possible"));
         }
         if !(bound.is_finite() && gap > 0.0 && (2f64.powi(-30)..1.0).contains(&(gap / bound))) {
             return fail(format!(

@@ -1,4 +1,4 @@
-//! The homomorphic DFT of ciphertexts.
+//! Evaluation of the homomorphic DFT on ciphertexts.
 
 use std::{
     borrow::Cow,
@@ -12,30 +12,28 @@ use crate::{Ciphertext, CkksError, Evaluator, Scale, circuits::linear_transform:
 
 const OPERATION: &str = "homomorphic DFT";
 
-/// A level that would take so many bits more than it says waits for the next one, which takes what
-/// both need.
+/// Bits by which a level's modulus may be too small. A level that would lose more bits than this is
+/// deferred: the next level then uses the bits of both. Chosen.
 const LARGEST_STEP: f64 = 8.0;
 
 impl Evaluator {
-    /// The transform `dft` of `a`, at exactly the scale `target`.
+    /// Applies the transform `dft` to `a`. The result has exactly the scale `target`.
     ///
-    /// A level takes the bits that [`super::DftLevel::scale_bits`] says (on a simple chain, all of
-    /// the next primes that have so many; where the next prime has 8 bits more than that, two
-    /// levels share it), and the whole transform takes `log2(scale/target)` more. Between levels
-    /// the scale is the larger one of the operand's and the target.
+    /// Each level uses the bits of [`super::DftLevel::scale_bits`]. On a simple chain it uses as
+    /// many whole primes as come closest to that. If the next prime is more than 8 bits too large,
+    /// two levels share it. The whole transform uses `log2(scale/target)` bits in addition. Between
+    /// levels, the scale is the larger one of the operand's scale and the target.
     ///
-    /// **Bounds.** Let the slots of `a` be bounded by `b`, and the factor be `f`. From coefficients
-    /// to slots the result is bounded by `|f| b`; where a tighter bound on the coefficients is
-    /// known, declare it ([`Ciphertext::set_bound`]). From slots to coefficients it is bounded by
-    /// `n |f| b` (times `sqrt(2)` side by side, times 2 where it is real), which is what the slots
-    /// of such a polynomial can reach; but the coefficients stay below `|f| b` (times `sqrt(2)`
-    /// side by side), and only these have to fit the modulus.
+    /// **Bounds.** Let `b` be the bound of `a` and `f` the factor. From coefficients to slots, the
+    /// result is bounded by `|f| b`. If you know a tighter bound on the coefficients, declare it
+    /// ([`Ciphertext::set_bound`]). From slots to coefficients, the slots of the result are bounded
+    /// by `n |f| b` (times `sqrt(2)` side by side, times 2 for real packing). The coefficients stay
+    /// below `|f| b` (times `sqrt(2)` side by side), and only these have to fit the modulus.
     ///
     /// **Noise** is estimated for slots of absolute value `b` and independent angles.
     ///
     /// # Errors
-    /// When `a` has another number of slots than `dft` takes, a key is missing, or the modulus is
-    /// too small.
+    /// Fails if `a` has the wrong number of slots, a key is missing, or the modulus is too small.
     pub fn homomorphic_dft(
         &self,
         a: &Ciphertext,
@@ -45,8 +43,8 @@ impl Evaluator {
         self.homomorphic_dft_to(a, dft, target, None)
     }
 
-    /// [`Evaluator::homomorphic_dft`] that ends modulo `end`, where there is one: of about the bits
-    /// that the levels lead to.
+    /// As [`Evaluator::homomorphic_dft`], with a result modulo `end` if one is given. It should
+    /// have about as many bits as the levels lead to.
     pub(crate) fn homomorphic_dft_to(
         &self,
         a: &Ciphertext,
@@ -82,8 +80,8 @@ impl Evaluator {
             bare.inner_mut().set_noise(Noise::NONE);
             let conjugate = self.conjugate(&bare)?;
             self.context().rlwe().add_assign(out.inner_mut(), conjugate.inner())?;
-            // Real slots have real errors: the real parts of those before are doubled, and there
-            // are no imaginary ones.
+            // Real slots have real errors. Adding the conjugate doubles the real parts of the
+            // earlier errors and removes the imaginary parts.
             let real = !forward && dft.packing == Packing::Real;
             let doubled = own.scaled(if real { 1.0 } else { 0.5 });
             out.inner_mut().set_noise(doubled.plus(conjugate.inner().noise()));
@@ -98,7 +96,8 @@ impl Evaluator {
         Ok(out)
     }
 
-    /// Where the levels leave their results. Their bounds are on coefficients.
+    /// Chooses modulus and scale of the result of each level. The bounds are those of the
+    /// coefficients.
     fn landings(
         &self,
         a: &Ciphertext,
@@ -110,13 +109,14 @@ impl Evaluator {
             dft.direction == Direction::SlotsToCoefficients && dft.packing == Packing::SideBySide;
         let between = if a.scale() < target { target } else { a.scale() };
         let mut coefficients = a.bound() * if paired { SQRT_2 } else { 1.0 };
-        // Side by side, slots repeat until the last level: roundings of diagonals, times them, are
-        // in every other one of the coefficients that are averaged over from there on.
+        // Side by side, slots repeat until the last level. The rounding errors of the diagonals,
+        // times the slots, then affect only every other of the coefficients that the estimate
+        // averages over.
         let repeat =
             dft.direction == Direction::CoefficientsToSlots && dft.packing == Packing::SideBySide;
         let mut magnitude = a.bound();
-        // The modulus that the levels lead to; a result may be modulo a larger one, with its scale
-        // larger by as much.
+        // The modulus that the levels lead to. A result may have a larger modulus, with a scale
+        // that is larger by the same factor.
         let (mut modulus, mut scale) = (a.modulus(), a.scale());
         let mut landings = Vec::with_capacity(dft.levels.len());
         for (i, level) in dft.levels.iter().enumerate() {
@@ -147,7 +147,8 @@ impl Evaluator {
         Ok(landings)
     }
 
-    /// The bits that a level from a modulus and a scale to another scale leaves.
+    /// Returns the bits of modulus that remain after a level, if it changes the scale to
+    /// `next_scale`.
     fn bits_after(
         &self,
         level: &Level,
@@ -157,8 +158,8 @@ impl Evaluator {
         self.log2(modulus) - level.scale_bits - scale.log2() + next_scale.log2()
     }
 
-    /// What a level leads to, or where it starts from at a larger scale: where a simple chain has
-    /// no primes so small, a level leaves the modulus to the next one.
+    /// Returns modulus and scale after a level. If a simple chain has no prime that is small
+    /// enough, the level keeps the modulus and leaves its bits to the next one, at a larger scale.
     fn or_wait(
         &self,
         level: &Level,
@@ -173,16 +174,16 @@ impl Evaluator {
         }
     }
 
-    /// Where the next transform would go up to a modulus without a power of two
-    /// ([`Evaluator::without_two`]), a level goes there at once.
+    /// Returns the modulus that a level should end at. If the next transform would first move up to
+    /// a modulus without a power of two ([`Evaluator::without_two`]), the level ends there at once.
     fn up_without_two(&self, next: Modulus) -> Modulus {
         let up = self.without_two(next);
         if self.log2(up) > self.log2(next) { up } else { next }
     }
 
-    /// The moduli at which the levels of `dft` rotate ciphertexts, and that of its result, for an
-    /// operand modulo `from` of this scale: as [`Evaluator::homomorphic_dft`] chooses them. Nothing
-    /// where the modulus is too small.
+    /// Returns the moduli at which the levels of `dft` rotate ciphertexts, and the modulus of the
+    /// result, as [`Evaluator::homomorphic_dft`] chooses them for an operand modulo `from` at this
+    /// scale. Returns `None` if the modulus is too small.
     pub(crate) fn dft_moduli(
         &self,
         dft: &HomomorphicDft,
@@ -208,14 +209,14 @@ impl Evaluator {
         Some((moduli, modulus))
     }
 
-    /// The sum of the two halves of the slots: it has half as many.
+    /// Returns the sum of the two halves of the slots. The result has half as many slots.
     fn sum_of_halves(&self, a: &Ciphertext) -> Result<Ciphertext, CkksError> {
         let slots = a.slots() / 2;
         let rotated = self.rotate(a, slots as i64)?;
         let mut sum = a.clone();
         self.context().rlwe().add_assign(sum.inner_mut(), rotated.inner())?;
-        // Of the noise, every other coefficient is doubled, and what is between them is of no
-        // account; the rotation adds some of its own.
+        // Every other coefficient of the noise is doubled and the ones in between do not matter.
+        // The rotation adds noise of its own.
         let noise = a.inner().noise().scaled(0.5 * 3f64.log2()).plus(rotated.inner().noise());
         sum.inner_mut().set_noise(noise);
         sum.set_meta(a.scale(), slots, a.bound());

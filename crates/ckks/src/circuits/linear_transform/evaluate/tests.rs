@@ -1,4 +1,4 @@
-//! What is had at a time of a map makes no difference to its results.
+//! The size of the batches makes no difference to the results of a map.
 
 use std::{collections::BTreeMap, sync::Arc};
 
@@ -10,7 +10,7 @@ use hippocrene_rlwe::{
 use super::*;
 use crate::Context;
 
-/// Ring degree `2^8` and keys for these rotations. Insecure.
+/// Returns keys for these rotations at ring degree `2^8`. Insecure.
 fn insecure(rotations: impl IntoIterator<Item = i64>) -> (SecretKey, Evaluator) {
     let degree = 1 << 8;
     let parameters = Parameters::new_insecure(ParametersLiteral {
@@ -34,7 +34,7 @@ fn batches_give_the_same_results() {
     check(insecure(0..128), true);
 }
 
-/// Rotations are composed in other orders.
+/// With few keys, rotations are composed in different orders.
 #[test]
 fn batches_give_like_results_with_few_keys() {
     check(insecure((0..7).map(|k| 1 << k)), false);
