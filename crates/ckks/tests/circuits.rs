@@ -97,8 +97,8 @@ fn linear_transforms_of_few_entries() {
     }
     close(&s.decrypt(&y), expected.into_iter(), 1e-6, "few entries");
     for (wrong, say) in [
-        (vec![(2, 1.0), (1, 1.0)], "do not rise"),
-        (vec![(1, 1.0), (1, 1.0)], "do not rise"),
+        (vec![(2, 1.0), (1, 1.0)], "are not in ascending order"),
+        (vec![(1, 1.0), (1, 1.0)], "are not in ascending order"),
         (vec![(n as u32, 1.0)], "not below 512"),
         (vec![(1, f64::NAN)], "NaN"),
     ] {

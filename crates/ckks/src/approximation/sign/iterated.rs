@@ -1,9 +1,9 @@
 //! CKK20's polynomials `f_n` and `g_n`, in the Chebyshev basis.
 
-/// The largest `n`.
+/// The largest index `n` for which CKK20 gives `g_n`.
 pub(super) const MOST: usize = 4;
 
-/// `2^10 g_n`, its odd coefficients from `x` up (CKK20, 3.5).
+/// The odd coefficients of `2^10 g_n`, from `x` up (CKK20, 3.5).
 const G: [&[i32]; MOST] = [
     &[2126, -1359],
     &[3334, -6108, 3796],
@@ -11,14 +11,14 @@ const G: [&[i32]; MOST] = [
     &[5850, -34974, 97015, -113_492, 46623],
 ];
 
-/// `g_n`, which takes small values away from 0.
+/// Returns `g_n`, which moves small values away from 0.
 pub(super) fn g(n: usize) -> Option<Vec<f64>> {
     let coefficients = G.get(n.checked_sub(1)?)?;
     Some(chebyshev(&coefficients.iter().map(|c| f64::from(*c) / 1024.0).collect::<Vec<_>>()))
 }
 
-/// `f_n = sum_(i <= n) C(2i, i) x (1 - x^2)^i / 4^i`, which is 1 at 1, where its first `n`
-/// derivatives are 0.
+/// Returns `f_n = sum_(i <= n) C(2i, i) x (1 - x^2)^i / 4^i`. Its value at 1 is 1, and its first
+/// `n` derivatives there are 0.
 pub(super) fn f(n: usize) -> Option<Vec<f64>> {
     if !(1..=MOST).contains(&n) {
         return None;
@@ -37,8 +37,9 @@ fn binomial(n: usize, k: usize) -> f64 {
     (0..k).fold(1.0, |b, i| b * (n - i) as f64 / (i + 1) as f64)
 }
 
-/// From coefficients of `x, x^3, x^5, ..` to those of `T_0, T_1, ..`: `x^k = 2^(1-k) sum_(2j < k)
-/// C(k, j) T_(k-2j)` for odd `k`. All numbers are short binary fractions: nothing is rounded.
+/// Converts coefficients of `x, x^3, x^5, ..` to those of `T_0, T_1, ..`, by `x^k = 2^(1-k) sum_(2j
+/// < k) C(k, j) T_(k-2j)` for odd `k`. All numbers are short binary fractions, so nothing is
+/// rounded.
 fn chebyshev(odd: &[f64]) -> Vec<f64> {
     let mut out = vec![0.0; 2 * odd.len()];
     for (i, c) in odd.iter().enumerate() {

@@ -1,9 +1,9 @@
-//! The degrees of a minimax composition that is least deep (LLNK22).
+//! The degrees of a minimax composition of least depth (LLNK22).
 
 use super::{BASIS, OPERATION, best};
 use crate::{CkksError, circuits::Polynomial};
 
-/// What a composition has reached: absolute values from `low` to 1.
+/// A composition whose absolute values lie between `low` and 1.
 #[derive(Clone)]
 struct Reached {
     low: f64,
@@ -11,16 +11,17 @@ struct Reached {
     degrees: Vec<usize>,
 }
 
-/// A degree, and what its polynomial costs.
+/// A degree with the cost of its polynomial.
 struct Candidate {
     degree: usize,
     depth: usize,
     products: usize,
 }
 
-/// Degrees with which the error is at most `error`, to some per cent. For each depth those
-/// compositions are kept of which no other one reaches as much with as few products: the more has
-/// been reached, the more any polynomial reaches from there.
+/// Returns degrees that achieve about `error`, within a few per cent.
+///
+/// For each depth, it keeps those compositions that no other one beats in both range and products.
+/// A composition with a smaller range is at least as good a start for any further polynomial.
 pub(super) fn degrees(gap: f64, error: f64) -> Result<Vec<usize>, CkksError> {
     const DEEPEST: usize = 200;
     let candidates = candidates()?;
@@ -30,10 +31,11 @@ pub(super) fn degrees(gap: f64, error: f64) -> Result<Vec<usize>, CkksError> {
         let mut done: Option<Reached> = None;
         for candidate in candidates.iter().filter(|c| c.depth <= depth) {
             for before in &frontier[depth - candidate.depth] {
-                // Where little is left to be done, high degrees are too many for f64.
+                // If the remaining error is tiny, f64 cannot represent a polynomial of high degree.
                 let Ok(polynomial) = best(candidate.degree, before.low) else { continue };
                 let first = polynomial.evaluate(before.low);
-                // Values from 1 - e to 1 + e, where the least is that at the end.
+                // The values lie between 1 - e and 1 + e, and the smallest one is at the end of the
+                // range.
                 let e = 1.0 - first;
                 let degrees = before.degrees.iter().copied().chain([candidate.degree]).collect();
                 let products = before.products + candidate.products;
@@ -62,12 +64,12 @@ pub(super) fn degrees(gap: f64, error: f64) -> Result<Vec<usize>, CkksError> {
     Err(CkksError::Argument { operation: OPERATION, what })
 }
 
-/// The odd degrees up to 31 that are the largest for their depth and number of products.
+/// Returns the odd degrees up to 31 that are the largest for their depth and number of products.
 pub(crate) fn degrees_of_use() -> Result<Vec<usize>, CkksError> {
     Ok(candidates()?.iter().map(|candidate| candidate.degree).collect())
 }
 
-/// The largest odd degree for every depth and number of products.
+/// Returns the largest odd degree for every depth and number of products.
 fn candidates() -> Result<Vec<Candidate>, CkksError> {
     const MOST: usize = 31;
     let mut out: Vec<Candidate> = Vec::new();
