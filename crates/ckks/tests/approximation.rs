@@ -57,7 +57,7 @@ fn stated_errors_hold_and_are_tight() {
 fn what_cannot_be_approximated_is_named() {
     let one = Smoothness::Derivative { order: 1, bound: 1.0 };
     let refused = |low| interpolate(f64::ln, low, 1.0, 4, one).unwrap_err().to_string();
-    assert_eq!(refused(-1.0), "approximate a function: it is -inf at 0");
+    assert_eq!(refused(-1.0), "approximate a function: the function is -inf at 0");
     assert!(
         refused(-3.0).starts_with("approximate a function: the function is NaN at -1"),
         "{}",
@@ -198,13 +198,13 @@ fn reductions_that_cannot_be_are_named() {
         |k, e, error, r, a| ModularReduction::new(k, e, error, r, a).unwrap_err().to_string();
     assert!(
         message(12, -10.0, -30.0, 2, 0)
-            .contains("an arcsine of degree 0 comes within 2^-27.28, not within 2^-30")
+            .contains("an arcsine of degree 0 comes within 2^-27.28, and 2^-30")
     );
     assert!(message(12, -10.0, -80.0, 2, 7).contains("an arcsine of degree 7"));
     assert!(message(12, -30.0, -70.0, 2, 0).contains("coefficients of 53 bits come within 2^-5"));
-    assert!(message(12, -10.0, -30.0, 2, 4).contains("0 or odd"));
+    assert!(message(12, -10.0, -30.0, 2, 4).contains("neither 0 nor odd"));
     assert!(message(12, -10.0, 1.0, 2, 3).contains("below 1"));
-    assert!(message(0, -10.0, -20.0, 2, 0).contains("k is 1 to 512"));
+    assert!(message(0, -10.0, -20.0, 2, 0).contains("k = 0 is not 1 to 512"));
     assert!(message(2, -2.0, -5.0, 2, 3).contains("needs values below 1"));
 }
 
@@ -332,7 +332,7 @@ fn best_approximations_of_nothing_are_refused() {
     }
     assert!(message(&[(-1.0, 1.0)], 3, Parity::Odd).contains("below 0"));
     assert!(message(&[(0.0, 1.0)], 0, Parity::Odd).contains("is 0"));
-    assert!(message(&[(0.0, 1.0)], 256, Parity::Any).contains("255 at most"));
+    assert!(message(&[(0.0, 1.0)], 256, Parity::Any).contains("255 is the largest"));
     assert!(
         minimax(f64::ln, &[(-1.0, 1.0)], 3, Parity::Any, smooth)
             .unwrap_err()
