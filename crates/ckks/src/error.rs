@@ -41,7 +41,8 @@ pub enum CkksError {
     },
     /// Two operands have different scales.
     #[error(
-        "{operation}: the scales are 2^{left:.4} and 2^{right:.4}: adjust one operand to the other first"
+        "{operation}: the scales are 2^{left:.4} and 2^{right:.4}: adjust one operand to the \
+         other first"
     )]
     ScaleMismatch {
         /// The operation.

@@ -70,7 +70,8 @@ impl Smoothness {
         };
         let what = || {
             format!(
-                "{self:?} is out of range: orders are 1 to 64, rho is above 1, bounds are finite and not negative"
+                "{self:?} is out of range: orders are 1 to 64, rho is above 1, bounds are finite \
+                 and not negative"
             )
         };
         if good { Ok(()) } else { Err(CkksError::Argument { operation, what: what() }) }

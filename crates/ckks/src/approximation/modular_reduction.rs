@@ -69,7 +69,8 @@ impl ModularReduction {
         let fail = |what: String| Err(CkksError::Argument { operation: OPERATION, what });
         if arcsine_degree > 63 || (arcsine_degree != 0 && arcsine_degree.is_multiple_of(2)) {
             return fail(format!(
-                "the arcsine's degree is {arcsine_degree}, which is neither 0 nor odd and at most 63"
+                "the arcsine's degree is {arcsine_degree}, which is neither 0 nor odd and at most \
+                 63"
             ));
         }
         if !(-1000.0..0.0).contains(&log2_error) {
@@ -81,7 +82,8 @@ impl ModularReduction {
         let range = ((TAU * epsilon).sin() + TAU * error).min(1.0);
         if arcsine_degree > 0 && range >= 1.0 {
             return fail(format!(
-                "the arcsine needs values below 1: 2^{log2_epsilon} and an error of 2^{log2_error} are too large"
+                "the arcsine needs values below 1: 2^{log2_epsilon} and an error of \
+                 2^{log2_error} are too large"
             ));
         }
         let arcsine = Arcsine::new(arcsine_degree, range, epsilon)?;
@@ -89,7 +91,8 @@ impl ModularReduction {
         if room <= 0.0 {
             let have = arcsine.error.log2();
             return fail(format!(
-                "an arcsine of degree {arcsine_degree} comes within 2^{have:.2}, and 2^{log2_error:.2} is needed"
+                "an arcsine of degree {arcsine_degree} comes within 2^{have:.2}, and \
+                 2^{log2_error:.2} is needed"
             ));
         }
         let interpolations =
@@ -97,7 +100,8 @@ impl ModularReduction {
         let interpolation = cheapest(interpolations).map_err(|reached| {
             let have = (arcsine.error + arcsine.slope * reached).log2();
             let what = format!(
-                "coefficients of 53 bits come within 2^{have:.2} after {doublings} doublings, and 2^{log2_error:.2} is needed"
+                "coefficients of 53 bits come within 2^{have:.2} after {doublings} doublings, and \
+                 2^{log2_error:.2} is needed"
             );
             CkksError::Argument { operation: OPERATION, what }
         })?;

@@ -186,7 +186,8 @@ fn check_error(error: f64, operation: &'static str) -> Result<(), CkksError> {
         return Ok(());
     }
     let what = format!(
-        "the error of the result may reach {error:.3}, and bits can be read only below {MAX_ERROR}. Refresh or clean the operands first"
+        "the error of the result may reach {error:.3}, and bits can be read only below \
+         {MAX_ERROR}. Refresh or clean the operands first"
     );
     Err(CkksError::Argument { operation, what })
 }

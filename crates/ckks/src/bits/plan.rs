@@ -170,7 +170,8 @@ impl BitPlan {
         let output = self.literal.output_bits.unwrap_or(0.0).max(least);
         if used + output > top {
             let what = format!(
-                "the largest modulus has {top:.1} bits and the bootstrap uses {used:.1}, so that fewer than {output:.1} are left for the result"
+                "the largest modulus has {top:.1} bits and the bootstrap uses {used:.1}, so that \
+                 fewer than {output:.1} are left for the result"
             );
             return Err(CkksError::Argument { operation: OPERATION, what });
         }

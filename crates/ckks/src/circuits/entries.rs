@@ -410,7 +410,8 @@ impl Evaluator {
         let (factor, shift) = argument(entries.len());
         if plan.differ() && a.bound() > plan.places().1 * (1.0 + 1e-9) {
             return fail(format!(
-                "values up to {} are not places of {} entries, which are 0 to {}: declare a tighter bound if they are smaller (with_bound)",
+                "values up to {} are not places of {} entries, which are 0 to {}: declare a \
+                 tighter bound if they are smaller (with_bound)",
                 Short(a.bound()),
                 entries.len(),
                 entries.len() - 1

@@ -64,7 +64,8 @@ impl Polynomial {
             let length = high - low;
             if !(length.is_finite() && (2.0 / length).is_finite()) {
                 return fail(format!(
-                    "{interval} is too long or too short: neither its length nor the inverse may overflow a double"
+                    "{interval} is too long or too short: neither its length nor the inverse may \
+                     overflow a double"
                 ));
             }
         }

@@ -100,7 +100,8 @@ impl Evaluator {
                 return Err(CkksError::Argument {
                     operation: OPERATION,
                     what: format!(
-                        "values up to {} do not lie in the interval [{}, {}]: declare a tighter bound if they are smaller (with_bound)",
+                        "values up to {} do not lie in the interval [{}, {}]: declare a tighter \
+                         bound if they are smaller (with_bound)",
                         Short(a.bound()),
                         Short(low),
                         Short(high)

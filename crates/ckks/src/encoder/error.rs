@@ -66,7 +66,8 @@ pub enum EncodeError {
     },
     /// The decoded values are outside of the range of `f64`.
     #[error(
-        "decode: the plaintext is about 2^{bits:.0} times its scale: it was decrypted with another key or is all noise"
+        "decode: the plaintext is about 2^{bits:.0} times its scale: it was decrypted with \
+         another key or is all noise"
     )]
     OutOfRange {
         /// `log2` of the coefficients divided by the scale, rounded down to a limb.

@@ -182,7 +182,8 @@ impl CompositeSign {
         if low <= 0.0 {
             let (degree, from) = (polynomial.degree(), self.range().0);
             let what = format!(
-                "a polynomial of degree {degree} in f64 does not keep the sign of values of {from:e}"
+                "a polynomial of degree {degree} in f64 does not keep the sign of values of \
+                 {from:e}"
             );
             return Err(CkksError::Argument { operation: OPERATION, what });
         }

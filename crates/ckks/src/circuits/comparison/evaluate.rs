@@ -67,7 +67,9 @@ impl Evaluator {
                 false => ", which is enough for no gap below their bound: ask for more".to_owned(),
             };
             return fail(format!(
-                "a gap of {:.1e} needs values with {least:.1} bits of precision, these have {less:.1}{way} precision where they come from (of an earlier comparison, its precision)",
+                "a gap of {:.1e} needs values with {least:.1} bits of precision, these have \
+                 {less:.1}{way} precision where they come from (of an earlier comparison, its \
+                 precision)",
                 literal.gap,
             ));
         }

@@ -155,7 +155,8 @@ impl SignPlan {
         }
         if !(bound.is_finite() && gap > 0.0 && (2f64.powi(-30)..1.0).contains(&(gap / bound))) {
             return fail(format!(
-                "a gap of {} among values up to {} is not possible: it has to be at least 2^-30 of the bound and smaller than the bound",
+                "a gap of {} among values up to {} is not possible: it has to be at least 2^-30 \
+                 of the bound and smaller than the bound",
                 Short(gap),
                 Short(bound)
             ));
@@ -169,7 +170,8 @@ impl SignPlan {
         let reach = if fixed.is_some() { bound } else { bound + off };
         let Some(reached) = search((gap - off) / reach, (-precision).exp2(), unit)? else {
             return fail(format!(
-                "no composition maps values from {gap:e} to {bound:e} to within 2^-{precision:.1} of the sign with the noise of these scales"
+                "no composition maps values from {gap:e} to {bound:e} to within 2^-{precision:.1} \
+                 of the sign with the noise of these scales"
             ));
         };
         let low = (gap - off) / reach;

@@ -115,7 +115,8 @@ impl Composition {
         }
         let (need, have) = (-most.log2(), -std.log2());
         let what = format!(
-            "values have {have:.1} bits of precision after a refresh, and the next polynomial needs {need:.1}"
+            "values have {have:.1} bits of precision after a refresh, and the next polynomial \
+             needs {need:.1}"
         );
         Err(CkksError::Argument { operation, what })
     }
