@@ -10,7 +10,7 @@ use num_complex::Complex64;
 use crate::{CkksError, Context, Scale, Short, Values, encoding::encoding_noise, known::Known};
 
 /// An encrypted vector: an RLWE ciphertext with the scale of its message, its number of slots, and
-/// a bound on the values.
+/// a bound on the values. See [`Context`] for an example.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Ciphertext {
     inner: rlwe::Ciphertext,
@@ -98,7 +98,7 @@ impl Ciphertext {
 
     /// Declares a bound that is known to be tighter (or wider) than the tracked one.
     pub fn set_bound(&mut self, bound: f64) {
-        self.bound = known(bound);
+        self.bound = valid_bound(bound);
     }
 
     /// Replaces the noise estimate.
@@ -149,7 +149,7 @@ impl Ciphertext {
     }
 
     pub(crate) fn set_meta(&mut self, scale: Scale, slots: usize, bound: f64) {
-        (self.scale, self.slots, self.bound) = (scale, slots, known(bound));
+        (self.scale, self.slots, self.bound) = (scale, slots, valid_bound(bound));
     }
 
     /// Returns the precision of the values: `-log2` of the estimated standard deviation of the
@@ -231,12 +231,12 @@ fn check_parts(
 }
 
 /// Replaces a bound that is not a number by infinity, which means that there is no bound.
-fn known(bound: f64) -> f64 {
+fn valid_bound(bound: f64) -> f64 {
     if bound.is_nan() { f64::INFINITY } else { bound.abs() }
 }
 
 /// A fresh ciphertext under the secret key, with one of its polynomials stored as a seed. See
-/// [`Ciphertext`] for an example.
+/// [`Context`] for an example.
 #[derive(Debug, Clone)]
 pub struct SeededCiphertext {
     pub(crate) inner: rlwe::SeededCiphertext,
@@ -284,7 +284,7 @@ impl SeededCiphertext {
 
     /// Declares another bound.
     pub fn set_bound(&mut self, bound: f64) {
-        self.bound = known(bound);
+        self.bound = valid_bound(bound);
     }
 
     /// The values of a dry run, as for [`Ciphertext::known_values`].

@@ -8,6 +8,41 @@ use hippocrene_rlwe::{self as rlwe, Modulus, Parameters};
 use crate::{CkksError, Scale, encoder::Encoder};
 
 /// A parameter set prepared for CKKS: an RLWE context with an encoder.
+///
+/// # Examples
+/// ```
+/// use std::sync::Arc;
+/// use hippocrene_ckks::{Context, Evaluator, Scale};
+/// use hippocrene_ring::{Threads, primes};
+/// use hippocrene_rlwe::{
+///     EvaluationKeys, Parameters, ParametersLiteral, SecretDistribution, SecretKey, Sprout,
+/// };
+///
+/// // Small parameters without any security, for a fast example.
+/// let parameters = Parameters::new_insecure(ParametersLiteral {
+///     log_degree: 8,
+///     units: primes::ntt_primes(40, 1 << 8, 3, &[])?,
+///     specials: primes::ntt_primes(41, 1 << 8, 1, &[])?,
+///     sprout: Sprout::default(),
+///     gadget_rank: 3,
+///     secret: SecretDistribution::Ternary,
+/// })?;
+/// let context = Arc::new(Context::new(parameters, Threads::single())?);
+///
+/// // The client keeps the secret key and gives the evaluation keys to the server.
+/// let secret = SecretKey::generate(context.rlwe())?;
+/// let mut keys = EvaluationKeys::empty(context.rlwe(), secret.fingerprint());
+/// keys.add_relinearisation(context.rlwe(), &secret)?;
+/// let evaluator = Evaluator::new(Arc::clone(&context), Arc::new(keys.prepare(context.rlwe())?));
+///
+/// let (scale, modulus) = (Scale::power_of_two(40), context.parameters().top());
+/// let plaintext = context.encode((&[1.5, -2.0]).into(), 2, scale, modulus)?;
+/// let encrypted = context.encrypt(&secret, &plaintext)?.expand(&context);
+/// let square = evaluator.mul_rescale(&encrypted, &encrypted, scale)?;
+/// let decrypted = context.decode_real(&context.decrypt(&secret, &square)?)?;
+/// assert!((decrypted[0] - 2.25).abs() < 1e-6 && (decrypted[1] - 4.0).abs() < 1e-6);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 pub struct Context {
     rlwe: Arc<rlwe::Context>,
     encoder: Arc<Encoder>,

@@ -136,8 +136,8 @@ impl Context {
         Ok(self.rlwe().check_digest(plaintext.parameters(), operation)?)
     }
 
-    /// Returns the integers that [`Context::encode_extended`] reduces modulo each limb of the second
-    /// modulus. The values must fit the first one.
+    /// Returns the integers that [`Context::encode_extended`] reduces modulo each limb of the
+    /// second modulus. The values must fit the first one.
     pub(crate) fn quantise(
         &self,
         values: Values<'_>,

@@ -9,6 +9,32 @@ use crate::{Ciphertext, CkksError, Context, bootstrap::Bootstrapper};
 /// Before each stage, a circuit asks for the capacity of that stage. Unless the ciphertext has
 /// enough capacity for the rest of the circuit, it asks for [`Refresh::reserve`] in addition, which
 /// a later refresh needs.
+///
+/// # Examples
+/// A circuit that must not bootstrap gets [`NoRefresh`], which refuses a ciphertext with too little
+/// capacity.
+///
+/// ```
+/// use std::borrow::Cow;
+/// use hippocrene_ckks::{Ciphertext, CkksError, NoRefresh, Refresh};
+/// # use hippocrene_ring::{Threads, primes};
+/// # use hippocrene_rlwe::{Parameters, ParametersLiteral, SecretDistribution, Sprout};
+/// # let parameters = Parameters::new_insecure(ParametersLiteral {
+/// #     log_degree: 8,
+/// #     units: primes::ntt_primes(48, 1 << 8, 8, &[])?,
+/// #     specials: primes::ntt_primes(49, 1 << 8, 3, &[])?,
+/// #     sprout: Sprout::for_degree(8).unwrap(),
+/// #     gadget_rank: 5,
+/// #     secret: SecretDistribution::Ternary,
+/// # })?;
+/// # let context = hippocrene_ckks::Context::new(parameters, Threads::single())?;
+///
+/// let (none, empty) = (NoRefresh(&context), Ciphertext::empty(&context));
+/// let refused = none.refresh(Cow::Borrowed(&empty), 10.0, 10.0, "example");
+/// assert!(matches!(refused, Err(CkksError::Capacity { .. })));
+/// assert_eq!(none.reserve(), f64::INFINITY);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 pub trait Refresh: Sync {
     /// Returns `a` with at least `need` bits of capacity ([`Ciphertext::capacity_bits`]). It is
     /// unchanged if it has them, and bootstrapped otherwise. The rest of the circuit can use
@@ -52,7 +78,7 @@ impl Refresh for NoRefresh<'_> {
         _useful: f64,
         operation: &'static str,
     ) -> Result<Cow<'a, Ciphertext>, CkksError> {
-        enough(a, self.0, need, operation)
+        require_capacity(a, self.0, need, operation)
     }
 
     /// Returns infinity: no capacity is enough for a refresh, so a circuit asks for everything that
@@ -75,7 +101,7 @@ impl Refresh for Bootstrapper {
             return Ok(a);
         }
         let bits = self.plan().output_bits_for(useful);
-        enough(Cow::Owned(self.bootstrap_to(&a, bits)?), context, need, operation)
+        require_capacity(Cow::Owned(self.bootstrap_to(&a, bits)?), context, need, operation)
     }
 
     fn reserve(&self) -> f64 {
@@ -90,7 +116,7 @@ impl Refresh for Bootstrapper {
 }
 
 /// Returns `a` if it has `need` bits of capacity, and an error otherwise.
-fn enough<'a>(
+fn require_capacity<'a>(
     a: Cow<'a, Ciphertext>,
     context: &Context,
     need: f64,

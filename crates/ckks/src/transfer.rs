@@ -11,6 +11,39 @@ const OPERATION: &str = "transfer to the second key";
 /// Transfers ciphertexts from a first context to a second one
 /// ([`hippocrene_rlwe::Parameters::second`]), where computation continues with smaller keys. It
 /// holds no secret.
+///
+/// # Examples
+/// ```
+/// # use std::sync::Arc;
+/// use hippocrene_ckks::{Context, Scale, Transfer};
+/// use hippocrene_rlwe::{Modulus, TransferKey};
+/// # use hippocrene_ring::{Threads, primes};
+/// # use hippocrene_rlwe::{Parameters, ParametersLiteral, SecretDistribution, SecretKey, Sprout};
+/// # let parameters = Parameters::new_insecure(ParametersLiteral {
+/// #     log_degree: 8,
+/// #     units: primes::ntt_primes(40, 1 << 8, 4, &[])?,
+/// #     specials: primes::ntt_primes(41, 1 << 8, 2, &[])?,
+/// #     sprout: Sprout::default(),
+/// #     gadget_rank: 2,
+/// #     secret: SecretDistribution::Ternary,
+/// # })?;
+/// # let first = Arc::new(Context::new(parameters, Threads::single())?);
+///
+/// // The second set has the first two units only.
+/// let parameters = first.parameters().second_insecure(Modulus::of_range(0..2))?;
+/// let second = Arc::new(Context::new(parameters, Threads::single())?);
+/// let secrets = [SecretKey::generate(first.rlwe())?, SecretKey::generate(second.rlwe())?];
+/// let key = TransferKey::generate(first.rlwe(), second.rlwe(), &secrets[0], &secrets[1])?;
+/// let transfer = Transfer::new(Arc::clone(&first), Arc::clone(&second), &key)?;
+///
+/// let (scale, modulus) = (Scale::power_of_two(30), first.parameters().top());
+/// let plaintext = first.encode((&[0.5, 0.25]).into(), 2, scale, modulus)?;
+/// let encrypted = first.encrypt(&secrets[0], &plaintext)?.expand(&first);
+/// let transferred = transfer.transfer(&encrypted)?;
+/// let decrypted = second.decode_real(&second.decrypt(&secrets[1], &transferred)?)?;
+/// assert!((decrypted[0] - 0.5).abs() < 1e-4 && (decrypted[1] - 0.25).abs() < 1e-4);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Debug, Clone)]
 pub struct Transfer {
     first: Arc<Context>,

@@ -427,7 +427,9 @@ fn what_could_go_wrong_is_refused() {
     // The other packing, fewer slots, too many bits, and numbers that are not bits.
     let complex = BitCiphertext::declare(a.ciphertext().clone(), BitPacking::Complex).unwrap();
     assert!(s.bootstrapper.refresh(&complex).unwrap_err().to_string().contains("Complex slots"));
-    assert!(e.and_bits(&complex, &complex).unwrap_err().to_string().contains("cannot be multiplied"));
+    assert!(
+        e.and_bits(&complex, &complex).unwrap_err().to_string().contains("cannot be multiplied")
+    );
     let (scale, modulus) = (s.plan().bit_scale(), s.plan().input_modulus());
     let few = encode_bits(&context, &input[..16], BitPacking::Real, 16, scale, modulus).unwrap();
     let few = context.encrypt(&s.secret, &few).unwrap().expand(&context);

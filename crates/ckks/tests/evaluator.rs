@@ -274,9 +274,10 @@ fn products_are_added_up_before_they_are_relinearised() {
     let other = s.encrypt_at(x, n, close, s.top());
     assert!(e.sum_of_products(&[(&a, &b), (&other, &b)], s.scale).is_ok());
     let coarse = s.encrypt_at(x, n, Scale::power_of_two(30), s.top());
-    for (pairs, told) in
-        [(&[][..], "no products"), (&[(&a, &b), (&coarse, &b)], "products have different scales, 2^")]
-    {
+    for (pairs, told) in [
+        (&[][..], "no products"),
+        (&[(&a, &b), (&coarse, &b)], "products have different scales, 2^"),
+    ] {
         let error = e.sum_of_products(pairs, s.scale).unwrap_err().to_string();
         assert!(error.contains(told), "{error}");
     }

@@ -3,7 +3,7 @@
 use super::{
     Approximation, Parity, Smoothness,
     error_bound::{self, chebyshev_nodes},
-    minimax::{MOST, OPERATION, exchanged},
+    minimax::{MAX_DEGREE, OPERATION, exchanged},
 };
 use crate::{
     CkksError,
@@ -60,7 +60,7 @@ pub fn best_to(
         if have.error <= error {
             break have;
         }
-        if degree == MOST {
+        if degree == MAX_DEGREE {
             let what = format!(
                 "degrees up to {MAX_DEGREE} come within {:.3e}, and {error:.3e} is needed",
                 have.error
@@ -68,7 +68,7 @@ pub fn best_to(
             return Err(CkksError::Argument { operation: OPERATION, what });
         }
         below = Some(degree);
-        degree = (2 * degree + 1).min(MOST);
+        degree = (2 * degree + 1).min(MAX_DEGREE);
     };
     let mut least = below.map_or(0, |degree| degree + 1);
     while least < degree {

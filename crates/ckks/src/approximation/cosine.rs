@@ -99,11 +99,11 @@ const OPERATION: &str = "approximate a cosine";
 
 /// log2 of the smallest error that can be computed in 106 bits, together with
 /// [`MAX_GROWTH_IN_PAIRS`].
-const LEAST_OF_PAIRS: f64 = -70.0;
+const MIN_LOG2_ERROR_IN_PAIRS: f64 = -70.0;
 
 /// Largest `n^2 sum |c_i|` of a polynomial of degree `n` for which 106 bits are precise enough. The
 /// error of its values is then below `2^-78` ([`newton::evaluate_in_pairs`]).
-const MOST_OF_PAIRS: f64 = 4_194_304.0;
+const MAX_GROWTH_IN_PAIRS: f64 = 4_194_304.0;
 
 impl Cosine {
     /// Samples the function so precisely that errors down to `2^log2_least` can be told from 0.
@@ -128,7 +128,9 @@ impl Cosine {
             return fail(format!("there are {doublings} doublings, and 12 is the largest number"));
         }
         if !(-1000.0..=0.0).contains(&log2_least) {
-            return fail(format!("the smallest error is 2^{log2_least}, which is not 2^-1000 to 1"));
+            return fail(format!(
+                "the smallest error is 2^{log2_least}, which is not 2^-1000 to 1"
+            ));
         }
         let intervals = Intervals { k, epsilon: log2_epsilon.exp2() };
         let bits = 120 + (-log2_least) as usize;
@@ -146,8 +148,11 @@ impl Cosine {
             }
         }
         let pair = |(x, y): &(Inner, Inner)| (DoubleDouble::from(x), DoubleDouble::from(y));
-        let pairs =
-            if log2_least < LEAST_OF_PAIRS { vec![] } else { samples.iter().map(pair).collect() };
+        let pairs = if log2_least < MIN_LOG2_ERROR_IN_PAIRS {
+            vec![]
+        } else {
+            samples.iter().map(pair).collect()
+        };
         Ok(Cosine { intervals, doublings, samples, pairs, samples_each, bits })
     }
 
@@ -308,7 +313,9 @@ impl Cosine {
             .fold(f64::INFINITY, f64::min)
             .exp2();
         let degree = (coefficients.len() - 1) as f64;
-        let errors: Vec<f64> = if !self.pairs.is_empty() && degree * degree * sum <= MOST_OF_PAIRS {
+        let errors: Vec<f64> = if !self.pairs.is_empty()
+            && degree * degree * sum <= MAX_GROWTH_IN_PAIRS
+        {
             let coefficients: Vec<DoubleDouble> =
                 coefficients.iter().map(DoubleDouble::from).collect();
             let shift = DoubleDouble::from(&shift);
@@ -405,7 +412,9 @@ mod tests {
             for nodes in [Nodes::Everywhere, Nodes::Even] {
                 let error = |cosine: &Cosine| {
                     let have = cosine.finish(cosine.coefficients(nodes, degree).unwrap()).unwrap();
-                    assert!(degree as f64 * degree as f64 * have.coefficient_sum < MOST_OF_PAIRS);
+                    assert!(
+                        degree as f64 * degree as f64 * have.coefficient_sum < MAX_GROWTH_IN_PAIRS
+                    );
                     have.exact_error
                 };
                 let (short, long) = (error(&short), error(&long));
@@ -451,7 +460,10 @@ mod tests {
             assert!(Cosine::new(k, e, r, -60.0).is_err());
         }
         assert!(
-            Cosine::new(2, -5.0, 1, 1.0).unwrap_err().to_string().contains("smallest error is 2^1,")
+            Cosine::new(2, -5.0, 1, 1.0)
+                .unwrap_err()
+                .to_string()
+                .contains("smallest error is 2^1,")
         );
         let error = Cosine::new(2, -5.0, 1, -60.0).unwrap().interpolate(1024).unwrap_err();
         assert!(error.to_string().contains("degree 1024 is too high"), "{error}");

@@ -25,9 +25,8 @@ const OPERATION: &str = "interpolate a function";
 /// ```
 /// use hippocrene_ckks::approximation::{interpolate, Smoothness};
 ///
-/// // Every derivative of the sine is at most 1.
-/// let sine = interpolate(f64::sin, -3.0, 3.0, 15, Smoothness::Derivative { order: 16, bound: 1.0 })?;
-/// assert!(sine.error < 1e-9);
+/// // Every derivative of the sine is at most 1. let sine = interpolate(f64::sin, -3.0, 3.0, 15,
+/// Smoothness::Derivative { order: 16, bound: 1.0 })?; assert!(sine.error < 1e-9);
 /// assert!((sine.polynomial.evaluate(1.0) - 1f64.sin()).abs() <= sine.error);
 /// # Ok::<(), hippocrene_ckks::CkksError>(())
 /// ```
@@ -59,9 +58,9 @@ pub fn interpolate_to(
     error: f64,
     smoothness: Smoothness,
 ) -> Result<Approximation, CkksError> {
-    const MOST: usize = 255;
-    let mut reached = f64::INFINITY;
-    for degree in 0..=MOST {
+    const MAX_DEGREE: usize = 255;
+    let mut best_error = f64::INFINITY;
+    for degree in 0..=MAX_DEGREE {
         let polynomial = Polynomial::approximate(&f, low, high, degree)?;
         // A few values rule out most degrees before the bound is computed.
         let nodes = error_bound::chebyshev_nodes(low, high, 2 * degree + 3);
@@ -71,12 +70,13 @@ pub fn interpolate_to(
             if bound <= error {
                 return Ok(Approximation { polynomial, error: bound });
             }
-            reached = reached.min(bound);
+            best_error = best_error.min(bound);
         } else {
-            reached = reached.min(seen);
+            best_error = best_error.min(seen);
         }
     }
-    let what =
-        format!("degrees up to {MAX_DEGREE} come within {reached:.3e}, and {error:.3e} is needed");
+    let what = format!(
+        "degrees up to {MAX_DEGREE} come within {best_error:.3e}, and {error:.3e} is needed"
+    );
     Err(CkksError::Argument { operation: OPERATION, what })
 }

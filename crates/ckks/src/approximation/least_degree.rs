@@ -32,14 +32,14 @@ impl Cosine {
             error,
             coefficients,
             nodes: Nodes::NearIntegers,
-            reached: f64::INFINITY,
+            best_error: f64::INFINITY,
         };
         let near_integers = search.below(everywhere);
         let found = near_integers.or_else(|_| {
             search.nodes = Nodes::Everywhere;
             search.below(everywhere + 8)
         });
-        found.map_err(|()| search.reached)
+        found.map_err(|()| search.best_error)
     }
 
     /// Returns the even polynomial of `x - 1/4` of lowest degree with [`Coefficients::Rounded`]. It
@@ -50,9 +50,9 @@ impl Cosine {
     pub fn least_even_degree(&self, error: f64) -> Result<CosineInterpolation, f64> {
         let (coefficients, nodes) = (Coefficients::Rounded, Nodes::Even);
         let mut search =
-            Search { cosine: self, error, coefficients, nodes, reached: f64::INFINITY };
+            Search { cosine: self, error, coefficients, nodes, best_error: f64::INFINITY };
         let limit = self.bounded_degree(nodes, error) + 8;
-        search.below(limit).map_err(|()| search.reached)
+        search.below(limit).map_err(|()| search.best_error)
     }
 }
 
@@ -63,7 +63,7 @@ struct Search<'a> {
     coefficients: Coefficients,
     nodes: Nodes,
     /// The smallest error so far with coefficients that are allowed.
-    reached: f64,
+    best_error: f64,
 }
 
 impl Search<'_> {
@@ -115,7 +115,7 @@ impl Search<'_> {
         }
         let have = self.cosine.finish(coefficients).map_err(|_| false)?;
         let error = if rounded { have.error } else { have.exact_error };
-        self.reached = self.reached.min(error);
+        self.best_error = self.best_error.min(error);
         // The rounding errors do not decrease with the degree.
         if error <= self.error { Ok(have) } else { Err(2.0 * have.exact_error > self.error) }
     }

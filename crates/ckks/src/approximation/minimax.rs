@@ -21,10 +21,10 @@ pub enum Parity {
 
 pub(super) const OPERATION: &str = "approximate a function";
 /// The largest degree. Chosen.
-pub(super) const MOST: usize = 255;
+pub(super) const MAX_DEGREE: usize = 255;
 /// Smallest reachable error relative to the function's size, because values and coefficients are
 /// rounded.
-const ROUNDING: f64 = 1.0 / (1u64 << 44) as f64;
+const RELATIVE_ROUNDING: f64 = 1.0 / (1u64 << 44) as f64;
 
 /// Returns the polynomial up to degree `degree` with the smallest largest distance from `f` on a
 /// union of intervals, and a bound of that distance.
@@ -85,7 +85,7 @@ pub(super) fn exchanged(
             "the intervals {intervals:?} of an even or odd polynomial reach below 0"
         ));
     }
-    if degree > MOST {
+    if degree > MAX_DEGREE {
         return fail(format!("degree {degree} is too high: {MAX_DEGREE} is the largest possible"));
     }
     let (low, first, step) = match parity {
@@ -143,7 +143,7 @@ impl Exchange<'_> {
             best.take(interpolation, &extrema);
         }
         let (_, fewer) = self.indices.split_last().ok_or_else(singular)?;
-        if !fewer.is_empty() && best.largest > proven * 1.001 + ROUNDING * size {
+        if !fewer.is_empty() && best.largest > proven * 1.001 + RELATIVE_ROUNDING * size {
             let smaller = Exchange { indices: fewer.to_vec(), ..*self }.run()?;
             let extrema = self.extrema(&smaller, &[]);
             best.take(smaller, &extrema);
@@ -310,31 +310,31 @@ impl Best {
 /// Neighbours of equal sign count as one. Then the smallest extremum is removed together with its
 /// smaller neighbour, or alone if it is the first or the last one.
 fn alternating(extrema: Vec<(f64, f64)>, count: usize) -> Option<Vec<f64>> {
-    let mut kept: Vec<(f64, f64)> = Vec::new();
+    let mut chosen: Vec<(f64, f64)> = Vec::new();
     for extremum in extrema {
-        match kept.last_mut() {
+        match chosen.last_mut() {
             Some(last) if last.1.signum() == extremum.1.signum() => {
                 if extremum.1.abs() > last.1.abs() {
                     *last = extremum;
                 }
             }
-            _ => kept.push(extremum),
+            _ => chosen.push(extremum),
         }
     }
-    while kept.len() > count {
-        let size = |i: usize| kept[i].1.abs();
-        let last = kept.len() - 1;
+    while chosen.len() > count {
+        let size = |i: usize| chosen[i].1.abs();
+        let last = chosen.len() - 1;
         let smallest = (0..=last).min_by(|&a, &b| size(a).total_cmp(&size(b)))?;
-        if kept.len() == count + 1 || smallest == 0 || smallest == last {
+        if chosen.len() == count + 1 || smallest == 0 || smallest == last {
             let end = if size(0) < size(last) { 0 } else { last };
-            kept.remove(end);
+            chosen.remove(end);
         } else {
             let neighbour =
                 if size(smallest - 1) < size(smallest + 1) { smallest - 1 } else { smallest };
-            kept.drain(neighbour..neighbour + 2);
+            chosen.drain(neighbour..neighbour + 2);
         }
     }
-    (kept.len() == count).then(|| kept.into_iter().map(|(x, _)| x).collect())
+    (chosen.len() == count).then(|| chosen.into_iter().map(|(x, _)| x).collect())
 }
 
 /// Solves a system of linear equations by Gaussian elimination with partial pivots. The last number

@@ -50,14 +50,14 @@ impl Wave {
         let step = TAU / f64::from(1 << doublings);
         // On the Bernstein ellipse of parameter 4 the imaginary part is at most (4 - 1/4) k / 2.
         let smoothness = Smoothness::Analytic { rho: 4.0, bound: (1.875 * reach * step).cosh() };
-        let mut reached = f64::INFINITY;
+        let mut best_error = f64::INFINITY;
         // A polynomial of a degree below a quarter of its argument's size has fewer extrema than
         // the cosine.
         let first = (step * reach / 4.0) as usize * 2;
         for degree in (first..=254).step_by(2) {
             let cosine = interpolate(|x| (step * x).cos(), -reach, reach, degree, smoothness)?;
             let error = (0..doublings).fold(cosine.error, |e, _| 4.0 * e + 2.0 * e * e);
-            reached = reached.min(error);
+            best_error = best_error.min(error);
             if error > log2_error.exp2() {
                 continue;
             }
@@ -69,7 +69,7 @@ impl Wave {
         }
         fail(format!(
             "degrees up to 254 come within 2^{:.2}, and 2^{log2_error:.2} is needed",
-            reached.log2()
+            best_error.log2()
         ))
     }
 
@@ -137,9 +137,7 @@ fn check_range(k: u32, doublings: u32) -> Result<(), CkksError> {
     if (1..=512).contains(&k) && (1..=12).contains(&doublings) {
         return Ok(());
     }
-    let what = format!(
-        "k = {k} and {doublings} doublings are not 1 to 512 and 1 to 12"
-    );
+    let what = format!("k = {k} and {doublings} doublings are not 1 to 512 and 1 to 12");
     Err(CkksError::Argument { operation: OPERATION, what })
 }
 

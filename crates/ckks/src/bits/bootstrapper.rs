@@ -6,12 +6,12 @@ use hippocrene_ring::automorphism::galois_element_of_rotation;
 use hippocrene_rlwe::{Gate, Noise, PreparedEncapsulationKeys};
 use num_complex::Complex64;
 
-use super::{BitCiphertext, BitPacking, BitPlan, ciphertext::error_of, gate::Reading};
+use super::{BitCiphertext, BitPacking, BitPlan, ciphertext::error_of, gate::GateFunction};
 use crate::{Ciphertext, CkksError, Evaluator};
 
 const OPERATION: &str = "bootstrap bits";
 
-/// Bootstraps encrypted bits by a [`BitPlan`]. It holds no secret.
+/// Bootstraps encrypted bits by a [`BitPlan`]. It holds no secret. See [`BitPlan`] for an example.
 #[derive(Debug, Clone)]
 pub struct BitBootstrapper {
     plan: Arc<BitPlan>,
@@ -69,7 +69,7 @@ impl BitBootstrapper {
     /// the packing or the keys do not match the plan.
     pub fn refresh(&self, a: &BitCiphertext) -> Result<BitCiphertext, CkksError> {
         let angles = self.angles(&[a], 2)?;
-        self.read(&angles, Reading::REFRESH)
+        self.evaluate_gate(&angles, GateFunction::REFRESH)
     }
 
     /// Computes a gate of two or three vectors of bits in one bootstrap.
@@ -78,8 +78,8 @@ impl BitBootstrapper {
     /// Fails as [`BitBootstrapper::refresh`] does, and if the gate does not accept this number of
     /// operands.
     pub fn gate(&self, gate: Gate, inputs: &[&BitCiphertext]) -> Result<BitCiphertext, CkksError> {
-        let (reading, factor) = Reading::alone(gate, inputs.len())?;
-        self.read(&self.angles(inputs, factor)?, reading)
+        let (function, factor) = GateFunction::for_single_gate(gate, inputs.len())?;
+        self.evaluate_gate(&self.angles(inputs, factor)?, function)
     }
 
     /// Computes several gates of the same operands in one bootstrap.
@@ -95,10 +95,10 @@ impl BitBootstrapper {
         gates: &[Gate],
         inputs: &[&BitCiphertext],
     ) -> Result<Vec<BitCiphertext>, CkksError> {
-        let readings: Vec<Reading> =
-            gates.iter().map(|g| Reading::of(*g, inputs.len())).collect::<Result<_, _>>()?;
+        let functions: Vec<GateFunction> =
+            gates.iter().map(|g| GateFunction::of(*g, inputs.len())).collect::<Result<_, _>>()?;
         let angles = self.angles(inputs, 1)?;
-        readings.into_iter().map(|reading| self.read(&angles, reading)).collect()
+        functions.into_iter().map(|function| self.evaluate_gate(&angles, function)).collect()
     }
 
     /// Computes slots of `x/k` with `x = factor (s - count/2)/4 + I` turns, where `s` is the sum of
@@ -120,7 +120,7 @@ impl BitBootstrapper {
             sum.set_bound((factor as f64 * (inputs.len() as f64 / 2.0 + error)).min(1.9));
             e.homomorphic_dft_to(&sum, &plan.to_coefficients, target, Some(plan.base()))?
         };
-        let raised = self.raise(&lowered)?;
+        let raised = self.raise_modulus(&lowered)?;
         let mut parts = self.coefficients_to_slots(&raised)?;
         // The slots are real from here on, and all of the noise is in the real parts.
         let reach = f64::from(plan.literal().wave.reach());
@@ -209,7 +209,7 @@ impl BitBootstrapper {
 
     /// Raises `m` modulo `q0` to `m + q0 I` modulo the raised modulus, in turns. The bound of the
     /// result is the root mean square of slots with such coefficients.
-    fn raise(&self, a: &Ciphertext) -> Result<Ciphertext, CkksError> {
+    fn raise_modulus(&self, a: &Ciphertext) -> Result<Ciphertext, CkksError> {
         let (plan, context) = (&self.plan, self.evaluator.context());
         let mut out = Ciphertext::empty(context);
         let (rlwe, keys) = (context.rlwe(), &self.encapsulation);

@@ -28,11 +28,11 @@ pub(super) fn log2_tail(deviations: f64) -> f64 {
 }
 
 /// An error of this size turns a bit into its complement.
-const MOST: f64 = 0.5;
+const MAX_ERROR: f64 = 0.5;
 
 const DECLARE: &str = "take slots for bits";
 
-/// How a ciphertext packs bits into slots.
+/// How a ciphertext packs bits into slots. See [`BitCiphertext`] for an example.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum BitPacking {
     /// One bit in each of the `n` slots, which are real.
@@ -65,6 +65,39 @@ impl BitPacking {
 ///
 /// The noise estimate of its ciphertext covers the whole difference between slots and bits,
 /// whatever caused it.
+///
+/// # Examples
+/// ```
+/// use hippocrene_ckks::{Scale, bits::{BitCiphertext, BitPacking, decode_bits, encode_bits}};
+/// # use hippocrene_ring::{Threads, primes};
+/// # use hippocrene_rlwe::{Parameters, ParametersLiteral, SecretDistribution, Sprout};
+/// # let parameters = Parameters::new_insecure(ParametersLiteral {
+/// #     log_degree: 8,
+/// #     units: primes::ntt_primes(48, 1 << 8, 8, &[])?,
+/// #     specials: primes::ntt_primes(49, 1 << 8, 3, &[])?,
+/// #     sprout: Sprout::for_degree(8).unwrap(),
+/// #     gadget_rank: 5,
+/// #     secret: SecretDistribution::Ternary,
+/// # })?;
+/// # let context = hippocrene_ckks::Context::new(parameters, Threads::single())?;
+/// # use std::sync::Arc;
+/// # use hippocrene_rlwe::{EvaluationKeys, SecretKey};
+/// # let context = Arc::new(context);
+/// # let secret = SecretKey::generate(context.rlwe())?;
+/// # let keys = EvaluationKeys::empty(context.rlwe(), secret.fingerprint());
+/// # let keys = Arc::new(keys.prepare(context.rlwe())?);
+/// # let evaluator = hippocrene_ckks::Evaluator::new(Arc::clone(&context), keys);
+///
+/// let (scale, modulus) = (Scale::power_of_two(40), context.parameters().top());
+/// let bits = [true, false, true, true];
+/// let plaintext = encode_bits(&context, &bits, BitPacking::Real, 4, scale, modulus)?;
+/// let encrypted = context.encrypt(&secret, &plaintext)?.expand(&context);
+/// let encrypted = BitCiphertext::declare(encrypted, BitPacking::Real)?;
+/// let not = evaluator.not_bits(&encrypted)?;
+/// let decrypted = context.decrypt(&secret, not.ciphertext())?;
+/// assert_eq!(decode_bits(&context, &decrypted, BitPacking::Real)?, [false, true, false, false]);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Debug, Clone, PartialEq)]
 pub struct BitCiphertext {
     ciphertext: Ciphertext,
@@ -182,7 +215,7 @@ impl SeededBitCiphertext {
 
 /// Fails if an error of this size makes bits unreadable.
 fn check_error(error: f64, operation: &'static str) -> Result<(), CkksError> {
-    if error < MOST {
+    if error < MAX_ERROR {
         return Ok(());
     }
     let what = format!(

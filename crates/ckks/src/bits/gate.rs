@@ -26,16 +26,16 @@ pub(super) enum Shape {
 /// A gate as a function of `x = factor (s - count/2)/4` turns, where `s` is the sum of `count`
 /// bits.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub(super) struct Reading {
+pub(super) struct GateFunction {
     pub(super) shape: Shape,
     /// The offset that is subtracted from `x`, in turns: more than -1/2 and at most 1/2.
-    pub(super) turn: f64,
+    pub(super) offset: f64,
 }
 
-impl Reading {
+impl GateFunction {
     /// The identity of a bit `b` at `x = (b - 1/2)/2`.
-    pub(super) const REFRESH: Reading =
-        Reading { shape: Shape::Half { amplitude: 1.0 }, turn: -0.25 };
+    pub(super) const REFRESH: GateFunction =
+        GateFunction { shape: Shape::Half { amplitude: 1.0 }, offset: -0.25 };
 
     /// Returns the largest distance between the result and the bit if `x` has an error of `error`
     /// turns, in exact arithmetic.
@@ -66,19 +66,25 @@ impl Reading {
 
     /// Returns how a gate is evaluated in a bootstrap of its own, and the factor of the sum in its
     /// angle. A parity uses twice the sum, where it is a plain cosine and needs no square.
-    pub(super) fn alone(gate: Gate, count: usize) -> Result<(Reading, i64), CkksError> {
-        let reading = Self::of(gate, count)?;
-        if reading.shape != Shape::Parity {
-            return Ok((reading, 1));
+    pub(super) fn for_single_gate(
+        gate: Gate,
+        count: usize,
+    ) -> Result<(GateFunction, i64), CkksError> {
+        let function = Self::of(gate, count)?;
+        if function.shape != Shape::Parity {
+            return Ok((function, 1));
         }
         Ok((
-            Reading { shape: Shape::Half { amplitude: 1.0 }, turn: principal(2.0 * reading.turn) },
+            GateFunction {
+                shape: Shape::Half { amplitude: 1.0 },
+                offset: principal(2.0 * function.offset),
+            },
             2,
         ))
     }
 
     /// Returns how a gate of `count` bits is evaluated from the sum itself.
-    pub(super) fn of(gate: Gate, count: usize) -> Result<Reading, CkksError> {
+    pub(super) fn of(gate: Gate, count: usize) -> Result<GateFunction, CkksError> {
         let threshold = Shape::Half { amplitude: SQRT_2 };
         let single = |complement| Shape::Single { complement };
         // A threshold gate is 0 around `sum`. Every other gate takes at `sum` the value that it has
@@ -101,7 +107,7 @@ impl Reading {
                 return Err(CkksError::Argument { operation: gate.name(), what });
             }
         };
-        Ok(Reading { shape, turn: principal((sum - count as f64 / 2.0) / 4.0) })
+        Ok(GateFunction { shape, offset: principal((sum - count as f64 / 2.0) / 4.0) })
     }
 }
 
@@ -111,7 +117,7 @@ impl Reading {
 /// # Errors
 /// Fails with [`CkksError::Argument`] if the gate does not accept `count` bits.
 pub fn gate_error(gate: Gate, count: usize, error: f64) -> Result<f64, CkksError> {
-    Ok(Reading::of(gate, count)?.error(error / 4.0))
+    Ok(GateFunction::of(gate, count)?.error(error / 4.0))
 }
 
 /// Returns the same place on the circle as a number of turns in (-1/2, 1/2].
@@ -123,9 +129,9 @@ fn principal(turn: f64) -> f64 {
 mod tests {
     use super::*;
 
-    fn apply(reading: &Reading, x: f64) -> f64 {
-        let c = (TAU * (x - reading.turn)).cos();
-        match reading.shape {
+    fn apply(function: &GateFunction, x: f64) -> f64 {
+        let c = (TAU * (x - function.offset)).cos();
+        match function.shape {
             Shape::Half { amplitude } => (1.0 - amplitude * c) / 2.0,
             Shape::Parity => 1.0 - c * c,
             Shape::Single { complement } => {
@@ -139,20 +145,20 @@ mod tests {
     fn functions_of_the_angle_are_the_gates() {
         let mut found = 0;
         for (gate, count) in Gate::ALL.into_iter().flat_map(|gate| [(gate, 2), (gate, 3)]) {
-            let Ok(reading) = Reading::of(gate, count) else {
+            let Ok(function) = GateFunction::of(gate, count) else {
                 assert_eq!((gate, count), (Gate::Majority, 2));
                 continue;
             };
             found += 1;
-            assert!(reading.turn > -0.5 && reading.turn <= 0.5);
-            let (alone, factor) = Reading::alone(gate, count).unwrap();
+            assert!(function.offset > -0.5 && function.offset <= 0.5);
+            let (alone, factor) = GateFunction::for_single_gate(gate, count).unwrap();
             for ones in 0..=count {
                 let bit = f64::from(u8::from(gate.value(ones, count)));
                 let mut largest = [0f64; 3];
                 for (largest, error) in largest.iter_mut().zip([0.0, 0.05, 0.3]) {
                     for sign in [-1.0, 1.0] {
                         let x = (ones as f64 + sign * error - count as f64 / 2.0) / 4.0;
-                        *largest = largest.max((apply(&reading, x) - bit).abs());
+                        *largest = largest.max((apply(&function, x) - bit).abs());
                         *largest = largest.max((apply(&alone, factor as f64 * x) - bit).abs());
                     }
                     let bound = gate_error(gate, count, error).unwrap();
@@ -168,8 +174,8 @@ mod tests {
         assert_eq!(found, 13);
         for (bit, error) in [(0.0, 0.1), (1.0, -0.1), (1.0, 0.1)] {
             let x = (bit + error - 0.5) / 2.0;
-            let have = (apply(&Reading::REFRESH, x) - bit).abs();
-            assert!((have - Reading::REFRESH.error(error.abs() / 2.0)).abs() < 1e-12);
+            let have = (apply(&GateFunction::REFRESH, x) - bit).abs();
+            assert!((have - GateFunction::REFRESH.error(error.abs() / 2.0)).abs() < 1e-12);
             assert!((have - (std::f64::consts::FRAC_PI_2 * error).sin().powi(2)).abs() < 1e-12);
         }
     }

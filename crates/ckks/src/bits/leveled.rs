@@ -17,12 +17,12 @@ use hippocrene_rlwe::{Modulus, Noise};
 use super::{BitCiphertext, BitPacking, DEVIATIONS, ciphertext::error_of, encode_bits};
 use crate::{Ciphertext, CkksError, Evaluator, Scale};
 
-/// Extra bits of the scale of the square in [`Evaluator::cleaned`], so that its rounding error is
-/// negligible although it is multiplied by 3. Chosen.
-const FINER: i32 = 3;
+/// Extra bits of the scale of the square in [`Evaluator::clean_slots`], so that its rounding error
+/// is negligible although it is multiplied by 3. Chosen.
+const SQUARE_EXTRA_SCALE_BITS: i32 = 3;
 
-/// Returns the error that [`Evaluator::cleaned`] leaves of an error of `error`.
-pub(super) fn cleaned(error: f64) -> f64 {
+/// Returns the error that [`Evaluator::clean_slots`] leaves of an error of `error`.
+pub(super) fn cleaned_error(error: f64) -> f64 {
     (3.0 + 2.0 * error) * error * error
 }
 
@@ -100,9 +100,9 @@ impl Evaluator {
         let mut error = a.error() + b.error() + 2.0 * a.error() * b.error() + noise;
         for x in [&a, &b] {
             let (to, scale) = (product.modulus(), product.scale());
-            let x_there = self.moved_bits(x, OPERATION, |x| self.adjust(x, to, scale))?;
-            error += x_there.error() - x.error();
-            self.add_assign(&mut out, x_there.ciphertext())?;
+            let x_moved = self.moved_bits(x, OPERATION, |x| self.adjust(x, to, scale))?;
+            error += x_moved.error() - x.error();
+            self.add_assign(&mut out, x_moved.ciphertext())?;
         }
         BitCiphertext::with_error(out, BitPacking::Real, error, OPERATION)
     }
@@ -122,13 +122,13 @@ impl Evaluator {
         let (condition, a) = self.paired_bits(condition, a, OPERATION)?;
         check_real(b, OPERATION)?;
         let (to, scale) = (a.ciphertext().modulus(), a.ciphertext().scale());
-        let b_there = self.moved_bits(b, OPERATION, |b| self.adjust(b, to, scale))?;
-        let difference = self.sub(a.ciphertext(), b_there.ciphertext())?;
+        let b_moved = self.moved_bits(b, OPERATION, |b| self.adjust(b, to, scale))?;
+        let difference = self.sub(a.ciphertext(), b_moved.ciphertext())?;
         let (mut out, noise) = self.product_of_bits(condition.ciphertext(), &difference, 1)?;
         let (to, scale) = (out.modulus(), out.scale());
         let other = self.moved_bits(b, OPERATION, |b| self.adjust(b, to, scale))?;
         self.add_assign(&mut out, other.ciphertext())?;
-        let (x, y) = (a.error(), b_there.error());
+        let (x, y) = (a.error(), b_moved.error());
         let error =
             x.max(y) + condition.error() * (1.0 + x + y) + other.error() - b.error() + noise;
         BitCiphertext::with_error(out, BitPacking::Real, error, OPERATION)
@@ -142,8 +142,8 @@ impl Evaluator {
     pub fn clean_bits(&self, a: &BitCiphertext) -> Result<BitCiphertext, CkksError> {
         const OPERATION: &str = "clean";
         check_real(a, OPERATION)?;
-        let out = self.cleaned(a.ciphertext(), a.ciphertext().scale(), None)?;
-        let error = cleaned(a.error()) + error_of(&out);
+        let out = self.clean_slots(a.ciphertext(), a.ciphertext().scale(), None)?;
+        let error = cleaned_error(a.error()) + error_of(&out);
         BitCiphertext::with_error(out, BitPacking::Real, error, OPERATION)
     }
 
@@ -154,7 +154,7 @@ impl Evaluator {
     ///
     /// The formula is `x^2 (3 - 2x)`, with a finer scale for the square. The first product is
     /// rescaled by fewer bits and the second by as many more, so the capacity used is the same.
-    pub(super) fn cleaned(
+    pub(super) fn clean_slots(
         &self,
         x: &Ciphertext,
         scale: Scale,
@@ -165,7 +165,7 @@ impl Evaluator {
         x.inner_mut().set_noise(Noise::NONE);
         // A simple chain offers only one scale.
         let simple = self.context().parameters().top().sprout().is_one();
-        let finer = Scale::power_of_two(if simple { 0 } else { FINER });
+        let finer = Scale::power_of_two(if simple { 0 } else { SQUARE_EXTRA_SCALE_BITS });
         let (middle, square_scale) =
             self.after_square(x.modulus(), x.scale(), x.scale().times(finer));
         let nearest = || self.rescaled_modulus(middle, square_scale.times(x.scale()), scale);
@@ -223,11 +223,11 @@ impl Evaluator {
         let moduli = [a, b].map(|x| x.ciphertext().modulus());
         let to: Modulus =
             if self.log2(moduli[0]) <= self.log2(moduli[1]) { moduli[0] } else { moduli[1] };
-        let brought = |x: &'a BitCiphertext| match x.ciphertext().modulus() == to {
+        let at_common_modulus = |x: &'a BitCiphertext| match x.ciphertext().modulus() == to {
             true => Ok(Cow::Borrowed(x)),
             false => self.moved_bits(x, operation, |x| self.bring_to(x, to)).map(Cow::Owned),
         };
-        Ok((brought(a)?, brought(b)?))
+        Ok((at_common_modulus(a)?, at_common_modulus(b)?))
     }
 
     /// Moves `a` to another modulus or scale by `to`, and adds the noise of the move to its error.

@@ -1,13 +1,14 @@
 //! Bits as separate real and imaginary parts, with capacity for one product, for use in linear
 //! maps.
 
-use super::{BitBootstrapper, BitCiphertext, BitPacking, ciphertext::error_of, gate::Reading};
+use super::{BitBootstrapper, BitCiphertext, BitPacking, ciphertext::error_of, gate::GateFunction};
 use crate::{Ciphertext, CkksError};
 
 const OPERATION: &str = "map bits";
 
 /// The bits of one ciphertext in real slots. It holds one ciphertext for real packing, or one of
-/// the real parts and one of the imaginary parts for complex packing.
+/// the real parts and one of the imaginary parts for complex packing. See
+/// [`BitPlan`](super::BitPlan) for an example.
 #[derive(Debug, Clone)]
 pub struct BitParts {
     /// Real slots that hold the bits. Their errors are `error` plus the noise estimate.
@@ -25,8 +26,8 @@ impl BitBootstrapper {
     /// Fails as [`BitBootstrapper::refresh`] does.
     pub fn parts(&self, a: &BitCiphertext) -> Result<BitParts, CkksError> {
         let angles = self.angles(&[a], 2)?;
-        let parts = self.read_parts(&angles, Reading::REFRESH)?;
-        Ok(BitParts { error: self.error_of_reading(&angles, Reading::REFRESH, 0.0), parts })
+        let parts = self.evaluate_gate_parts(&angles, GateFunction::REFRESH)?;
+        Ok(BitParts { error: self.error_of_gate(&angles, GateFunction::REFRESH, 0.0), parts })
     }
 
     /// Combines parts into one ciphertext of bits at the scale of bits.

@@ -16,13 +16,13 @@ const OPERATION: &str = "plan a bootstrap of bits";
 
 /// Bits by which the scale falls with each doubling of the angle: see
 /// [`crate::Evaluator::reduce_modulo_one`].
-const DOUBLING: f64 = 1.5;
+const SCALE_LOSS_PER_DOUBLING_BITS: f64 = 1.5;
 
 /// Difference of two moduli, in bits, below which a ciphertext cannot be brought from one to the
 /// other. Chosen.
-const LITTLE: f64 = 48.0;
+const MIN_MODULUS_DIFFERENCE_BITS: f64 = 48.0;
 
-/// The parameters of a bootstrap of bits. It uses all `N/2` slots.
+/// The parameters of a bootstrap of bits. It uses all `N/2` slots. See [`BitPlan`] for an example.
 #[derive(Debug, Clone, PartialEq)]
 pub struct BitLiteral {
     /// The packing of the bits.
@@ -85,6 +85,43 @@ impl BitLiteral {
 }
 
 /// The plan of a bootstrap of bits, without keys.
+///
+/// # Examples
+/// ```
+/// use std::sync::Arc;
+/// use hippocrene_ckks::{approximation::Wave, bits::{BitLiteral, BitPacking, BitPlan}};
+/// # use hippocrene_ring::{Threads, primes};
+/// # use hippocrene_rlwe::{Parameters, ParametersLiteral, SecretDistribution, Sprout};
+/// # let units = [primes::ntt_primes(28, 64, 1, &[])?, primes::ntt_primes(48, 64, 9,
+/// &[])?].concat();
+/// # let parameters = Parameters::new_insecure(ParametersLiteral {
+/// #     log_degree: 6,
+/// #     units,
+/// #     specials: primes::ntt_primes(49, 64, 4, &[])?,
+/// #     sprout: Sprout::for_degree(6).unwrap(),
+/// #     gadget_rank: 4,
+/// #     secret: SecretDistribution::SparseTernary { weight: 32 },
+/// # })?;
+/// # let context = Arc::new(hippocrene_ckks::Context::new(parameters, Threads::single())?);
+///
+/// let literal = BitLiteral {
+///     packing: BitPacking::Real,
+///     base_bits: 28.0,
+///     sparse_weight: 32,
+///     wave: Wave::new(17, 3, -12.0)?,
+///     scale_bits: 33.0,
+///     falling_bits: 3.0,
+///     coefficients_to_slots: BitLiteral::levels(&context, 2, 30.0),
+///     slots_to_coefficients: BitLiteral::levels(&context, 2, 16.0),
+///     bit_scale: 28,
+///     clean: true,
+///     output_bits: None,
+/// };
+/// let plan = BitPlan::new(Arc::clone(&context), literal)?;
+/// assert_eq!(plan.capacity(), 32);
+/// assert!(plan.log2_failure_probability() < -100.0);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Debug)]
 pub struct BitPlan {
     context: Arc<Context>,
@@ -166,8 +203,8 @@ impl BitPlan {
     fn choose_raised(&self) -> Result<Modulus, CkksError> {
         let parameters = self.context.parameters();
         let (top, used) = (parameters.log2(parameters.top()), self.bits());
-        let least = f64::from(self.literal.bit_scale) + 2.0;
-        let output = self.literal.output_bits.unwrap_or(0.0).max(least);
+        let min_output_bits = f64::from(self.literal.bit_scale) + 2.0;
+        let output = self.literal.output_bits.unwrap_or(0.0).max(min_output_bits);
         if used + output > top {
             let what = format!(
                 "the largest modulus has {top:.1} bits and the bootstrap uses {used:.1}, so that \
@@ -204,22 +241,22 @@ impl BitPlan {
             bits += 2.0 * at - next;
             at = next;
         }
-        for step in self.steps(self.literal.wave.doublings()) {
-            bits += 2.0 * at - step;
-            at = step;
+        for next in self.squaring_scales_log2(self.literal.wave.doublings()) {
+            bits += 2.0 * at - next;
+            at = next;
         }
         bits + 2.0 * f64::from(self.literal.bit_scale)
     }
 
     /// log2 of the scales to which the `count` squarings after the cosine's polynomial are
     /// rescaled.
-    pub(super) fn steps(&self, count: u32) -> Vec<f64> {
+    pub(super) fn squaring_scales_log2(&self, count: u32) -> Vec<f64> {
         let last = f64::from(self.literal.bit_scale);
         let end = self.cosine_scale(self.literal.wave.polynomial().depth()).log2();
         (1..=count)
             .map(|i| match i == count {
                 true => last,
-                false => (end - DOUBLING * f64::from(i)).max(last),
+                false => (end - SCALE_LOSS_PER_DOUBLING_BITS * f64::from(i)).max(last),
             })
             .collect()
     }
@@ -295,7 +332,7 @@ impl BitPlan {
         let (parameters, need) = (self.context.parameters(), self.bits_needed());
         let output = self.output_modulus();
         let larger = parameters.log2(output) - need;
-        if self.literal.clean && (0.0..LITTLE).contains(&larger) {
+        if self.literal.clean && (0.0..MIN_MODULUS_DIFFERENCE_BITS).contains(&larger) {
             return output;
         }
         let candidates = (0..64).map(|more| parameters.grafted_modulus(need + f64::from(more)));

@@ -5,7 +5,7 @@ use num_bigint::{BigInt, BigUint, Sign};
 
 /// Largest `n` for which the exact sum is computed. Larger Hamming weights use the Chernoff bound.
 /// Chosen.
-const MOST_TERMS: usize = 1024;
+const MAX_EXACT_TERMS: usize = 1024;
 
 /// Returns log2 of (a bound of) the probability that at least one of `coefficients` coefficients of
 /// `I` has an absolute value of `k` or more, after a modulus `q0` was raised under a secret of
@@ -33,7 +33,7 @@ const MOST_TERMS: usize = 1024;
 pub fn log2_failure_probability(weight: usize, k: u32, coefficients: usize) -> f64 {
     let n = weight + 1;
     let one =
-        if n > MOST_TERMS { chernoff(n as f64, f64::from(k) - 0.5) } else { irwin_hall(n, k) };
+        if n > MAX_EXACT_TERMS { chernoff(n as f64, f64::from(k) - 0.5) } else { irwin_hall(n, k) };
     (one + (coefficients.max(1) as f64).log2()).min(0.0)
 }
 

@@ -34,17 +34,17 @@ impl ModularReduction {
     pub(super) fn gains(&self, deviation: f64) -> Result<ReductionGains, CkksError> {
         // Number of sample points per standard deviation, and number of standard deviations that
         // they extend to.
-        const FINENESS: f64 = 4.0;
-        const WIDTH: i32 = 4;
+        const POINTS_PER_DEVIATION: f64 = 4.0;
+        const RANGE_IN_DEVIATIONS: i32 = 4;
         let cosine = self.divided_cosine()?;
         let mut out = ReductionGains {
             cosine: vec![0.0; cosine.depth() + 1],
             doublings: vec![0.0; self.doublings() as usize],
             arcsine: self.arcsine().map_or(Vec::new(), |p| vec![0.0; p.depth() + 1]),
         };
-        let step = (deviation / FINENESS).max(1.0);
+        let step = (deviation / POINTS_PER_DEVIATION).max(1.0);
         let most = self.reach() - 1.0;
-        let count = (f64::from(WIDTH) * deviation / step).ceil() as i32;
+        let count = (f64::from(RANGE_IN_DEVIATIONS) * deviation / step).ceil() as i32;
         let mut total = 0.0;
         for integer in
             (-count..=count).map(|i| (f64::from(i) * step).round()).filter(|i| i.abs() <= most)

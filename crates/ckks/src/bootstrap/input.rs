@@ -10,11 +10,11 @@ const OPERATION: &str = "bootstrap";
 /// Number of bits by which the intermediate modulus exceeds the required one if the operand's
 /// modulus allows, so that the scale at the base modulus has a relative error of at most `2^-6`.
 /// Chosen.
-const FINE: f64 = 6.0;
+const EXTRA_MODULUS_BITS: f64 = 6.0;
 
 /// Number of standard deviations of the operand's error that have to fit the range of the
 /// reduction. Chosen.
-const DEVIATIONS: f64 = 10.0;
+const ERROR_DEVIATIONS: f64 = 10.0;
 
 impl Bootstrapper {
     /// Runs the first phase: brings the message of `a` to the modulus `q0`, at a scale at which
@@ -48,7 +48,7 @@ impl Bootstrapper {
             Order::SlotsToCoefficientsLast => Cow::Borrowed(a),
         };
         // The range has to hold values plus errors.
-        let error = DEVIATIONS * (a.inner().noise().log2_std() - a.scale().log2()).exp2();
+        let error = ERROR_DEVIATIONS * (a.inner().noise().log2_std() - a.scale().log2()).exp2();
         let need = |size: f64| a.scale().log2() + (size / literal.reduction.epsilon()).log2();
         let (least, need) = (need(literal.bound), need(literal.bound + error));
         let have = e.log2(a.modulus());
@@ -68,7 +68,7 @@ impl Bootstrapper {
             let need = capacity + need - have;
             return Err(CkksError::Capacity { operation: OPERATION, need, have: capacity });
         }
-        let middle = e.divisor_at_least(a.modulus(), need + FINE);
+        let middle = e.divisor_at_least(a.modulus(), need + EXTRA_MODULUS_BITS);
         let constant = (e.log2(middle) - need).exp2().floor().max(1.0);
         let mut raised = a.into_owned();
         e.multiply_constant(&mut raised, constant as u128)?;

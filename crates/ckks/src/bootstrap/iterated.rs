@@ -27,15 +27,15 @@ const OPERATION: &str = "bootstrap";
 
 /// Approximate number of roundings of the difference at the scale of the operand: one when it is
 /// computed, and those in the first levels of the transform.
-const ROUNDINGS: usize = 3;
+const DIFFERENCE_ROUNDINGS: usize = 3;
 
 /// Smallest gain in precision of an iteration, in bits. If an iteration gains less, the bootstrap
 /// fails. Chosen.
-const GAIN: f64 = 1.0;
+const MIN_GAIN_BITS: f64 = 1.0;
 
 /// Number of bits by which the modulus of the operand exceeds that of a single bootstrap, for the
 /// sum of a ciphertext and its bootstrap. Chosen.
-const MARGIN: f64 = 3.0;
+const EXTRA_MODULUS_BITS: f64 = 3.0;
 
 impl Bootstrapper {
     /// Bootstraps to a precision of `wanted` bits ([`Ciphertext::precision_bits`]), or to that of
@@ -50,13 +50,13 @@ impl Bootstrapper {
         let bits =
             a.scale().log2() + plan.literal().bound.max(1.0).log2() + 1.0 + plan.capacity_needed();
         let mut low = Ciphertext::empty(e.context());
-        let modulus = e.divisor_at_least(a.modulus(), bits + MARGIN);
+        let modulus = e.divisor_at_least(a.modulus(), bits + EXTRA_MODULUS_BITS);
         e.context().rlwe().reduce_modulus_into(low.inner_mut(), a.inner(), modulus)?;
         low.set_meta(a.scale(), a.slots(), a.bound());
         // No iteration removes the error of the operand itself, nor the rounding errors of the
         // difference.
         let rounded = rounding(e.context().parameters().secret_weight(), 2);
-        let off = [rounded; ROUNDINGS].into_iter().fold(a.inner().noise(), Noise::plus);
+        let off = [rounded; DIFFERENCE_ROUNDINGS].into_iter().fold(a.inner().noise(), Noise::plus);
         let own = a.precision_bits() + a.inner().noise().log2_std() - off.log2_std();
         let reachable = wanted.min(own - 1.0);
         // Results are brought to the modulus of the operand by a constant that is as fine as their
@@ -68,7 +68,7 @@ impl Bootstrapper {
         while y.precision_bits() < reachable {
             let have = y.precision_bits();
             y = self.corrected(&low, &y, output_bits)?;
-            if y.precision_bits() < (have + GAIN).min(reachable) {
+            if y.precision_bits() < (have + MIN_GAIN_BITS).min(reachable) {
                 return Err(CkksError::Argument {
                     operation: OPERATION,
                     what: format!(
@@ -115,7 +115,7 @@ impl Bootstrapper {
         // The difference also contains the error of `a`, so it is enough to bring `y` to its
         // modulus and scale with half that error.
         let there = a.inner().noise().scaled(y.scale().log2() - a.scale().log2() - 1.0);
-        let mut error = e.sub(a, &e.adjust_beside(&out, there, a.modulus(), a.scale())?)?;
+        let mut error = e.sub(a, &e.adjust_with_error(&out, there, a.modulus(), a.scale())?)?;
         error.set_meta(a.scale().times(Scale::power_of_two(-k)), a.slots(), bound);
         let mut correction =
             self.bootstrap_once(&error, output_bits, self.plan().approximation_of_errors)?;

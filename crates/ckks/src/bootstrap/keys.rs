@@ -11,15 +11,15 @@ use crate::{CkksError, Evaluator, circuits::HomomorphicDft};
 /// Number of bits by which the modulus after slots to coefficients exceeds the base modulus, if
 /// that transform comes first. Its rounding is then small compared with that of the base modulus.
 /// Chosen.
-const MARGIN: f64 = 3.0;
+const COEFFICIENT_MARGIN_BITS: f64 = 3.0;
 
 /// Largest number of bits by which the scale of the operand may exceed the planned one without
 /// being rescaled. Chosen.
-const SCALE_SLACK: f64 = 2.0;
+const SCALE_SLACK_BITS: f64 = 2.0;
 
 /// Largest number of bits by which the modulus between the reduction and the next step may exceed
 /// the planned one. Chosen.
-const MODULUS_SLACK: f64 = 8.0;
+const MODULUS_SLACK_BITS: f64 = 8.0;
 
 /// For each Galois element, the least common multiple of the moduli of the ciphertexts that it is
 /// applied to.
@@ -94,15 +94,15 @@ impl BootstrapPlan {
             .dft_moduli(dft, self.raised, self.raised_scale(), self.scale)
             .ok_or_else(too_small)?;
         for (steps, modulus) in dft.rotations_by_level().zip(moduli) {
-            let modulus = self.ceiling(modulus);
+            let modulus = self.common_multiple(modulus);
             steps.into_iter().for_each(|step| uses.add(self.element(step), modulus));
         }
-        uses.add(conjugation, self.ceiling(end.lcm(Modulus::of_sprout(0, 1))));
+        uses.add(conjugation, self.common_multiple(end.lcm(Modulus::of_sprout(0, 1))));
         // Slots to coefficients has moduli that depend on the ciphertext. They have an upper bound.
         let first = self.literal.order == Order::SlotsToCoefficientsFirst;
         let start = match first {
             true => self.input_bits(self.largest_input_scale()),
-            false => e.log2(self.raised) - self.bits() + self.bits_of_last() + MODULUS_SLACK,
+            false => e.log2(self.raised) - self.bits() + self.bits_of_last() + MODULUS_SLACK_BITS,
         };
         self.add_uses_back(&mut uses, &e, start);
         Ok(uses)
@@ -113,18 +113,19 @@ impl BootstrapPlan {
     fn add_uses_back(&self, uses: &mut Uses, e: &Evaluator, bits: f64) {
         let dft: &HomomorphicDft = &self.to_coefficients;
         let sprout = self.context.parameters().top().sprout();
-        let mut roof = self.roof(e, bits);
+        let mut upper_multiple = self.upper_multiple(e, bits);
         for (i, (steps, taken)) in dft.rotations_by_level().zip(dft.bits_by_level()).enumerate() {
-            steps.into_iter().for_each(|step| uses.add(self.element(step), roof));
+            steps.into_iter().for_each(|step| uses.add(self.element(step), upper_multiple));
             let more = if i == 0 { self.shrunk_bits() } else { 0.0 };
-            roof = self.roof(e, e.log2(roof.words()) - taken + more + 1.0);
+            upper_multiple =
+                self.upper_multiple(e, e.log2(upper_multiple.words()) - taken + more + 1.0);
             if i == 0 && dft.rotates_halves() {
-                uses.add(self.element(dft.slots() as i64), roof.lcm(sprout));
+                uses.add(self.element(dft.slots() as i64), upper_multiple.lcm(sprout));
             }
         }
         if dft.conjugates() {
             let conjugation = galois_element_of_conjugation(self.context.rlwe().degree());
-            uses.add(conjugation, roof.lcm(sprout));
+            uses.add(conjugation, upper_multiple.lcm(sprout));
         }
     }
 
@@ -132,7 +133,7 @@ impl BootstrapPlan {
     /// the smallest such modulus that has at least `bits` bits. It consists of the fewest units
     /// with `bits` bits and the odd primes of the sprout. It is `Q_max` if there are not enough
     /// units.
-    fn roof(&self, e: &Evaluator, bits: f64) -> Modulus {
+    fn upper_multiple(&self, e: &Evaluator, bits: f64) -> Modulus {
         let parameters = self.context.parameters();
         let units = (1..=parameters.unit_count()).map(|count| Modulus::of_range(0..count));
         let mut enough = units.filter(|units| e.log2(*units) >= bits);
@@ -142,13 +143,15 @@ impl BootstrapPlan {
 
     /// Returns a multiple of every modulus that may be raised to ([`BootstrapPlan::raised_for`]).
     pub(super) fn largest_raised(&self) -> Modulus {
-        self.ceiling(self.raised.lcm(Modulus::of_sprout(0, 1)).gcd(self.context.parameters().top()))
+        self.common_multiple(
+            self.raised.lcm(Modulus::of_sprout(0, 1)).gcd(self.context.parameters().top()),
+        )
     }
 
     /// Returns a multiple of `modulus` and of the moduli that replace it when the modulus is raised
     /// less far. It has as many units as these may have and the odd primes of the sprout, or the
     /// whole sprout if `modulus` has a power of two.
-    fn ceiling(&self, modulus: Modulus) -> Modulus {
+    fn common_multiple(&self, modulus: Modulus) -> Modulus {
         let parameters = self.context.parameters();
         let bits = parameters.log2(modulus) + 1.0;
         let units = (1..=parameters.unit_count()).map(|count| Modulus::of_range(0..count));
@@ -169,13 +172,14 @@ impl BootstrapPlan {
     /// have to fit `q0` and a few more bits.
     pub(super) fn coefficients_scale(&self) -> f64 {
         let base = self.context.parameters().log2(self.base);
-        base + MARGIN - (self.literal.bound / self.literal.reduction.epsilon()).log2()
+        base + COEFFICIENT_MARGIN_BITS
+            - (self.literal.bound / self.literal.reduction.epsilon()).log2()
     }
 
     /// Returns log2 of the largest scale at which slots to coefficients comes first without a
     /// rescale.
     pub(super) fn largest_input_scale(&self) -> f64 {
-        self.input_scale() + SCALE_SLACK
+        self.input_scale() + SCALE_SLACK_BITS
     }
 
     /// Returns log2 of the scale that a larger one is rescaled to.

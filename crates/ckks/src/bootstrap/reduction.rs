@@ -12,15 +12,15 @@ const OPERATION: &str = "reduce modulo 1";
 /// Bits by which the scale may fall with each doubling. A doubling multiplies an earlier error by
 /// `4 |y|`. Near integers, `y` takes the values of cosines of odd multiples of `pi / 2^i`, whose
 /// root mean square is `1/sqrt(2)`.
-const DOUBLING: f64 = 1.5;
+const SCALE_LOSS_PER_DOUBLING_BITS: f64 = 1.5;
 
 /// Assumed standard deviation of the integers that the reduction removes, as a share of the reach,
 /// if the distribution is not known. Chosen.
-const SPREAD: f64 = 0.1;
+const ASSUMED_DEVIATION: f64 = 0.1;
 
 /// Largest error of the result's scale in bits that is left as it is. A larger one is corrected by
 /// a divisor. With a sprout, the error is at most half a bit.
-const LARGEST_OFF: f64 = 0.75;
+const MAX_SCALE_ERROR_BITS: f64 = 0.75;
 
 impl Evaluator {
     /// Computes `x - round(x)` slot by slot. `a` holds `x / reach` ([`ModularReduction::reach`]),
@@ -48,7 +48,7 @@ impl Evaluator {
         scale: Scale,
         target: Scale,
     ) -> Result<Ciphertext, CkksError> {
-        self.reduce_modulo_one_by(a, r, &r.gains(SPREAD * r.reach())?, scale, target)
+        self.reduce_modulo_one_by(a, r, &r.gains(ASSUMED_DEVIATION * r.reach())?, scale, target)
     }
 
     /// As [`Evaluator::reduce_modulo_one`], with known factors of the rounding errors.
@@ -78,19 +78,20 @@ impl Evaluator {
         exact.set_bound(exact.bound().min(a.bound().max(1.0)));
         let chain =
             self.square_chain((exact.modulus(), exact.scale()), depth + steps.len(), targets);
-        let off = match (r.arcsine(), chain.last()) {
+        let scale_excess = match (r.arcsine(), chain.last()) {
             (None, Some((_, last))) if !steps.is_empty() => {
                 last.times(tau()).log2() - target.log2()
             }
             _ => 0.0,
         };
-        let off = if off.abs() > LARGEST_OFF { off } else { 0.0 };
+        let scale_excess =
+            if scale_excess.abs() > MAX_SCALE_ERROR_BITS { scale_excess } else { 0.0 };
         // Returns log2 of the divisor of the values after a number of doublings.
-        let share = |doublings: usize| {
-            off * f64::from(doublings as u32).exp2() / f64::from(r.doublings()).exp2()
+        let divisor_log2 = |doublings: usize| {
+            scale_excess * f64::from(doublings as u32).exp2() / f64::from(r.doublings()).exp2()
         };
-        if off != 0.0 {
-            cosine = cosine.times((-share(0)).exp2())?;
+        if scale_excess != 0.0 {
+            cosine = cosine.times((-divisor_log2(0)).exp2())?;
         }
         // The factor of each rounding in the result, with log2 of its scale.
         let mut roundings: Vec<(f64, f64)> = Vec::with_capacity(16);
@@ -99,7 +100,7 @@ impl Evaluator {
                 .cosine
                 .iter()
                 .zip(&chain)
-                .map(|(gain, (_, scale))| (*gain, scale.log2() - share(0))),
+                .map(|(gain, (_, scale))| (*gain, scale.log2() - divisor_log2(0))),
         );
         let mut y = self.polynomial_of(Cow::Owned(exact), &cosine, scale)?;
         for (i, step) in steps.iter().enumerate() {
@@ -107,8 +108,8 @@ impl Evaluator {
             let to = self.rescaled_modulus(y.modulus(), y.scale().times(y.scale()), *step);
             let mut doubled = Ciphertext::empty(self.context());
             self.mul_multiple_to_into(&mut doubled, &y, &y, 2, to)?;
-            self.add_number_assign(&mut doubled, -(-share(i + 1)).exp2())?;
-            roundings.push((gains.doublings[i], doubled.scale().log2() - share(i + 1)));
+            self.add_number_assign(&mut doubled, -(-divisor_log2(i + 1)).exp2())?;
+            roundings.push((gains.doublings[i], doubled.scale().log2() - divisor_log2(i + 1)));
             y = doubled;
         }
         let range = (TAU * r.epsilon()).sin() + TAU * r.log2_error().exp2();
@@ -136,8 +137,8 @@ impl Evaluator {
                     roundings.push((TAU.recip(), y.scale().log2()));
                 }
                 let mut unit = tau();
-                if off != 0.0 {
-                    unit = unit.times(power(-off)?);
+                if scale_excess != 0.0 {
+                    unit = unit.times(power(-scale_excess)?);
                 }
                 y.set_meta(y.scale().times(unit), y.slots(), range / TAU);
             }
@@ -177,7 +178,7 @@ fn step_bits(r: &ModularReduction, scale: f64, target: f64) -> Vec<f64> {
     (1..=r.doublings())
         .map(|i| match i == r.doublings() && r.arcsine().is_none() {
             true => last,
-            false => (scale - DOUBLING * f64::from(i)).max(last),
+            false => (scale - SCALE_LOSS_PER_DOUBLING_BITS * f64::from(i)).max(last),
         })
         .collect()
 }

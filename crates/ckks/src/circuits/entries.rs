@@ -35,7 +35,7 @@ use std::{borrow::Cow, f64::consts::PI};
 
 use super::{
     Basis, Polynomial,
-    composition::{Composition, ErrorGains, Stage, Unit, kept, scale_of},
+    composition::{Composition, ErrorGains, ErrorModel, Stage, reserved_bits, scale_of},
     polynomial_noise::Gains,
 };
 use crate::{Ciphertext, CkksError, Context, Evaluator, Refresh, Short};
@@ -44,26 +44,26 @@ const OPERATION: &str = "entries of a table";
 
 /// Largest number of entries for which one polynomial interpolates at the places themselves.
 /// Chosen.
-const FEW: usize = 4;
+const MAX_DIRECT_ENTRIES: usize = 4;
 
 /// Largest number of entries for which [`rough_wave`] maps the places to nodes. Chosen.
-const SOME: usize = 16;
+const MAX_ROUGH_ENTRIES: usize = 16;
 
 /// Factor that keeps the values of [`rough_wave`] inside `[-1, 1]`.
-const WITHIN: f64 = 1.0 - 1.0 / 512.0;
+const ROUGH_WAVE_FACTOR: f64 = 1.0 - 1.0 / 512.0;
 
 /// Distance by which arguments may lie outside of the places of at most [`MAX_DIRECT_ENTRIES`]
 /// entries, as a share of the distance of two places.
-const BEYOND: f64 = 0.125;
+const DIRECT_OVERHANG: f64 = 0.125;
 
 /// Largest error of an argument, as a share of the distance of two places. It is five standard
 /// deviations of the argument's noise.
-const OFF: f64 = 0.125;
+const ARGUMENT_TOLERANCE: f64 = 0.125;
 
 /// Largest number of entries of a table. Chosen.
-const MOST: usize = 1 << 12;
+const MAX_ENTRIES: usize = 1 << 12;
 
-/// The parameters of a table.
+/// The parameters of a table. See [`EntriesPlan`] for an example.
 #[derive(Debug, Clone, PartialEq)]
 pub struct EntriesLiteral {
     /// The number of slots of the ciphertexts.
@@ -75,6 +75,27 @@ pub struct EntriesLiteral {
 }
 
 /// The plan of a table: polynomials and scales.
+///
+/// # Examples
+/// ```
+/// use hippocrene_ckks::circuits::{EntriesLiteral, EntriesPlan};
+/// # use hippocrene_ring::{Threads, primes};
+/// # use hippocrene_rlwe::{Parameters, ParametersLiteral, SecretDistribution, Sprout};
+/// # let parameters = Parameters::new_insecure(ParametersLiteral {
+/// #     log_degree: 8,
+/// #     units: primes::ntt_primes(48, 1 << 8, 8, &[])?,
+/// #     specials: primes::ntt_primes(49, 1 << 8, 3, &[])?,
+/// #     sprout: Sprout::for_degree(8).unwrap(),
+/// #     gadget_rank: 5,
+/// #     secret: SecretDistribution::Ternary,
+/// # })?;
+/// # let context = hippocrene_ckks::Context::new(parameters, Threads::single())?;
+///
+/// let literal = EntriesLiteral { slots: 64, entries: vec![5.0, -1.0, 2.5], precision: 8.0 };
+/// let plan = EntriesPlan::new(&context, literal)?;
+/// assert!((plan.apply(2.0) - 2.5).abs() < 2f64.powi(-8));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Debug, Clone, PartialEq)]
 pub struct EntriesPlan {
     literal: EntriesLiteral,
@@ -176,7 +197,7 @@ fn fejer(values: &[f64]) -> Result<Polynomial, CkksError> {
 fn wave(error: f64, values: &[f64]) -> Result<Polynomial, CkksError> {
     let curvatures = Nodes::chebyshev(values.len()).curvatures(values).into_iter();
     let least = curvatures
-        .map(|curvature| off(error, curvature, values.len()))
+        .map(|curvature| allowed_node_error(error, curvature, values.len()))
         .fold(f64::INFINITY, f64::min);
     let (mut degree, mut bound) = (2, 2.0 * (0.5 * PI).powi(4) / 24.0);
     while bound > (0.25 * least).max(1e-15) {
@@ -189,13 +210,13 @@ fn wave(error: f64, values: &[f64]) -> Result<Polynomial, CkksError> {
 /// Returns a polynomial of degree 6 near `cos(pi x)` with values within `[-1, 1]`. It is 3 deep.
 /// For at most [`MAX_ROUGH_ENTRIES`] entries, its values at the places are the nodes.
 fn rough_wave() -> Result<Polynomial, CkksError> {
-    Polynomial::approximate(|x| (PI * x).cos(), -1.0, 1.0, 6)?.times(WITHIN)
+    Polynomial::approximate(|x| (PI * x).cos(), -1.0, 1.0, 6)?.times(ROUGH_WAVE_FACTOR)
 }
 
 /// Returns the factor and the offset that map places to arguments of the first polynomial.
-fn argument(entries: usize) -> (f64, f64) {
+fn argument_map(entries: usize) -> (f64, f64) {
     let p = entries as f64;
-    if entries <= FEW { (2.0 / p, 1.0 / p - 1.0) } else { (1.0 / p, 0.5 / p) }
+    if entries <= MAX_DIRECT_ENTRIES { (2.0 / p, 1.0 / p - 1.0) } else { (1.0 / p, 0.5 / p) }
 }
 
 impl EntriesPlan {
@@ -214,9 +235,11 @@ impl EntriesPlan {
             let most = context.max_slots();
             return fail(format!("{slots} slots: a power of two up to {most} is possible"));
         }
-        if entries.is_empty() || entries.len() > MOST {
+        if entries.is_empty() || entries.len() > MAX_ENTRIES {
             let count = entries.len();
-            return fail(format!("this table has {count} entries, and 1 to {MAX_ENTRIES} are possible"));
+            return fail(format!(
+                "this table has {count} entries, and 1 to {MAX_ENTRIES} are possible"
+            ));
         }
         if let Some((j, entry)) = entries.iter().enumerate().find(|(_, entry)| !entry.is_finite()) {
             return fail(format!("entry {j} is {entry}"));
@@ -236,12 +259,13 @@ impl EntriesPlan {
             ));
         }
         let values: Vec<f64> = entries.iter().map(|entry| entry / largest).collect();
-        let unit = Unit::new(context.parameters(), slots, None);
-        let Planned { stages, gains, curvature } = planned(&values, error, unit)?;
-        let slack = OFF * argument(values.len()).0;
-        let composition = Composition { stages, gains, unit, slack, conjugates: false };
+        let model = ErrorModel::new(context.parameters(), slots, None);
+        let Planned { stages, gains, curvature } = plan_stages(&values, error, model)?;
+        let max_argument_error = ARGUMENT_TOLERANCE * argument_map(values.len()).0;
+        let composition =
+            Composition { stages, gains, model, max_argument_error, conjugates: false };
         let have = context.parameters().log2(context.parameters().top());
-        match composition.beyond(have) {
+        match composition.first_stage_above(have) {
             Some(need) => Err(CkksError::Capacity { operation: OPERATION, need, have }),
             None => Ok(EntriesPlan { largest, composition, curvature, literal }),
         }
@@ -274,14 +298,14 @@ impl EntriesPlan {
     /// The precision that arguments need, in bits, in the sense of
     /// [`crate::Ciphertext::precision_bits`].
     pub fn argument_precision(&self) -> f64 {
-        self.composition.least_precision() + argument(self.literal.entries.len()).0.log2()
+        self.composition.least_precision() + argument_map(self.literal.entries.len()).0.log2()
     }
 
     /// Returns the largest absolute value of a result, for any argument.
-    fn reach(&self) -> f64 {
+    fn result_bound(&self) -> f64 {
         let entries = &self.literal.entries;
         let largest = entries.iter().fold(0.0, |largest: f64, entry| largest.max(entry.abs()));
-        if entries.len() > SOME {
+        if entries.len() > MAX_ROUGH_ENTRIES {
             // For many entries every value is a mean of the entries.
             return largest;
         }
@@ -291,13 +315,13 @@ impl EntriesPlan {
     }
 
     /// Whether there are different entries. The argument does not matter if all entries are equal.
-    fn differ(&self) -> bool {
+    fn has_different_entries(&self) -> bool {
         self.literal.entries.iter().any(|entry| *entry != self.literal.entries[0])
     }
 
     /// Evaluates the same polynomials on a plain number.
     pub fn apply(&self, x: f64) -> f64 {
-        let (factor, shift) = argument(self.literal.entries.len());
+        let (factor, shift) = argument_map(self.literal.entries.len());
         self.largest * self.composition.apply(x * factor + shift)
     }
 
@@ -309,13 +333,13 @@ impl EntriesPlan {
     /// Whether every argument up to its declared bound gives a result within the bound of the
     /// entries.
     pub fn is_tame(&self) -> bool {
-        self.literal.entries.len() > FEW || !self.differ()
+        self.literal.entries.len() > MAX_DIRECT_ENTRIES || !self.has_different_entries()
     }
 }
 
 /// Returns the smallest and the largest valid argument for a number of entries.
 fn places(entries: usize) -> (f64, f64) {
-    let beyond = if entries <= FEW { BEYOND } else { 0.5 };
+    let beyond = if entries <= MAX_DIRECT_ENTRIES { DIRECT_OVERHANG } else { 0.5 };
     (-beyond, (entries - 1) as f64 + beyond)
 }
 
@@ -328,17 +352,17 @@ struct Planned {
 }
 
 /// Plans the stages for values up to 1 with errors up to `error`.
-fn planned(values: &[f64], error: f64, unit: Unit) -> Result<Planned, CkksError> {
+fn plan_stages(values: &[f64], error: f64, model: ErrorModel) -> Result<Planned, CkksError> {
     let p = values.len();
-    let (factor, shift) = argument(p);
+    let (factor, shift) = argument_map(p);
     let places: Vec<f64> = (0..p).map(|j| j as f64 * factor + shift).collect();
-    let first = match (p <= FEW, p <= SOME) {
+    let first = match (p <= MAX_DIRECT_ENTRIES, p <= MAX_ROUGH_ENTRIES) {
         (true, _) => None,
         (_, true) => Some(rough_wave()?),
         _ => Some(wave(error, values)?),
     };
     let (nodes, table) = match &first {
-        Some(_) if p > SOME => (Nodes::chebyshev(p), fejer(values)?),
+        Some(_) if p > MAX_ROUGH_ENTRIES => (Nodes::chebyshev(p), fejer(values)?),
         first => {
             let node = |x: &f64| first.as_ref().map_or(*x, |wave| wave.evaluate(*x));
             let nodes = Nodes::of(places.iter().map(node).collect());
@@ -352,7 +376,7 @@ fn planned(values: &[f64], error: f64, unit: Unit) -> Result<Planned, CkksError>
     let margin = 0.5 * error;
     // The sum of the result and its constant term is rounded at its scale too.
     let gain = |gains: &Gains| gains.roundings.iter().sum::<f64>().sqrt();
-    let scale_bits = unit.scale_bits(table_gains.iter().map(gain).fold(1.0, f64::max), margin);
+    let scale_bits = model.scale_bits(table_gains.iter().map(gain).fold(1.0, f64::max), margin);
     let last = Stage { polynomial: table, scale_bits, margin, range: (0.0, 1.0) };
     let Some(wave) = first else {
         let gains = ErrorGains::largest(&[table_gains]);
@@ -362,11 +386,12 @@ fn planned(values: &[f64], error: f64, unit: Unit) -> Result<Planned, CkksError>
     let wave_gains = wave.gains_at(&places);
     let (mut scale_bits, mut largest, mut least): (f64, f64, f64) = (0.0, 0.0, f64::INFINITY);
     for (gains, curvature) in wave_gains.iter().zip(curvatures) {
-        let (off, slope) = (off(error, curvature, p), gains.argument * gains.argument);
+        let (allowed, slope) =
+            (allowed_node_error(error, curvature, p), gains.argument * gains.argument);
         let gain = gains.roundings.iter().sum::<f64>() + slope;
-        scale_bits = scale_bits.max(unit.scale_bits(gain.sqrt(), 0.5 * off));
+        scale_bits = scale_bits.max(model.scale_bits(gain.sqrt(), 0.5 * allowed));
         largest = largest.max(curvature * slope);
-        least = least.min(off);
+        least = least.min(allowed);
     }
     let first = Stage { polynomial: wave, scale_bits, margin: least, range: (0.0, 1.0) };
     let gains = ErrorGains::largest(&[wave_gains, table_gains]);
@@ -375,7 +400,7 @@ fn planned(values: &[f64], error: f64, unit: Unit) -> Result<Planned, CkksError>
 
 /// Returns the largest error of the last polynomial's argument at a node with this curvature, such
 /// that it causes a quarter of the allowed error.
-fn off(error: f64, curvature: f64, places: usize) -> f64 {
+fn allowed_node_error(error: f64, curvature: f64, places: usize) -> f64 {
     (0.25 * error / curvature).sqrt().min(0.25 / places as f64)
 }
 
@@ -407,8 +432,8 @@ impl Evaluator {
             let (left, right) = (a.slots(), slots);
             return Err(CkksError::SlotMismatch { operation: OPERATION, left, right });
         }
-        let (factor, shift) = argument(entries.len());
-        if plan.differ() && a.bound() > plan.places().1 * (1.0 + 1e-9) {
+        let (factor, shift) = argument_map(entries.len());
+        if plan.has_different_entries() && a.bound() > plan.places().1 * (1.0 + 1e-9) {
             return fail(format!(
                 "values up to {} are not places of {} entries, which are 0 to {}: declare a \
                  tighter bound if they are smaller (with_bound)",
@@ -418,7 +443,7 @@ impl Evaluator {
             ));
         }
         let (need, have) = (plan.argument_precision(), a.precision_bits());
-        if plan.differ() && have < need {
+        if plan.has_different_entries() && have < need {
             return fail(format!(
                 "this table needs places with {need:.1} bits of precision, and these have {have:.1}"
             ));
@@ -428,12 +453,17 @@ impl Evaluator {
         x.set_bound(1.0);
         // The square of a normal variable with variance `v` has the root mean square `sqrt(3) v`.
         let squared = 3f64.sqrt() * plan.curvature * (-2.0 * x.precision_bits()).exp2();
-        let y =
-            self.composition(Cow::Owned(x), &plan.composition, kept(refresh), refresh, OPERATION)?;
+        let y = self.composition(
+            Cow::Owned(x),
+            &plan.composition,
+            reserved_bits(refresh),
+            refresh,
+            OPERATION,
+        )?;
         let error = (-y.precision_bits()).exp2().hypot(squared) * plan.largest;
         let scale = y.scale().over(scale_of(plan.largest, OPERATION)?);
         let mut out = y.read_at(scale);
-        out.set_bound(plan.reach() + (-precision).exp2());
+        out.set_bound(plan.result_bound() + (-precision).exp2());
         out.set_error(error);
         Ok(out)
     }
@@ -452,9 +482,14 @@ mod tests {
     fn polynomials_have_entries_at_places_and_no_slope() {
         for p in [1, 2, 3, 4, 5, 16, 100, 256, 1000] {
             let values = entries(p);
-            let unit = Unit { log2_std: 12.0, conjugation: 0.0, fixed: None, refreshed: 0.0 };
-            let Planned { stages, curvature, .. } = planned(&values, 1e-4, unit).unwrap();
-            let (factor, shift) = argument(p);
+            let model = ErrorModel {
+                log2_std: 12.0,
+                conjugation: 0.0,
+                common_scale_bits: None,
+                refresh_std: 0.0,
+            };
+            let Planned { stages, curvature, .. } = plan_stages(&values, 1e-4, model).unwrap();
+            let (factor, shift) = argument_map(p);
             let at = |x: f64| {
                 stages.iter().fold(x * factor + shift, |x, stage| stage.polynomial.evaluate(x))
             };
@@ -471,16 +506,20 @@ mod tests {
                 for k in 1..10 {
                     let x = (j as f64 + f64::from(k) / 10.0 - 0.5).clamp(places(p).0, places(p).1);
                     // With up to 16 entries, some weights of the mean are slightly negative.
-                    let beyond = if p <= SOME { 0.15 * (high - low) } else { 0.0 } + 1e-4;
+                    let beyond =
+                        if p <= MAX_ROUGH_ENTRIES { 0.15 * (high - low) } else { 0.0 } + 1e-4;
                     let within = |y: f64| low - beyond <= y && y <= high + beyond;
                     assert!(within(at(x)), "{} at {x} of {p}", at(x));
                     // An argument below -1/2 gives the same result as its mirror image.
-                    assert!(p <= FEW || (at(-1.0 - x) - at(x)).abs() < 1e-9 && within(at(-x)));
+                    assert!(
+                        p <= MAX_DIRECT_ENTRIES
+                            || (at(-1.0 - x) - at(x)).abs() < 1e-9 && within(at(-x))
+                    );
                 }
             }
             // In units of places, the curvature for many entries is that of a sum of sinc^2.
             let in_places = curvature * factor.powi(2);
-            let bound = if p <= FEW { 8.1 } else { PI * PI / 3.0 } * (high - low);
+            let bound = if p <= MAX_DIRECT_ENTRIES { 8.1 } else { PI * PI / 3.0 } * (high - low);
             assert!(in_places <= bound + 1e-9, "{in_places} of {bound} for {p}");
         }
     }

@@ -11,9 +11,9 @@ use hippocrene_rlwe::{Modulus, Noise};
 
 use super::{
     Basis, Polynomial,
-    followed::{Errors, Followed, Slots},
     polynomial::split,
     trace::Step,
+    tracked_errors::{ErrorTracker, Slots, TrackedCiphertext},
 };
 use crate::{Ciphertext, CkksError, Evaluator, Scale, Short};
 
@@ -118,19 +118,20 @@ impl Evaluator {
         self.check_depth(&a, p.depth(), &targets, OPERATION)?;
         let within = a.bound();
         let argument = self.argument(a, p, target)?;
-        let Steps { squared, coefficients, depth, chebyshev, baby } = Steps::of(p);
+        let EvaluationShape { squared, coefficients, depth, chebyshev, leaf_size } =
+            EvaluationShape::of(p);
         let origin = (argument.modulus(), argument.scale());
         let mut chain = self.square_chain(origin, depth + usize::from(squared), targets);
-        let places = |error| p.places(within, slots, error);
+        let places = |error| p.noise_arguments(within, slots, error);
         let (mut errors, mut argument) =
-            Errors::new(argument, self.context().rlwe().degree(), places);
+            ErrorTracker::new(argument, self.context().rlwe().degree(), places);
         if squared {
             chain.remove(0);
             let square = self.squared(&argument.ciphertext, chebyshev, chain[0].0)?;
-            argument = errors.follow(square, Step::square(argument.step, chebyshev));
+            argument = errors.track(square, Step::square(argument.step, chebyshev));
         }
         let scale = exact(chain[depth].1);
-        let mut evaluation = Evaluation::new(self, chebyshev, baby, chain, errors, argument);
+        let mut evaluation = Evaluation::new(self, chebyshev, leaf_size, chain, errors, argument);
         let out = match evaluation.evaluate(&coefficients, depth, scale)? {
             Value::Encrypted(out) => out,
             Value::Constant(_) => unreachable!("a polynomial of degree 1 or more is not constant"),
@@ -216,7 +217,7 @@ impl Evaluator {
 }
 
 /// How a polynomial is evaluated.
-pub(super) struct Steps {
+pub(super) struct EvaluationShape {
     /// Whether the polynomial is even. It is then evaluated as a polynomial of half the degree in
     /// `x^2`, or in `T_2(x)`, since `T_j(T_2(x)) = T_2j(x)`. The depth is the same, with fewer
     /// products.
@@ -227,18 +228,18 @@ pub(super) struct Steps {
     pub(super) depth: usize,
     pub(super) chebyshev: bool,
     /// Largest number of coefficients of a leaf, if it is at least 2.
-    pub(super) baby: usize,
+    pub(super) leaf_size: usize,
 }
 
-impl Steps {
+impl EvaluationShape {
     pub(super) fn of(p: &Polynomial) -> Self {
         let squared = p.degree() > 0 && p.is_even();
         let coefficients: Vec<f64> =
             p.coefficients().iter().copied().step_by(1 + usize::from(squared)).collect();
         let depth = depth_of(coefficients.len());
         let chebyshev = matches!(p.basis(), Basis::Chebyshev { .. });
-        let (_, baby) = fewest_products(&coefficients, depth, chebyshev);
-        Steps { squared, coefficients, depth, chebyshev, baby }
+        let (_, leaf_size) = fewest_products(&coefficients, depth, chebyshev);
+        EvaluationShape { squared, coefficients, depth, chebyshev, leaf_size }
     }
 }
 
@@ -258,8 +259,8 @@ pub(super) fn split_power(n: usize, chebyshev: bool) -> (usize, usize) {
 }
 
 /// Whether a linear combination of powers can be evaluated at depth `depth`.
-pub(super) fn is_leaf(coefficients: &[f64], depth: usize, baby: usize) -> bool {
-    coefficients.len() <= baby.max(2)
+pub(super) fn is_leaf(coefficients: &[f64], depth: usize, leaf_size: usize) -> bool {
+    coefficients.len() <= leaf_size.max(2)
         && (1..coefficients.len()).all(|i| coefficients[i] == 0.0 || depth_of(i) < depth)
 }
 
@@ -267,7 +268,7 @@ impl Polynomial {
     /// The number of products of ciphertexts that its evaluation needs. Products with numbers do
     /// not count.
     pub fn products(&self) -> usize {
-        let steps = Steps::of(self);
+        let steps = EvaluationShape::of(self);
         usize::from(steps.squared)
             + fewest_products(&steps.coefficients, steps.depth, steps.chebyshev).0
     }
@@ -278,29 +279,29 @@ impl Polynomial {
 fn fewest_products(coefficients: &[f64], depth: usize, chebyshev: bool) -> (usize, usize) {
     let candidates = (0..=depth).map(|k| 1 << k);
     candidates
-        .map(|baby| (products(coefficients, depth, baby, chebyshev), baby))
+        .map(|leaf_size| (products(coefficients, depth, leaf_size, chebyshev), leaf_size))
         .min()
         .unwrap_or((0, 1))
 }
 
 /// Returns the number of products of ciphertexts that an evaluation needs.
-fn products(coefficients: &[f64], depth: usize, baby: usize, chebyshev: bool) -> usize {
+fn products(coefficients: &[f64], depth: usize, leaf_size: usize, chebyshev: bool) -> usize {
     fn visit(
         c: &[f64],
         depth: usize,
-        baby: usize,
+        leaf_size: usize,
         chebyshev: bool,
         powers: &mut BTreeSet<usize>,
     ) -> usize {
-        if is_leaf(c, depth, baby) {
+        if is_leaf(c, depth, leaf_size) {
             (1..c.len()).filter(|&i| c[i] != 0.0).for_each(|i| need(i, chebyshev, powers));
             return 0;
         }
         let (m, q, r) = split(c, chebyshev);
         need(m, chebyshev, powers);
         usize::from(q.len() > 1)
-            + visit(&q, depth - 1, baby, chebyshev, powers)
-            + visit(&r, depth, baby, chebyshev, powers)
+            + visit(&q, depth - 1, leaf_size, chebyshev, powers)
+            + visit(&r, depth, leaf_size, chebyshev, powers)
     }
     fn need(n: usize, chebyshev: bool, powers: &mut BTreeSet<usize>) {
         if n > 1 && powers.insert(n) {
@@ -310,7 +311,7 @@ fn products(coefficients: &[f64], depth: usize, baby: usize, chebyshev: bool) ->
         }
     }
     let mut powers = BTreeSet::new();
-    visit(coefficients, depth, baby, chebyshev, &mut powers) + powers.len()
+    visit(coefficients, depth, leaf_size, chebyshev, &mut powers) + powers.len()
 }
 
 /// Whether a number rounds to 0 at a scale.
@@ -321,22 +322,22 @@ fn vanishes(c: f64, scale: Scale) -> bool {
 /// The value of a subpolynomial.
 enum Value {
     Constant(f64),
-    Encrypted(Followed),
+    Encrypted(TrackedCiphertext),
 }
 
 /// The state of an evaluation.
 pub(super) struct Evaluation<'a> {
     evaluator: &'a Evaluator,
     chebyshev: bool,
-    /// See [`Steps`].
-    baby: usize,
+    /// See [`EvaluationShape`].
+    leaf_size: usize,
     /// Modulus and scale of the argument after 0, 1, 2, ... squarings.
     chain: Vec<(Modulus, Scale)>,
-    errors: Errors,
+    errors: ErrorTracker,
     /// The powers (or Chebyshev polynomials) of the argument that have been computed.
-    powers: BTreeMap<usize, Followed>,
+    powers: BTreeMap<usize, TrackedCiphertext>,
     /// The powers that were moved to a modulus of the chain, by power and position in the chain.
-    lowered: BTreeMap<(usize, usize), Followed>,
+    lowered: BTreeMap<(usize, usize), TrackedCiphertext>,
 }
 
 impl<'a> Evaluation<'a> {
@@ -344,13 +345,21 @@ impl<'a> Evaluation<'a> {
     pub(super) fn new(
         evaluator: &'a Evaluator,
         chebyshev: bool,
-        baby: usize,
+        leaf_size: usize,
         chain: Vec<(Modulus, Scale)>,
-        errors: Errors,
-        argument: Followed,
+        errors: ErrorTracker,
+        argument: TrackedCiphertext,
     ) -> Self {
         let powers = BTreeMap::from([(1, argument)]);
-        Evaluation { evaluator, chebyshev, baby, chain, errors, powers, lowered: BTreeMap::new() }
+        Evaluation {
+            evaluator,
+            chebyshev,
+            leaf_size,
+            chain,
+            errors,
+            powers,
+            lowered: BTreeMap::new(),
+        }
     }
 
     /// Returns power `n` with its noise.
@@ -371,14 +380,14 @@ impl<'a> Evaluation<'a> {
         if coefficients.len() == 1 {
             return Ok(Value::Constant(coefficients[0]));
         }
-        if is_leaf(coefficients, depth, self.baby) {
+        if is_leaf(coefficients, depth, self.leaf_size) {
             return self.leaf(coefficients, depth, scale).map(Value::Encrypted);
         }
         let (e, (to, _)) = (self.evaluator, self.chain[depth]);
         let unscaled = e.switched_scale(scale, to, self.chain[depth - 1].0);
         let (mut rest, mut products, mut sum) = (coefficients.to_vec(), Vec::new(), None);
         let (mut step, mut is_zero) = (Step::default(), true);
-        while rest.len() > 1 && !is_leaf(&rest, depth, self.baby) {
+        while rest.len() > 1 && !is_leaf(&rest, depth, self.leaf_size) {
             let (m, q, r) = split(&rest, self.chebyshev);
             let factor_scale = unscaled.over(self.lowered(m, depth - 1)?.ciphertext.scale());
             match self.evaluate(&q, depth - 1, factor_scale)? {
@@ -421,7 +430,7 @@ impl<'a> Evaluation<'a> {
             is_zero = false;
             e.add_number_assign(&mut sum, rest[0])?;
         }
-        Ok(Value::Encrypted(Followed { is_zero, ..self.errors.follow(sum, step) }))
+        Ok(Value::Encrypted(TrackedCiphertext { is_zero, ..self.errors.track(sum, step) }))
     }
 
     /// Rescales a linear combination. If all of its terms vanish at their scale, the rescaling adds
@@ -464,7 +473,7 @@ impl<'a> Evaluation<'a> {
         coefficients: &[f64],
         depth: usize,
         scale: Scale,
-    ) -> Result<Followed, CkksError> {
+    ) -> Result<TrackedCiphertext, CkksError> {
         let e = self.evaluator;
         let indices: Vec<usize> =
             (1..coefficients.len()).filter(|i| coefficients[*i] != 0.0).collect();
@@ -491,7 +500,7 @@ impl<'a> Evaluation<'a> {
             let power = &power.ciphertext;
             // Limbs that the sum does not have are skipped, without copying the others.
             let divides = from.divides(power.modulus());
-            powers.push(if divides { Cow::Borrowed(power) } else { e.brought(power, from)? });
+            powers.push(if divides { Cow::Borrowed(power) } else { e.at_modulus(power, from)? });
         }
         let terms: Vec<_> =
             powers.iter().zip(&indices).map(|(a, i)| (&**a, coefficients[*i])).collect();
@@ -503,32 +512,32 @@ impl<'a> Evaluation<'a> {
         }
         let mut out = self.rescaled(&sum, to, is_zero)?;
         out.set_meta(scale, out.slots(), out.bound());
-        Ok(Followed { is_zero, ..self.errors.follow(out, step) })
+        Ok(TrackedCiphertext { is_zero, ..self.errors.track(out, step) })
     }
 
     /// Returns power `n` at the modulus `chain[place]`, which is no larger than its own modulus.
-    fn lowered(&mut self, n: usize, place: usize) -> Result<&Followed, CkksError> {
+    fn lowered(&mut self, n: usize, place: usize) -> Result<&TrackedCiphertext, CkksError> {
         let (e, to) = (self.evaluator, self.chain[place].0);
         let power = self.power(n)?;
         if power.ciphertext.modulus() != to && !self.lowered.contains_key(&(n, place)) {
             let power = &self.powers[&n];
             let step = Step::multiple(1.0, power.step);
             let lowered = e.bring_to(&power.ciphertext, to)?;
-            self.lowered.insert((n, place), self.errors.follow(lowered, step));
+            self.lowered.insert((n, place), self.errors.track(lowered, step));
         }
         Ok(self.at(n, place))
     }
 
     /// Returns a power that [`Evaluation::lowered`] has computed before.
-    fn at(&self, n: usize, place: usize) -> &Followed {
+    fn at(&self, n: usize, place: usize) -> &TrackedCiphertext {
         self.lowered.get(&(n, place)).unwrap_or_else(|| &self.powers[&n])
     }
 
     /// Returns power `n` at the modulus `chain[ceil(log2 n)]`.
-    fn power(&mut self, n: usize) -> Result<&Followed, CkksError> {
+    fn power(&mut self, n: usize) -> Result<&TrackedCiphertext, CkksError> {
         if !self.powers.contains_key(&n) {
             let (power, step) = self.make_power(n)?;
-            self.powers.insert(n, self.errors.follow(power, step));
+            self.powers.insert(n, self.errors.track(power, step));
         }
         Ok(&self.powers[&n])
     }
@@ -556,7 +565,7 @@ impl<'a> Evaluation<'a> {
             let first = &self.powers[&1];
             step.terms.push((-1.0, first.step));
             let there = self.errors.noise(first);
-            let first = e.adjust_beside(&first.ciphertext, there, to, power.scale())?;
+            let first = e.adjust_with_error(&first.ciphertext, there, to, power.scale())?;
             e.sub_assign(&mut power, &first)?;
             power.set_bound(1.0);
         }

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use super::{
     Polynomial,
     polynomial::split,
-    polynomial_evaluation::{Steps, depth_of, is_leaf, split_power},
+    polynomial_evaluation::{EvaluationShape, depth_of, is_leaf, split_power},
     trace::{Step, Trace},
 };
 
@@ -34,11 +34,13 @@ impl Polynomial {
 
     /// Returns [`Polynomial::gains`] at each of several arguments.
     pub(crate) fn gains_at(&self, arguments: &[f64]) -> Vec<Gains> {
-        let Steps { squared, coefficients, depth, chebyshev, baby } = Steps::of(self);
+        let EvaluationShape { squared, coefficients, depth, chebyshev, leaf_size } =
+            EvaluationShape::of(self);
         let first = usize::from(squared);
         let (powers, lowered) = (BTreeMap::from([(1, 0)]), BTreeMap::new());
         let (trace, depths) = (Trace::new(), vec![None]);
-        let mut evaluation = Evaluation { chebyshev, baby, first, trace, depths, powers, lowered };
+        let mut evaluation =
+            Evaluation { chebyshev, leaf_size, first, trace, depths, powers, lowered };
         let mut argument = 0;
         if let Some((a, b)) = self.affine() {
             let mut affine = Step::multiple(a, 0);
@@ -71,7 +73,7 @@ impl Polynomial {
 /// The steps of the evaluation in `polynomial_evaluation.rs`, without ciphertexts.
 struct Evaluation {
     chebyshev: bool,
-    baby: usize,
+    leaf_size: usize,
     /// The depth of the argument of the powers: 1 if the polynomial is evaluated in the square, 0
     /// otherwise.
     first: usize,
@@ -98,7 +100,7 @@ impl Evaluation {
     /// Adds the steps of a polynomial that is not constant, and returns the position of its value.
     fn evaluate(&mut self, coefficients: &[f64], depth: usize) -> usize {
         let mut step = Step::default();
-        if is_leaf(coefficients, depth, self.baby) {
+        if is_leaf(coefficients, depth, self.leaf_size) {
             step.constant = coefficients[0];
             for (i, c) in coefficients.iter().enumerate().skip(1).filter(|(_, c)| **c != 0.0) {
                 step.terms.push((*c, self.power(i)));

@@ -3,8 +3,8 @@
 use std::borrow::Cow;
 
 use super::{
-    followed::Errors,
     polynomial_evaluation::{Evaluation, depth_of},
+    tracked_errors::ErrorTracker,
 };
 use crate::{Ciphertext, CkksError, Evaluator, Scale};
 
@@ -37,7 +37,7 @@ impl Evaluator {
         let chain = self.square_chain((a.modulus(), a.scale()), depth, |_| target);
         // An error whose square matters makes values larger.
         let worst = |error| vec![bound.hypot(error).into()];
-        let (errors, argument) = Errors::new(a, self.context().rlwe().degree(), worst);
+        let (errors, argument) = ErrorTracker::new(a, self.context().rlwe().degree(), worst);
         Evaluation::new(self, false, 1, chain, errors, argument).into_power(n)
     }
 }

@@ -18,13 +18,13 @@ use super::{
 };
 
 /// Maximum number of lists of moduli whose constants are cached. Chosen.
-const KEPT: usize = 64;
+const MAX_CACHED_CONSTANTS: usize = 64;
 
 /// Number of additional bits that are read to check whether the first limbs were enough. Chosen.
-const CHECK: f64 = 40.0;
+const CHECK_BITS: f64 = 40.0;
 
 /// Assumed largest size of coefficients, in bits above the scale. Chosen.
-pub(super) const HEADROOM: f64 = 24.0;
+pub(super) const ASSUMED_HEADROOM_BITS: f64 = 24.0;
 
 impl Encoder {
     /// Decodes the real parts of the slots of `plaintext`, divided by `scale`. The number of slots
@@ -96,7 +96,7 @@ impl Encoder {
         scratch: &mut Scratch,
     ) -> Result<(), EncodeError> {
         check_scale(scale)?;
-        let likely_bits = magnitude_bits.unwrap_or(scale.log2() + HEADROOM);
+        let likely_bits = magnitude_bits.unwrap_or(scale.log2() + ASSUMED_HEADROOM_BITS);
         let Scratch { coefficients, blocks, weights, .. } = scratch;
         let halves = (&mut coefficients.re[..slots], &mut coefficients.im[..slots]);
         let mut doubles = Doubles { kernel: self.kernel, scale, weights, halves };
@@ -210,7 +210,7 @@ impl Encoder {
             return Ok(found.clone());
         }
         let new = Arc::new(MixedRadix::new(rings)?);
-        if kept.len() == KEPT {
+        if kept.len() == MAX_CACHED_CONSTANTS {
             kept.clear();
         }
         kept.push(new.clone());
@@ -299,5 +299,5 @@ fn limbs_for<R: Borrow<ResidueRing>>(rings: &[R], bits: f64) -> Option<(usize, u
             .map(|last| last + 1)
     };
     let enough = past(bits + 1.0, 0)?;
-    Some((enough, past(CHECK - 1.0, enough)?))
+    Some((enough, past(CHECK_BITS - 1.0, enough)?))
 }

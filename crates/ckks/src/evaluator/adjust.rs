@@ -10,11 +10,11 @@ use crate::{Ciphertext, CkksError, Scale};
 
 /// Largest size of an integer constant in bits. Rounding it changes the message by a factor of at
 /// most `2^-111`. A larger constant is such an integer times a power of two.
-const LARGEST_CONSTANT: f64 = 110.0;
+const MAX_CONSTANT_BITS: f64 = 110.0;
 
 /// Largest log2 of that power of two. It exceeds the differences of moduli that the choice of limbs
 /// can cause.
-const LARGEST_SHIFT: f64 = 63.0;
+const MAX_SHIFT_BITS: f64 = 63.0;
 
 const ALIGN: &str = "align two operands";
 
@@ -36,7 +36,7 @@ struct Constant {
 impl Constant {
     /// Whether the noise of rounding is no larger than the other noise. Then the result loses at
     /// most half a bit of precision.
-    fn is_fine(&self) -> bool {
+    fn is_precise(&self) -> bool {
         self.value > 0 && self.rounding.log2_std() <= self.noise.log2_std()
     }
 }
@@ -67,15 +67,15 @@ impl Evaluator {
         to: Modulus,
         scale: Scale,
     ) -> Result<Ciphertext, CkksError> {
-        self.adjust_beside(a, a.inner().noise(), to, scale)
+        self.adjust_with_error(a, a.inner().noise(), to, scale)
     }
 
-    /// As [`Evaluator::adjust`], for a ciphertext with the actual error `there`, which its own
-    /// noise estimate need not contain. `c` may be rounded relative to that error.
-    pub(crate) fn adjust_beside(
+    /// As [`Evaluator::adjust`], for a ciphertext with the actual error `actual_error`, which its
+    /// own noise estimate need not contain. `c` may be rounded relative to that error.
+    pub(crate) fn adjust_with_error(
         &self,
         a: &Ciphertext,
-        there: Noise,
+        actual_error: Noise,
         to: Modulus,
         scale: Scale,
     ) -> Result<Ciphertext, CkksError> {
@@ -84,14 +84,14 @@ impl Evaluator {
         let (from, bits) = (a.modulus(), self.log2(to));
         self.check_capacity(a, to, scale.log2(), a.bound(), OPERATION)?;
         let (scale_bits, bound_bits) = (a.scale().log2(), a.bound().max(1.0).log2());
-        let [enough, for_large] = [scale_bits.min(LARGEST_CONSTANT), scale_bits + bound_bits]
+        let [enough, for_large] = [scale_bits.min(MAX_CONSTANT_BITS), scale_bits + bound_bits]
             .map(|more| self.divisor_at_least(from, bits + more));
         let candidates =
             [to.divides(from).then_some(to), Some(enough), Some(for_large), Some(from)];
         let mut last = None;
         for middle in candidates.into_iter().flatten() {
-            let constant = self.constant(a, there, middle, to, scale);
-            if constant.is_fine() {
+            let constant = self.constant(a, actual_error, middle, to, scale);
+            if constant.is_precise() {
                 return self.adjust_by(a, &constant, to, scale);
             }
             last = Some(constant);
@@ -113,7 +113,7 @@ impl Evaluator {
     fn constant(
         &self,
         a: &Ciphertext,
-        there: Noise,
+        actual_error: Noise,
         middle: Modulus,
         to: Modulus,
         scale: Scale,
@@ -121,18 +121,18 @@ impl Evaluator {
         let exact = self.switched_scale(scale, to, middle);
         let (log2, down) = (exact.log2() - a.scale().log2(), self.log2(to) - self.log2(middle));
         let shift =
-            if log2 < LARGEST_CONSTANT + 8.0 { 0.0 } else { (log2 - LARGEST_CONSTANT).ceil() };
-        let shift = if shift > LARGEST_SHIFT { None } else { Some(shift as u32) };
+            if log2 < MAX_CONSTANT_BITS + 8.0 { 0.0 } else { (log2 - MAX_CONSTANT_BITS).ceil() };
+        let shift = if shift > MAX_SHIFT_BITS { None } else { Some(shift as u32) };
         let unit = a.scale().times(Scale::power_of_two(shift.unwrap_or(0) as i32));
         let value = shift.and_then(|_| exact.ratio_rounded(unit)).unwrap_or(0);
         let is_integer = Scale::from_integer(value).is_some_and(|c| unit.times(c).is_close(exact));
         let shift = shift.unwrap_or(0);
         let rounding = match is_integer {
             true => Noise::NONE,
-            false => Self::message(a)
+            false => Self::message_as_noise(a)
                 .scaled(noise::log2(distance_to_integer(exact.over(unit))) + f64::from(shift)),
         };
-        let scaled = there.scaled(log2 + down);
+        let scaled = actual_error.scaled(log2 + down);
         let noise = if middle == to { scaled } else { scaled.plus(self.switch_noise()) };
         Constant { middle, value, shift, log2, rounding: rounding.scaled(down), noise }
     }
@@ -270,8 +270,9 @@ impl Evaluator {
         }
         // The error of the ratio may be as large as the noise of the operand with the lower
         // precision.
-        let precise = |c: &Ciphertext| Self::message(c).log2_std() - c.inner().noise().log2_std();
-        let need = precise(a).min(precise(b)).clamp(0.0, LARGEST_CONSTANT);
+        let precise =
+            |c: &Ciphertext| Self::message_as_noise(c).log2_std() - c.inner().noise().log2_std();
+        let need = precise(a).min(precise(b)).clamp(0.0, MAX_CONSTANT_BITS);
         let Some((of_a, of_b)) = convergent(rho, need) else {
             let have = a.capacity_bits(self.context());
             return Err(CkksError::Capacity { operation: ALIGN, need: need.max(have + 1.0), have });
@@ -294,7 +295,8 @@ impl Evaluator {
         // The less precise operand is declared to have the scale of the other.
         let (off, scale) =
             if precise(&a) <= precise(&b) { (&mut a, b.scale()) } else { (&mut b, a.scale()) };
-        let noise = off.inner().noise().plus(Self::message(off).scaled(noise::log2(difference)));
+        let noise =
+            off.inner().noise().plus(Self::message_as_noise(off).scaled(noise::log2(difference)));
         off.inner_mut().set_noise(noise);
         off.set_meta(scale, off.slots(), off.bound());
         Ok((a, b))
@@ -334,7 +336,7 @@ fn convergent(rho: Scale, bits: f64) -> Option<(u128, u128)> {
         if q > 0 && (p as f64).log2() + (q1 as f64).log2() >= bits {
             return Some((p, q));
         }
-        if p1 as f64 > LARGEST_CONSTANT.exp2() {
+        if p1 as f64 > MAX_CONSTANT_BITS.exp2() {
             return None;
         }
         ((p0, q0), (p, q)) = ((p, q), (p1, q1));

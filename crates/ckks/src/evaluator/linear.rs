@@ -37,7 +37,7 @@ impl Integer {
     /// Returns the noise that the rounding adds to a product with `a`: the message times the
     /// rounding error.
     fn noise(&self, a: &Ciphertext) -> Noise {
-        Evaluator::message(a).scaled(log2(self.rest))
+        Evaluator::message_as_noise(a).scaled(log2(self.rest))
     }
 }
 
@@ -415,7 +415,7 @@ impl Evaluator {
 
     /// Returns the size of the coefficients of the message, as a noise. With `n` slots, they are
     /// `2n` coefficients of root mean square `scale bound/sqrt(2n)`.
-    pub(super) fn message(a: &Ciphertext) -> Noise {
+    pub(super) fn message_as_noise(a: &Ciphertext) -> Noise {
         let coefficients = 2.0 * a.slots() as f64;
         Self::message_times(
             a.scale().log2() - 0.5 * coefficients.log2(),

@@ -9,26 +9,26 @@ use crate::{Ciphertext, CkksError, Scale};
 /// Largest number of bits by which rescaling may miss the target scale from below. If it would miss
 /// by more, it divides by less. This only happens on simple chains whose primes do not match the
 /// scale, because a universal sprout always comes closer. Chosen.
-const LARGEST_LOSS: f64 = 2.0;
+const MAX_RESCALE_MISS_BITS: f64 = 2.0;
 
 /// Largest number of bits of capacity that a sum of plain products may give up to avoid a limb
 /// modulo a power of two. Chosen.
-const DEAR_LIMB: f64 = 4.0;
+const MAX_LOST_CAPACITY_BITS: f64 = 4.0;
 
 /// log2 of the relative error of a scale after a modulus switch. Scales are tracked to 128 bits and
 /// rounded for each limb.
-const SCALE_ERROR: f64 = -126.0;
+const LOG2_SCALE_ERROR: f64 = -126.0;
 
 /// Number of bits by which a scale may be below a target and still count as equal to it. Chosen.
-const COARSER: f64 = 1.0;
+const SCALE_TOLERANCE_BITS: f64 = 1.0;
 
 /// Number of bits by which the rounding errors of plain numbers should be below those of rescaling.
 /// Values of at most this many bits count as small. Chosen.
-const FINER: f64 = 3.0;
+const PLAIN_ROUNDING_MARGIN_BITS: f64 = 3.0;
 
 /// Largest number of bits by which the scale of plain numbers is increased for large values.
 /// Chosen.
-const MOST_FINER: f64 = 512.0;
+const MAX_EXTRA_PLAIN_SCALE_BITS: f64 = 512.0;
 
 impl Evaluator {
     /// Returns the modulus that brings `scale` modulo `from` nearest to `target` (GRAFT Alg. 3).
@@ -52,7 +52,7 @@ impl Evaluator {
             if have >= bits {
                 return from;
             }
-            if have >= bits - surplus - LARGEST_LOSS || to == top {
+            if have >= bits - surplus - MAX_RESCALE_MISS_BITS || to == top {
                 return to;
             }
             wanted += 1.0;
@@ -100,19 +100,22 @@ impl Evaluator {
         let coarser = target.log2() - a.scale().log2();
         let lost = noise::log2(a.bound()) + 0.5 * variance.log2() - noise::log2(largest)
             + a.precision_bits();
-        let more = (lost + FINER - a.scale().log2()).min(coarser).ceil();
-        let scale = if coarser > COARSER && more >= coarser {
+        let more = (lost + PLAIN_ROUNDING_MARGIN_BITS - a.scale().log2()).min(coarser).ceil();
+        let scale = if coarser > SCALE_TOLERANCE_BITS && more >= coarser {
             target
-        } else if coarser > COARSER && more >= 1.0 {
+        } else if coarser > SCALE_TOLERANCE_BITS && more >= 1.0 {
             a.scale().times(Scale::power_of_two(more as i32))
         } else {
             a.scale()
         };
         let rescaling =
             a.slots() as f64 * (1.0 + self.context().parameters().secret_weight()) / 12.0;
-        let room = (0.5 * (rescaling / variance).log2() - FINER).max(FINER);
-        let bits =
-            (noise::log2(a.bound()) - room).min(-noise::log2(largest)).min(MOST_FINER).floor();
+        let room = (0.5 * (rescaling / variance).log2() - PLAIN_ROUNDING_MARGIN_BITS)
+            .max(PLAIN_ROUNDING_MARGIN_BITS);
+        let bits = (noise::log2(a.bound()) - room)
+            .min(-noise::log2(largest))
+            .min(MAX_EXTRA_PLAIN_SCALE_BITS)
+            .floor();
         let finer = Scale::power_of_two(bits.max(0.0) as i32);
         (scale.times(finer), target.times(finer))
     }
@@ -170,7 +173,11 @@ impl Evaluator {
     /// switch: `2^-126` of the bound. It exceeds the noise if values and precision together have
     /// more bits than that.
     pub(super) fn scale_noise(a: &Ciphertext) -> Noise {
-        if a.bound().is_finite() { Self::message(a).scaled(SCALE_ERROR) } else { Noise::NONE }
+        if a.bound().is_finite() {
+            Self::message_as_noise(a).scaled(LOG2_SCALE_ERROR)
+        } else {
+            Noise::NONE
+        }
     }
 
     /// Returns the largest grafted modulus of at most `bits` bits, to within half a bit.
@@ -254,10 +261,10 @@ impl Evaluator {
                 }
                 let bits = self.log2(candidate) - have;
                 let better = match best {
-                    _ if bits < -DEAR_LIMB => false,
+                    _ if bits < -MAX_LOST_CAPACITY_BITS => false,
                     None => true,
-                    Some((known, _)) if known < 0.0 => bits > known,
-                    Some((known, _)) => (0.0..known).contains(&bits),
+                    Some((best_bits, _)) if best_bits < 0.0 => bits > best_bits,
+                    Some((best_bits, _)) => (0.0..best_bits).contains(&bits),
                 };
                 if better {
                     best = Some((bits, candidate));

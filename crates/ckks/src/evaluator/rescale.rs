@@ -9,7 +9,7 @@ use crate::{Ciphertext, CkksError, Scale};
 
 /// Size in bits of the integer that a message is multiplied by when its modulus changes. With 8
 /// bits, the scale stays the same to within `2^-9`. Chosen.
-const FINE: f64 = 8.0;
+const MIN_CONSTANT_BITS: f64 = 8.0;
 
 const RESCALE: &str = "rescale";
 
@@ -104,7 +104,7 @@ impl Evaluator {
         if to.divides(a.modulus()) {
             return self.reduce_modulus(a, to);
         }
-        let middle = self.divisor_at_least(a.modulus(), self.log2(to) + FINE);
+        let middle = self.divisor_at_least(a.modulus(), self.log2(to) + MIN_CONSTANT_BITS);
         let constant = (self.log2(middle) - self.log2(to)).exp2().round().max(1.0);
         let mut raised = self.reduce_modulus(a, middle)?;
         self.multiply_constant(&mut raised, constant as u128)?;
@@ -130,7 +130,7 @@ impl Evaluator {
     }
 
     /// Returns `a` brought to `to` ([`Evaluator::bring_to`]), or unchanged if that is its modulus.
-    pub(crate) fn brought<'a>(
+    pub(crate) fn at_modulus<'a>(
         &self,
         a: &'a Ciphertext,
         to: Modulus,

@@ -73,8 +73,7 @@ impl Evaluator {
         steps: &[i64],
     ) -> Result<(), CkksError> {
         if out.len() != steps.len() {
-            let what =
-                format!("there are {} results for {} rotations", out.len(), steps.len());
+            let what = format!("there are {} results for {} rotations", out.len(), steps.len());
             return Err(CkksError::Argument { operation: ROTATE, what });
         }
         self.check_own(a, ROTATE)?;

@@ -35,6 +35,39 @@ const MAX_LENGTH: usize = 16;
 
 /// An encrypted vector as a tuple of `t >= 2` ciphertexts of one modulus. Scale, bound and noise
 /// are those of the recombination `q_div^{t-1} ct_0 + .. + ct_{t-1}`.
+///
+/// # Examples
+/// ```
+/// use hippocrene_ckks::Scale;
+/// # use hippocrene_ring::{Threads, primes};
+/// # use hippocrene_rlwe::{Parameters, ParametersLiteral, SecretDistribution, Sprout};
+/// # let parameters = Parameters::new_insecure(ParametersLiteral {
+/// #     log_degree: 8,
+/// #     units: primes::ntt_primes(48, 1 << 8, 8, &[])?,
+/// #     specials: primes::ntt_primes(49, 1 << 8, 3, &[])?,
+/// #     sprout: Sprout::for_degree(8).unwrap(),
+/// #     gadget_rank: 5,
+/// #     secret: SecretDistribution::Ternary,
+/// # })?;
+/// # let context = hippocrene_ckks::Context::new(parameters, Threads::single())?;
+/// # use std::sync::Arc;
+/// # use hippocrene_rlwe::{EvaluationKeys, SecretKey};
+/// # let context = Arc::new(context);
+/// # let secret = SecretKey::generate(context.rlwe())?;
+/// # let keys = EvaluationKeys::empty(context.rlwe(), secret.fingerprint());
+/// # let keys = Arc::new(keys.prepare(context.rlwe())?);
+/// # let evaluator = hippocrene_ckks::Evaluator::new(Arc::clone(&context), keys);
+///
+/// let (scale, modulus) = (Scale::power_of_two(60), context.parameters().top());
+/// let plaintext = context.encode((&[1.5, -2.0]).into(), 2, scale, modulus)?;
+/// let encrypted = context.encrypt(&secret, &plaintext)?.expand(&context);
+/// let divisor = evaluator.tuple_divisor(scale, 2, 0.0)?;
+/// let pair = evaluator.dcp(&encrypted, divisor, 2, context.parameters().grafted_modulus(300.0))?;
+/// assert_eq!((pair.length(), pair.slots()), (2, 2));
+/// let recombined = context.decrypt(&secret, &evaluator.rcb(&pair)?)?;
+/// assert!((context.decode_real(&recombined)?[0] - 1.5).abs() < 1e-9);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Debug, Clone, PartialEq)]
 pub struct Tuple {
     parts: Vec<rlwe::Ciphertext>,

@@ -1,10 +1,10 @@
 //! CKK20's polynomials `f_n` and `g_n`, in the Chebyshev basis.
 
 /// The largest index `n` for which CKK20 gives `g_n`.
-pub(super) const MOST: usize = 4;
+pub(super) const MAX_INDEX: usize = 4;
 
 /// The odd coefficients of `2^10 g_n`, from `x` up (CKK20, 3.5).
-const G: [&[i32]; MOST] = [
+const G: [&[i32]; MAX_INDEX] = [
     &[2126, -1359],
     &[3334, -6108, 3796],
     &[4589, -16577, 25614, -12860],
@@ -20,7 +20,7 @@ pub(super) fn g(n: usize) -> Option<Vec<f64>> {
 /// Returns `f_n = sum_(i <= n) C(2i, i) x (1 - x^2)^i / 4^i`. Its value at 1 is 1, and its first
 /// `n` derivatives there are 0.
 pub(super) fn f(n: usize) -> Option<Vec<f64>> {
-    if !(1..=MOST).contains(&n) {
+    if !(1..=MAX_INDEX).contains(&n) {
         return None;
     }
     let mut odd = vec![0.0; n + 1];
@@ -68,7 +68,7 @@ mod tests {
 
     #[test]
     fn flat_at_one() {
-        for n in 1..=MOST {
+        for n in 1..=MAX_INDEX {
             // T_i(1) = 1 and T_i'(1) = i^2.
             let f = f(n).unwrap();
             assert_eq!(f.iter().sum::<f64>(), 1.0);

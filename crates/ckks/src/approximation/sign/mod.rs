@@ -12,7 +12,7 @@
 mod iterated;
 mod search;
 
-pub(crate) use search::degrees_of_use;
+pub(crate) use search::useful_degrees;
 
 use super::{
     Parity, Smoothness,
@@ -109,15 +109,16 @@ impl CompositeSign {
             return Err(CkksError::Argument { operation: OPERATION, what });
         }
         // The search uses values at the ends of ranges, which the bounds exceed a little.
-        let mut reached = f64::INFINITY;
+        let mut best_error = f64::INFINITY;
         for tries in 0..8 {
             let sign = Self::minimax(&search::degrees(gap, error * 0.9f64.powi(tries))?, gap)?;
             if sign.error() <= error {
                 return Ok(sign);
             }
-            reached = reached.min(sign.error());
+            best_error = best_error.min(sign.error());
         }
-        let what = format!("numbers of 53 bits come within {reached:e}, and {error:e} is needed");
+        let what =
+            format!("numbers of 53 bits come within {best_error:e}, and {error:e} is needed");
         Err(CkksError::Argument { operation: OPERATION, what })
     }
 

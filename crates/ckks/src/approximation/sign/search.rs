@@ -5,7 +5,7 @@ use crate::{CkksError, circuits::Polynomial};
 
 /// A composition whose absolute values lie between `low` and 1.
 #[derive(Clone)]
-struct Reached {
+struct PartialComposition {
     low: f64,
     products: usize,
     degrees: Vec<usize>,
@@ -23,12 +23,13 @@ struct Candidate {
 /// For each depth, it keeps those compositions that no other one beats in both range and products.
 /// A composition with a smaller range is at least as good a start for any further polynomial.
 pub(super) fn degrees(gap: f64, error: f64) -> Result<Vec<usize>, CkksError> {
-    const DEEPEST: usize = 200;
+    const MAX_DEPTH: usize = 200;
     let candidates = candidates()?;
-    let mut frontier = vec![vec![Reached { low: gap, products: 0, degrees: Vec::new() }]];
-    for depth in 1..=DEEPEST {
-        let mut reached: Vec<Reached> = Vec::new();
-        let mut done: Option<Reached> = None;
+    let mut frontier =
+        vec![vec![PartialComposition { low: gap, products: 0, degrees: Vec::new() }]];
+    for depth in 1..=MAX_DEPTH {
+        let mut reached: Vec<PartialComposition> = Vec::new();
+        let mut done: Option<PartialComposition> = None;
         for candidate in candidates.iter().filter(|c| c.depth <= depth) {
             for before in &frontier[depth - candidate.depth] {
                 // If the remaining error is tiny, f64 cannot represent a polynomial of high degree.
@@ -39,7 +40,7 @@ pub(super) fn degrees(gap: f64, error: f64) -> Result<Vec<usize>, CkksError> {
                 let e = 1.0 - first;
                 let degrees = before.degrees.iter().copied().chain([candidate.degree]).collect();
                 let products = before.products + candidate.products;
-                let after = Reached { low: first / (1.0 + e), products, degrees };
+                let after = PartialComposition { low: first / (1.0 + e), products, degrees };
                 if e <= error && done.as_ref().is_none_or(|d| products < d.products) {
                     done = Some(after);
                 } else {
@@ -51,29 +52,29 @@ pub(super) fn degrees(gap: f64, error: f64) -> Result<Vec<usize>, CkksError> {
             return Ok(done.degrees);
         }
         reached.sort_by(|a, b| a.products.cmp(&b.products).then(b.low.total_cmp(&a.low)));
-        let mut kept: Vec<Reached> = Vec::new();
+        let mut chosen: Vec<PartialComposition> = Vec::new();
         for r in reached {
-            if kept.last().is_none_or(|last| r.low > last.low) {
-                kept.push(r);
+            if chosen.last().is_none_or(|last| r.low > last.low) {
+                chosen.push(r);
             }
         }
-        frontier.push(kept);
+        frontier.push(chosen);
     }
     let what =
-        format!("a gap of {gap:e} and an error of {error:e} need more than {DEEPEST} levels");
+        format!("a gap of {gap:e} and an error of {error:e} need more than {MAX_DEPTH} levels");
     Err(CkksError::Argument { operation: OPERATION, what })
 }
 
 /// Returns the odd degrees up to 31 that are the largest for their depth and number of products.
-pub(crate) fn degrees_of_use() -> Result<Vec<usize>, CkksError> {
+pub(crate) fn useful_degrees() -> Result<Vec<usize>, CkksError> {
     Ok(candidates()?.iter().map(|candidate| candidate.degree).collect())
 }
 
 /// Returns the largest odd degree for every depth and number of products.
 fn candidates() -> Result<Vec<Candidate>, CkksError> {
-    const MOST: usize = 31;
+    const MAX_DEGREE: usize = 31;
     let mut out: Vec<Candidate> = Vec::new();
-    for degree in (3..=MOST).rev().step_by(2) {
+    for degree in (3..=MAX_DEGREE).rev().step_by(2) {
         let dense = (0..=degree).map(|i| (i % 2) as f64).collect();
         let polynomial = Polynomial::new(BASIS, dense)?;
         let (depth, products) = (polynomial.depth(), polynomial.products());

@@ -5,7 +5,7 @@ use std::borrow::Cow;
 use super::SignPlan;
 use crate::{
     Ciphertext, CkksError, Evaluator, Refresh, Short,
-    circuits::composition::{kept, scale_of},
+    circuits::composition::{reserved_bits, scale_of},
 };
 
 const OPERATION: &str = "sign";
@@ -31,7 +31,7 @@ impl Evaluator {
         refresh: &dyn Refresh,
     ) -> Result<Ciphertext, CkksError> {
         let x = self.normalised(a, plan, OPERATION)?;
-        self.sign_of(Cow::Owned(x), plan, kept(refresh), refresh, OPERATION)
+        self.sign_of(Cow::Owned(x), plan, reserved_bits(refresh), refresh, OPERATION)
     }
 
     /// Divides `a` by the reach of the plan, which only changes its scale.
@@ -78,17 +78,17 @@ impl Evaluator {
         Ok(x)
     }
 
-    /// Returns the sign of a normalised argument and leaves `tail` bits of capacity, which include
-    /// [`reserved_bits`].
+    /// Returns the sign of a normalised argument and leaves `remaining_bits` bits of capacity,
+    /// which include [`reserved_bits`].
     pub(super) fn sign_of(
         &self,
         x: Cow<'_, Ciphertext>,
         plan: &SignPlan,
-        tail: f64,
+        remaining_bits: f64,
         refresh: &dyn Refresh,
         operation: &'static str,
     ) -> Result<Ciphertext, CkksError> {
-        let mut y = self.composition(x, &plan.composition, tail, refresh, operation)?;
+        let mut y = self.composition(x, &plan.composition, remaining_bits, refresh, operation)?;
         y.set_bound(1.0 + plan.error());
         Ok(y)
     }

@@ -5,11 +5,11 @@ use std::borrow::Cow;
 use super::SignPlan;
 use crate::{
     Ciphertext, CkksError, Evaluator, Refresh,
-    circuits::composition::{kept, scale_of},
+    circuits::composition::{reserved_bits, scale_of},
 };
 
 /// Bits by which the scale of a product with the sign exceeds that of the last stage. Chosen.
-const FINER: f64 = 2.0;
+const PRODUCT_EXTRA_SCALE_BITS: f64 = 2.0;
 
 impl Evaluator {
     /// Returns 1 where a slot of `a` is positive, 0 where it is negative, and 1/2 where it is 0:
@@ -25,7 +25,8 @@ impl Evaluator {
     ) -> Result<Ciphertext, CkksError> {
         const OPERATION: &str = "step";
         let x = self.normalised(a, plan, OPERATION)?;
-        let mut y = self.sign_of(Cow::Owned(x), plan, kept(refresh), refresh, OPERATION)?;
+        let mut y =
+            self.sign_of(Cow::Owned(x), plan, reserved_bits(refresh), refresh, OPERATION)?;
         self.add_number_assign(&mut y, 1.0)?;
         // Halving the values only changes the scale.
         y = y.in_unit(1);
@@ -105,7 +106,7 @@ impl Evaluator {
         let above = self.relu(&self.difference(a, b)?, plan, refresh)?;
         let (b, above) = self.align(b, &above)?;
         let mut out = self.add(&b, &above)?;
-        out.set_bound(a.bound().max(b.bound()) + 0.5 * plan.excess());
+        out.set_bound(a.bound().max(b.bound()) + 0.5 * plan.max_excess());
         Ok(out)
     }
 
@@ -123,7 +124,7 @@ impl Evaluator {
         let above = self.relu(&self.difference(a, b)?, plan, refresh)?;
         let (a, above) = self.align(a, &above)?;
         let mut out = self.sub(&a, &above)?;
-        out.set_bound(a.bound().max(b.bound()) + 0.5 * plan.excess());
+        out.set_bound(a.bound().max(b.bound()) + 0.5 * plan.max_excess());
         Ok(out)
     }
 
@@ -144,15 +145,24 @@ impl Evaluator {
     ) -> Result<Ciphertext, CkksError> {
         // The roundings of the factor and of the product are then small compared with those of the
         // last stage.
-        let finer = if plan.composition.unit.fixed.is_none() { FINER } else { 0.0 };
+        let finer = if plan.composition.model.common_scale_bits.is_none() {
+            PRODUCT_EXTRA_SCALE_BITS
+        } else {
+            0.0
+        };
         let target = scale_of((plan.last().scale_bits + finer).exp2(), operation)?;
         // The product at the end uses the bits of a factor's scale, which may be larger than the
         // target by half a bit.
-        let tail = target.log2() + 1.0 + kept(refresh);
+        let remaining_bits = target.log2() + 1.0 + reserved_bits(refresh);
         let x = self.normalised(a, plan, operation)?;
         // The factor itself also needs these bits.
-        let x = refresh.refresh(Cow::Owned(x), tail, plan.bits() + tail, operation)?;
-        let mut s = self.sign_of(Cow::Borrowed(&*x), plan, tail, refresh, operation)?;
+        let x = refresh.refresh(
+            Cow::Owned(x),
+            remaining_bits,
+            plan.bits() + remaining_bits,
+            operation,
+        )?;
+        let mut s = self.sign_of(Cow::Borrowed(&*x), plan, remaining_bits, refresh, operation)?;
         if plus > 0.0 {
             self.add_number_assign(&mut s, plus)?;
         }
@@ -162,20 +172,20 @@ impl Evaluator {
         } else {
             s.modulus()
         };
-        let (x, s) = (self.brought(&x, lower)?, self.brought(&s, lower)?);
+        let (x, s) = (self.at_modulus(&x, lower)?, self.at_modulus(&s, lower)?);
         let out = self.mul_rescale(&x, &s, target)?;
         let scale = out.scale().over(scale_of(plan.reach, operation)?);
         let scale = if plus > 0.0 { scale.times_integer(2) } else { scale };
         let share = if plus > 0.0 { 0.5 } else { 1.0 };
         let mut out = out.read_at(scale);
-        out.set_bound(a.bound() + share * plan.excess());
+        out.set_bound(a.bound() + share * plan.max_excess());
         Ok(out)
     }
 }
 
 impl SignPlan {
     /// Returns the largest amount by which the computed absolute value exceeds the exact one.
-    fn excess(&self) -> f64 {
+    fn max_excess(&self) -> f64 {
         self.literal.bound * self.error()
     }
 }

@@ -41,14 +41,14 @@
 
 mod evaluate;
 mod functions;
-mod reached;
+mod partial;
 mod search;
 
 pub use super::composition::Stage;
 
-use super::composition::{Composition, ErrorGains, Unit};
+use super::composition::{Composition, ErrorGains, ErrorModel};
 use crate::{CkksError, Context, Short, approximation::sign::CompositeSign};
-use reached::Reached;
+use partial::PartialComposition;
 
 const OPERATION: &str = "plan a comparison";
 
@@ -67,6 +67,31 @@ pub struct SignLiteral {
 }
 
 /// The plan of a sign: polynomials and scales.
+///
+/// # Examples
+/// ```
+/// use hippocrene_ckks::{
+///     approximation::sign::CompositeSign,
+///     circuits::comparison::{SignLiteral, SignPlan},
+/// };
+/// # use hippocrene_ring::{Threads, primes};
+/// # use hippocrene_rlwe::{Parameters, ParametersLiteral, SecretDistribution, Sprout};
+/// # let parameters = Parameters::new_insecure(ParametersLiteral {
+/// #     log_degree: 8,
+/// #     units: primes::ntt_primes(48, 1 << 8, 8, &[])?,
+/// #     specials: primes::ntt_primes(49, 1 << 8, 3, &[])?,
+/// #     sprout: Sprout::for_degree(8).unwrap(),
+/// #     gadget_rank: 5,
+/// #     secret: SecretDistribution::Ternary,
+/// # })?;
+/// # let context = hippocrene_ckks::Context::new(parameters, Threads::single())?;
+///
+/// let composition = CompositeSign::iterated(3, 2, 2, 0.1)?;
+/// let literal = SignLiteral { slots: 64, bound: 1.0, gap: 0.1, precision: 4.0 };
+/// let plan = SignPlan::composed(&context, &composition, literal)?;
+/// assert!((plan.apply(-0.5) + 1.0).abs() <= plan.error() && plan.error() < 0.07);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Debug, Clone, PartialEq)]
 pub struct SignPlan {
     literal: SignLiteral,
@@ -82,7 +107,7 @@ const SAMPLES: usize = 256;
 
 /// Largest error of an argument, as a share of the gap, and the number of its standard deviations
 /// that this error has to hold. Chosen.
-const SHARE: f64 = 1.0 / 32.0;
+const MAX_ARGUMENT_ERROR_PER_GAP: f64 = 1.0 / 32.0;
 const ARGUMENT_DEVIATIONS: f64 = 8.0;
 
 impl SignPlan {
@@ -96,7 +121,7 @@ impl SignPlan {
     /// support. Fails with [`CkksError::Capacity`] unless a modulus of these parameters is large
     /// enough for each stage.
     pub fn new(context: &Context, literal: SignLiteral) -> Result<Self, CkksError> {
-        Self::planned(context, literal, None, search::least)
+        Self::planned(context, literal, None, search::cheapest_minimax)
     }
 
     /// Plans the polynomials of `composition` at the scales that use the fewest bits. All of them
@@ -111,8 +136,8 @@ impl SignPlan {
         literal: SignLiteral,
     ) -> Result<Self, CkksError> {
         let stages = composition.stages();
-        Self::planned(context, literal, None, |low, error, unit| {
-            Ok(search::scales(stages, low, error, unit))
+        Self::planned(context, literal, None, |low, error, model| {
+            Ok(search::cheapest_scales(stages, low, error, model))
         })
     }
 
@@ -121,7 +146,7 @@ impl SignPlan {
     /// The precision follows from the scale, and that of the literal is ignored. The bound has to
     /// be 1, or a power of two by which the scales of arguments are smaller. Imaginary parts are
     /// not removed, so that the scale stays the same. The scale has to be so large that the noise
-    /// of all stages is small compared with the gap. `refreshed` is the standard deviation of the
+    /// of all stages is small compared with the gap. `refresh_std` is the standard deviation of the
     /// error that a refresh between stages adds, and 0 if there is none.
     ///
     /// # Errors
@@ -131,12 +156,12 @@ impl SignPlan {
         context: &Context,
         composition: &CompositeSign,
         scale_bits: f64,
-        refreshed: f64,
+        refresh_std: f64,
         literal: SignLiteral,
     ) -> Result<Self, CkksError> {
         let (stages, literal) = (composition.stages(), SignLiteral { precision: 1.0, ..literal });
-        Self::planned(context, literal, Some(scale_bits), |low, error, unit| {
-            Ok(search::scales(stages, low, error, Unit { refreshed, ..unit }))
+        Self::planned(context, literal, Some(scale_bits), |low, error, model| {
+            Ok(search::cheapest_scales(stages, low, error, ErrorModel { refresh_std, ..model }))
         })
     }
 
@@ -144,8 +169,8 @@ impl SignPlan {
     fn planned(
         context: &Context,
         literal: SignLiteral,
-        fixed: Option<f64>,
-        search: impl FnOnce(f64, f64, Unit) -> Result<Option<Reached>, CkksError>,
+        common_scale_bits: Option<f64>,
+        search: impl FnOnce(f64, f64, ErrorModel) -> Result<Option<PartialComposition>, CkksError>,
     ) -> Result<Self, CkksError> {
         let fail = |what: String| Err(CkksError::Argument { operation: OPERATION, what });
         let SignLiteral { slots, bound, gap, precision } = literal;
@@ -164,11 +189,11 @@ impl SignPlan {
         if !(1.0..=40.0).contains(&precision) {
             return fail(format!("a precision of {} bits is not 1 to 40 bits", Short(precision)));
         }
-        let unit = Unit::new(context.parameters(), slots, fixed);
-        let off = SHARE * gap;
+        let model = ErrorModel::new(context.parameters(), slots, common_scale_bits);
+        let off = MAX_ARGUMENT_ERROR_PER_GAP * gap;
         // With one common scale, arguments can be divided only by the bound itself.
-        let reach = if fixed.is_some() { bound } else { bound + off };
-        let Some(reached) = search((gap - off) / reach, (-precision).exp2(), unit)? else {
+        let reach = if common_scale_bits.is_some() { bound } else { bound + off };
+        let Some(found) = search((gap - off) / reach, (-precision).exp2(), model)? else {
             return fail(format!(
                 "no composition maps values from {gap:e} to {bound:e} to within 2^-{precision:.1} \
                  of the sign with the noise of these scales"
@@ -176,11 +201,12 @@ impl SignPlan {
         };
         let low = (gap - off) / reach;
         let argument = |k: usize| low.powf((k as f64 + 0.5) / SAMPLES as f64);
-        let gains = ErrorGains::new(&reached.stages, (0..SAMPLES).map(argument));
-        let (stages, conjugates) = (reached.stages, fixed.is_none());
-        let composition = Composition { stages, gains, unit, slack: off / reach, conjugates };
+        let gains = ErrorGains::new(&found.stages, (0..SAMPLES).map(argument));
+        let (stages, conjugates) = (found.stages, common_scale_bits.is_none());
+        let composition =
+            Composition { stages, gains, model, max_argument_error: off / reach, conjugates };
         let have = context.parameters().log2(context.parameters().top());
-        match composition.beyond(have) {
+        match composition.first_stage_above(have) {
             // The error states the bits of the whole composition, because parameters that fit one
             // more stage may still be too small for all of them.
             Some(need) => {
@@ -218,7 +244,7 @@ impl SignPlan {
     /// [`crate::Ciphertext::precision_bits`]: eight standard deviations of their error are a 32nd
     /// of the gap.
     pub fn argument_precision(&self) -> f64 {
-        -(SHARE * self.literal.gap / ARGUMENT_DEVIATIONS).log2()
+        -(MAX_ARGUMENT_ERROR_PER_GAP * self.literal.gap / ARGUMENT_DEVIATIONS).log2()
     }
 
     /// The bits of capacity that the sign uses in total.

@@ -9,17 +9,17 @@ pub use stage::Stage;
 
 use super::polynomial_noise::Gains;
 
-pub(super) use evaluate::{kept, scale_of};
-pub(super) use stage::{DEVIATIONS, Unit};
+pub(super) use evaluate::{reserved_bits, scale_of};
+pub(super) use stage::{DEVIATIONS, ErrorModel};
 
 /// Polynomials that are applied one after another, in this order, with the factors of their errors.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct Composition {
     pub(super) stages: Vec<Stage>,
     pub(super) gains: ErrorGains,
-    pub(super) unit: Unit,
+    pub(super) model: ErrorModel,
     /// Largest allowed error of the first argument.
-    pub(super) slack: f64,
+    pub(super) max_argument_error: f64,
     /// Whether the imaginary parts are removed between stages.
     pub(super) conjugates: bool,
 }
@@ -86,7 +86,7 @@ impl ErrorGains {
 impl Composition {
     /// The bits of capacity that the composition uses in total.
     pub(super) fn bits(&self) -> f64 {
-        (0..self.stages.len()).map(|i| self.needs(i)).sum()
+        (0..self.stages.len()).map(|i| self.stage_bits(i)).sum()
     }
 
     /// The number of products of ciphertexts that the composition needs.
@@ -101,7 +101,7 @@ impl Composition {
 
     /// Returns the bits of capacity that stage `i` uses: its own, those by which its scale exceeds
     /// that of the stage before, and one for the sum with the conjugate.
-    pub(super) fn needs(&self, i: usize) -> f64 {
+    pub(super) fn stage_bits(&self, i: usize) -> f64 {
         let stage = &self.stages[i];
         let doubled = if self.conjugates { 1.0 } else { 0.0 };
         let before =
@@ -112,7 +112,7 @@ impl Composition {
 
     /// Returns the bits that the first stage needs that does not fit a modulus of `bits` bits, or
     /// `None` if all of them fit.
-    pub(super) fn beyond(&self, bits: f64) -> Option<f64> {
+    pub(super) fn first_stage_above(&self, bits: f64) -> Option<f64> {
         self.stages.iter().map(|stage| stage.bits() + stage.scale_bits).find(|need| *need > bits)
     }
 }

@@ -15,7 +15,7 @@ pub(in crate::circuits) const DEVIATIONS: f64 = 16.0;
 
 /// Smallest scale in bits. Coefficients at smaller scales would round to little more than 0 and 1.
 /// Chosen.
-const LEAST_SCALE: f64 = 10.0;
+const MIN_SCALE_BITS: f64 = 10.0;
 
 /// One polynomial of a composition, with its scale. See
 /// [`SignPlan`](super::super::comparison::SignPlan) for an example.
@@ -60,7 +60,7 @@ impl Stage {
 
 /// The sizes of the errors that a composition has to tolerate.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub(in crate::circuits) struct Unit {
+pub(in crate::circuits) struct ErrorModel {
     /// log2 of the standard deviation of the error that one rounding at scale 1 makes in a slot.
     pub(in crate::circuits) log2_std: f64,
     /// Variance that removing the imaginary part adds, in units of the variance of a rounding. The
@@ -68,38 +68,38 @@ pub(in crate::circuits) struct Unit {
     /// least as large.
     pub(in crate::circuits) conjugation: f64,
     /// log2 of the scale of all stages, if they have to share one.
-    pub(in crate::circuits) fixed: Option<f64>,
+    pub(in crate::circuits) common_scale_bits: Option<f64>,
     /// Standard deviation of the error of values after a refresh, if margins have to leave room for
     /// it because all stages share one scale.
-    pub(in crate::circuits) refreshed: f64,
+    pub(in crate::circuits) refresh_std: f64,
 }
 
-impl Unit {
+impl ErrorModel {
     /// Returns the sizes of errors for ciphertexts of `slots` slots.
     pub(in crate::circuits) fn new(
         parameters: &Parameters,
         slots: usize,
-        fixed: Option<f64>,
+        common_scale_bits: Option<f64>,
     ) -> Self {
         let rounding = (1.0 + parameters.secret_weight()) / 12.0;
         let key = (2.0 * parameters.largest_switching_noise().log2_std()).exp2() / rounding;
         let conjugation = 0.25 * (1.0 + key.max(1.0));
-        Unit {
+        ErrorModel {
             log2_std: 0.5 * (slots as f64 * rounding).log2(),
             conjugation,
-            fixed,
-            refreshed: 0.0,
+            common_scale_bits,
+            refresh_std: 0.0,
         }
     }
 
     /// Returns the margin that a stage needs at a scale, for its own roundings and a refresh after
     /// it. `gain` is the factor of the roundings.
     pub(in crate::circuits) fn margin(self, gain: f64, scale_bits: f64) -> f64 {
-        DEVIATIONS * (gain * (self.log2_std - scale_bits).exp2()).hypot(self.refreshed)
+        DEVIATIONS * (gain * (self.log2_std - scale_bits).exp2()).hypot(self.refresh_std)
     }
 
     /// Returns the scale in bits at which the roundings add no more than `margin`.
     pub(in crate::circuits) fn scale_bits(self, gain: f64, margin: f64) -> f64 {
-        (self.log2_std + (DEVIATIONS * gain / margin).log2()).max(LEAST_SCALE)
+        (self.log2_std + (DEVIATIONS * gain / margin).log2()).max(MIN_SCALE_BITS)
     }
 }

@@ -8,13 +8,13 @@ use std::{
 use hippocrene_rlwe::{Modulus, Noise};
 
 use super::{Direction, HomomorphicDft, Level, Packing};
-use crate::{Ciphertext, CkksError, Evaluator, Scale, circuits::linear_transform::Landing};
+use crate::{Ciphertext, CkksError, Evaluator, Scale, circuits::linear_transform::ResultSpec};
 
 const OPERATION: &str = "homomorphic DFT";
 
 /// Bits by which a level's modulus may be too small. A level that would lose more bits than this is
 /// deferred: the next level then uses the bits of both. Chosen.
-const LARGEST_STEP: f64 = 8.0;
+const MAX_LEVEL_LOSS_BITS: f64 = 8.0;
 
 impl Evaluator {
     /// Applies the transform `dft` to `a`. The result has exactly the scale `target`.
@@ -53,22 +53,22 @@ impl Evaluator {
         end: Option<Modulus>,
     ) -> Result<Ciphertext, CkksError> {
         let forward = dft.direction == Direction::SlotsToCoefficients;
-        let taken = dft.taken;
-        if a.slots() != taken {
+        let operand_slots = dft.operand_slots;
+        if a.slots() != operand_slots {
             return Err(CkksError::SlotMismatch {
                 operation: OPERATION,
                 left: a.slots(),
-                right: taken,
+                right: operand_slots,
             });
         }
-        let landings = self.landings(a, dft, target, end)?;
+        let level_results = self.level_results(a, dft, target, end)?;
         let mut x = Cow::Borrowed(a);
-        for (i, (level, landing)) in dft.levels.iter().zip(&landings).enumerate() {
-            x = Cow::Owned(self.linear_transform_to(&x, &level.transform, *landing)?);
+        for (i, (level, level_result)) in dft.levels.iter().zip(&level_results).enumerate() {
+            x = Cow::Owned(self.linear_transform_to(&x, &level.transform, *level_result)?);
             if i == 0 && forward && dft.packing == Packing::SideBySide {
                 x = Cow::Owned(self.sum_of_halves(&x)?);
             }
-            if i == 0 && dft.taken > dft.packed_slots() {
+            if i == 0 && dft.operand_slots > dft.packed_slots() {
                 let (scale, bound) = (x.scale(), x.bound());
                 x.to_mut().set_meta(scale, dft.slots, bound);
             }
@@ -98,13 +98,13 @@ impl Evaluator {
 
     /// Chooses modulus and scale of the result of each level. The bounds are those of the
     /// coefficients.
-    fn landings(
+    fn level_results(
         &self,
         a: &Ciphertext,
         dft: &HomomorphicDft,
         target: Scale,
         end: Option<Modulus>,
-    ) -> Result<Vec<Landing>, CkksError> {
+    ) -> Result<Vec<ResultSpec>, CkksError> {
         let paired =
             dft.direction == Direction::SlotsToCoefficients && dft.packing == Packing::SideBySide;
         let between = if a.scale() < target { target } else { a.scale() };
@@ -118,7 +118,7 @@ impl Evaluator {
         // The modulus that the levels lead to. A result may have a larger modulus, with a scale
         // that is larger by the same factor.
         let (mut modulus, mut scale) = (a.modulus(), a.scale());
-        let mut landings = Vec::with_capacity(dft.levels.len());
+        let mut level_results = Vec::with_capacity(dft.levels.len());
         for (i, level) in dft.levels.iter().enumerate() {
             let is_last = i + 1 == dft.levels.len();
             let next_scale = if is_last { target } else { between };
@@ -129,12 +129,12 @@ impl Evaluator {
             };
             let (next, next_scale) = match is_last {
                 true => (next, next_scale),
-                false => self.or_wait(level, (modulus, scale), (next, next_scale)),
+                false => self.or_defer(level, (modulus, scale), (next, next_scale)),
             };
             coefficients *= level.factor;
             self.check_capacity(a, next, next_scale.log2(), coefficients, OPERATION)?;
             let up = if is_last { next } else { self.up_without_two(next) };
-            landings.push(Landing {
+            level_results.push(ResultSpec {
                 modulus: up,
                 scale: self.switched_scale(next_scale, next, up),
                 magnitude: magnitude * if repeat && !is_last { FRAC_1_SQRT_2 } else { 1.0 },
@@ -144,7 +144,7 @@ impl Evaluator {
             magnitude *= level.growth * if i == 0 && paired { SQRT_2 } else { 1.0 };
             (modulus, scale) = (next, next_scale);
         }
-        Ok(landings)
+        Ok(level_results)
     }
 
     /// Returns the bits of modulus that remain after a level, if it changes the scale to
@@ -160,15 +160,15 @@ impl Evaluator {
 
     /// Returns modulus and scale after a level. If a simple chain has no prime that is small
     /// enough, the level keeps the modulus and leaves its bits to the next one, at a larger scale.
-    fn or_wait(
+    fn or_defer(
         &self,
         level: &Level,
         (modulus, scale): (Modulus, Scale),
         (next, next_scale): (Modulus, Scale),
     ) -> (Modulus, Scale) {
         let wanted = self.bits_after(level, (modulus, scale), next_scale);
-        let waits = next != modulus && self.log2(next) < wanted - LARGEST_STEP;
-        match Scale::from_f64(level.scale_bits.exp2()).filter(|_| waits) {
+        let is_deferred = next != modulus && self.log2(next) < wanted - MAX_LEVEL_LOSS_BITS;
+        match Scale::from_f64(level.scale_bits.exp2()).filter(|_| is_deferred) {
             Some(factor) => (modulus, scale.times(factor)),
             None => (next, next_scale),
         }
@@ -202,7 +202,7 @@ impl Evaluator {
                 self.largest_modulus(self.bits_after(level, (modulus, scale), next_scale))?;
             (modulus, scale) = match is_last {
                 true => (next, next_scale),
-                false => self.or_wait(level, (modulus, scale), (next, next_scale)),
+                false => self.or_defer(level, (modulus, scale), (next, next_scale)),
             };
             operand = self.up_without_two(modulus);
         }

@@ -31,7 +31,7 @@ use stages::{Mask, Stages};
 
 const OPERATION: &str = "make a homomorphic DFT";
 
-/// The direction of a transform.
+/// The direction of a transform. See [`HomomorphicDft`] for an example.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Direction {
     /// From the coefficients of the message to the slots: a multiplication by the inverse of the
@@ -42,7 +42,8 @@ pub enum Direction {
     SlotsToCoefficients,
 }
 
-/// How the `2n` coefficients are packed into slots, where `k` is the bit reversal of `j < n`.
+/// How the `2n` coefficients are packed into slots, where `k` is the bit reversal of `j < n`. See
+/// [`HomomorphicDft`] for an example.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Packing {
     /// `n` slots of complex numbers: slot `j` holds `t_k + i t_(k+n)`.
@@ -57,7 +58,8 @@ pub enum Packing {
     Real,
 }
 
-/// A level of a transform: consecutive stages of the FFT, merged into one linear transform.
+/// A level of a transform: consecutive stages of the FFT, merged into one linear transform. See
+/// [`HomomorphicDft`] for an example.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct DftLevel {
     /// log2 of the radix: the number of the `log2(n)` stages that are merged. The matrix has
@@ -92,13 +94,34 @@ impl DftLevel {
 ///
 /// Its matrices consist of roots of unity, which are computed to any precision. They are encoded
 /// when they are first used.
+///
+/// # Examples
+/// ```
+/// use hippocrene_ckks::circuits::{DftLevel, Direction, HomomorphicDft};
+/// # use hippocrene_ring::{Threads, primes};
+/// # use hippocrene_rlwe::{Parameters, ParametersLiteral, SecretDistribution, Sprout};
+/// # let parameters = Parameters::new_insecure(ParametersLiteral {
+/// #     log_degree: 8,
+/// #     units: primes::ntt_primes(48, 1 << 8, 8, &[])?,
+/// #     specials: primes::ntt_primes(49, 1 << 8, 3, &[])?,
+/// #     sprout: Sprout::for_degree(8).unwrap(),
+/// #     gadget_rank: 5,
+/// #     secret: SecretDistribution::Ternary,
+/// # })?;
+/// # let context = hippocrene_ckks::Context::new(parameters, Threads::single())?;
+///
+/// let levels = DftLevel::even(16, 2, 30.0);
+/// let dft = HomomorphicDft::new(&context, Direction::CoefficientsToSlots, 16, &levels, 1.0)?;
+/// assert_eq!((dft.depth(), dft.bits(), dft.slots()), (2, 60.0, 16));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Debug)]
 pub struct HomomorphicDft {
     direction: Direction,
     packing: Packing,
     slots: usize,
     /// The number of slots of its operand.
-    taken: usize,
+    operand_slots: usize,
     factor: f64,
     levels: Vec<Level>,
 }
@@ -144,7 +167,7 @@ impl HomomorphicDft {
         levels: &[DftLevel],
         factor: f64,
     ) -> Result<Self, CkksError> {
-        Self::make(context, direction, packing, slots, levels, factor, false)
+        Self::prepare(context, direction, packing, slots, levels, factor, false)
     }
 
     /// Prepares the transform of the first `slots` of all `N/2` slots into coefficients
@@ -163,7 +186,7 @@ impl HomomorphicDft {
         levels: &[DftLevel],
         factor: f64,
     ) -> Result<Self, CkksError> {
-        Self::make(
+        Self::prepare(
             context,
             Direction::SlotsToCoefficients,
             Packing::Complex,
@@ -175,7 +198,7 @@ impl HomomorphicDft {
     }
 
     /// Checks the arguments and prepares the transform.
-    fn make(
+    fn prepare(
         context: &Context,
         direction: Direction,
         packing: Packing,
@@ -188,9 +211,9 @@ impl HomomorphicDft {
         check(context, slots, packed, levels, factor)?;
         let forward = direction == Direction::SlotsToCoefficients;
         let mut next = if forward { 0 } else { slots.ilog2() };
-        let shares = shares(factor, levels.len());
+        let factor_parts = factor_parts(factor, levels.len());
         let mut made = Vec::with_capacity(levels.len());
-        for (level, (sign, share)) in levels.iter().zip(shares) {
+        for (level, (sign, share)) in levels.iter().zip(factor_parts) {
             let count = level.radix_log2;
             let first = if forward { next } else { next - count };
             next = if forward { next + count } else { first };
@@ -229,12 +252,12 @@ impl HomomorphicDft {
                 growth: factor.to_f64() * (f64::from(count) / 2.0).exp2(),
             });
         }
-        let taken = match (forward, first_slots) {
+        let operand_slots = match (forward, first_slots) {
             (true, true) => context.max_slots(),
             (true, false) => packed,
             (false, _) => slots,
         };
-        Ok(HomomorphicDft { direction, packing, slots, taken, factor, levels: made })
+        Ok(HomomorphicDft { direction, packing, slots, operand_slots, factor, levels: made })
     }
 
     /// The direction of the transform.
@@ -259,7 +282,7 @@ impl HomomorphicDft {
 
     /// The number of slots of the operand.
     pub fn operand_slots(&self) -> usize {
-        self.taken
+        self.operand_slots
     }
 
     /// The factor of the whole transform.
@@ -355,7 +378,7 @@ fn check(
 
 /// Returns each level's part of the factor, exactly, with its sign (`true` for negative). The first
 /// level gets the sign and the part that is not a power of two.
-fn shares(factor: f64, count: usize) -> Vec<(bool, Scale)> {
+fn factor_parts(factor: f64, count: usize) -> Vec<(bool, Scale)> {
     let exponent = factor.abs().log2().round() as i64;
     let mantissa = Scale::from_f64(factor.abs()).expect("the factor is finite and not zero");
     let mantissa = mantissa.times(Scale::power_of_two(-exponent as i32));

@@ -11,7 +11,7 @@ const OPERATION: &str = "linear transform";
 
 /// Modulus and scale of a transform's result, with bounds of its values.
 #[derive(Debug, Clone, Copy)]
-pub(in crate::circuits) struct Landing {
+pub(in crate::circuits) struct ResultSpec {
     pub modulus: Modulus,
     pub scale: Scale,
     /// Root mean square of the slots of the operand, for the noise of the rounding of the
@@ -71,7 +71,7 @@ impl Evaluator {
         t: &LinearTransform,
         target: Scale,
     ) -> Result<Vec<Ciphertext>, CkksError> {
-        self.mapped(operands, t, None, target)
+        self.apply_map(operands, t, None, target)
     }
 
     /// As [`Evaluator::linear_transforms`], with diagonals at a given scale, such as
@@ -86,12 +86,12 @@ impl Evaluator {
         diagonals: Scale,
         target: Scale,
     ) -> Result<Vec<Ciphertext>, CkksError> {
-        self.mapped(operands, t, Some(diagonals), target)
+        self.apply_map(operands, t, Some(diagonals), target)
     }
 
     /// Applies a map to several ciphertexts, with diagonals at a given scale or at that of each
     /// ciphertext.
-    fn mapped(
+    fn apply_map(
         &self,
         operands: &[&Ciphertext],
         t: &LinearTransform,
@@ -112,16 +112,22 @@ impl Evaluator {
             let product = alike[0].scale().times(diagonals.unwrap_or(alike[0].scale()));
             let modulus = self.rescaled_modulus(alike[0].modulus(), product, target);
             let scale = self.switched_scale(product, alike[0].modulus(), modulus);
-            let landings = alike.iter().map(|a| {
+            let results = alike.iter().map(|a| {
                 // No partial sum is larger than that of a whole row.
                 let bound = t.norm * a.bound();
-                Landing { modulus, scale, magnitude: a.bound(), largest_coefficient: bound, bound }
+                ResultSpec {
+                    modulus,
+                    scale,
+                    magnitude: a.bound(),
+                    largest_coefficient: bound,
+                    bound,
+                }
             });
             let alike: Vec<&Ciphertext> = alike.iter().map(|a| &**a).collect();
             out.extend(self.linear_transforms_to(
                 &alike,
                 t,
-                &landings.collect::<Vec<_>>(),
+                &results.collect::<Vec<_>>(),
                 self.batch_of(t),
             )?);
         }
@@ -134,7 +140,7 @@ impl Evaluator {
         &self,
         a: &Ciphertext,
         t: &LinearTransform,
-        to: Landing,
+        to: ResultSpec,
     ) -> Result<Ciphertext, CkksError> {
         self.linear_transforms_to(&[a], t, &[to], self.batch_of(t)).map(only)
     }
@@ -156,12 +162,12 @@ impl Evaluator {
         &self,
         operands: &[&Ciphertext],
         t: &LinearTransform,
-        to: &[Landing],
+        to: &[ResultSpec],
         batch: impl Fn(Modulus, usize) -> Batch,
     ) -> Result<Vec<Ciphertext>, CkksError> {
         let modulus = self.without_two(operands[0].modulus());
         let operands: Vec<_> =
-            operands.iter().map(|a| self.brought(a, modulus)).collect::<Result<_, _>>()?;
+            operands.iter().map(|a| self.at_modulus(a, modulus)).collect::<Result<_, _>>()?;
         let factor =
             self.switched_scale(to[0].scale, to[0].modulus, modulus).over(operands[0].scale());
         let common = self.common_modulus(t, modulus);
@@ -189,14 +195,14 @@ impl Evaluator {
                     let groups = giants.chunks(batch.giants).map(|some| {
                         let wanted = |giant: usize| some.contains(&giant);
                         let moduli = [modulus, extended];
-                        t.encode_some(self.context(), moduli, factor, encodings, wanted)
+                        t.encode_giant_steps(self.context(), moduli, factor, encodings, wanted)
                             .map(Arc::new)
                     });
                     self.sums_of_giant_steps(operands, t.slots, &baby, groups, batch.sums, common)?
                 }
             };
             for ((total, a), to) in totals.into_iter().zip(operands).zip(to) {
-                out.push(self.landed(total, a.ciphertext, t, factor, to)?);
+                out.push(self.finish(total, a.ciphertext, t, factor, to)?);
             }
         }
         Ok(out)
@@ -204,13 +210,13 @@ impl Evaluator {
 
     /// Finishes the transform of `a`: rotates the total by the origin and divides it. The diagonals
     /// had the scale `factor`.
-    fn landed(
+    fn finish(
         &self,
         total: RotationSum<'_>,
         a: &Ciphertext,
         t: &LinearTransform,
         factor: Scale,
-        to: &Landing,
+        to: &ResultSpec,
     ) -> Result<Ciphertext, CkksError> {
         let mut total = match t.split.origin() {
             0 => total,
@@ -229,7 +235,7 @@ impl Evaluator {
         }
         total.divide_into(out.inner_mut(), to.modulus)?;
         out.set_meta(to.scale, t.slots, to.bound);
-        out.set_known(t.apply_to_known(a.known()));
+        out.set_known(t.apply_to_dry_run_values(a.known()));
         Ok(out)
     }
 

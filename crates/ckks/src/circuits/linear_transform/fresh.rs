@@ -21,6 +21,26 @@ const OPERATION: &str = "fresh linear transform";
 ///
 /// Its diagonals are real. [`Evaluator::fresh_linear_transform`] computes, encodes and drops them,
 /// a few giant steps at a time. A [`super::LinearTransform`], in contrast, caches them.
+///
+/// # Examples
+/// ```
+/// use hippocrene_ckks::{Scale, circuits::FreshTransform};
+///
+/// // Slot i of the result is the sum of the slots i to i + 3.
+/// let ones = |_rotation: usize, out: &mut [f64]| out.fill(1.0);
+/// let map = FreshTransform {
+///     slots: 8,
+///     count: 4,
+///     baby: 2,
+///     diagonal: &ones,
+///     magnitude: 1.0,
+///     operand: 1.0,
+///     bound: 4.0,
+///     scale: Scale::power_of_two(30),
+///     memory: 1 << 20,
+/// };
+/// assert_eq!(map.rotations(), [1, 2]);
+/// ```
 pub struct FreshTransform<'a> {
     /// The number of slots of the result: a power of two, and at least the number of slots of the
     /// operand, whose slots then repeat.
@@ -112,7 +132,7 @@ impl FreshTransform<'_> {
     }
 
     /// Applies the map to the known values of a dry run.
-    fn apply_to_known(&self, known: &Known) -> Known {
+    fn apply_to_dry_run_values(&self, known: &Known) -> Known {
         let Some(x) = known.values().filter(|x| !x.is_empty()) else { return Known::default() };
         let (mut sums, mut diagonal) = (vec![Complex64::ZERO; self.slots], vec![0.0; self.slots]);
         for r in 0..self.count {
@@ -162,7 +182,7 @@ impl Evaluator {
     ) -> Result<Ciphertext, CkksError> {
         let context = self.context();
         t.check(a, context)?;
-        let a = &*self.brought(a, self.without_two(a.modulus()))?;
+        let a = &*self.at_modulus(a, self.without_two(a.modulus()))?;
         let modulus = a.modulus();
         let product = a.scale().times(t.scale);
         let to = self.rescaled_modulus(modulus, product, target);
@@ -190,7 +210,7 @@ impl Evaluator {
         let mut out = Ciphertext::empty(context);
         total.divide_into(out.inner_mut(), to)?;
         out.set_meta(scale, t.slots, t.bound);
-        out.set_known(t.apply_to_known(a.known()));
+        out.set_known(t.apply_to_dry_run_values(a.known()));
         Ok(out)
     }
 }

@@ -16,7 +16,7 @@ use hippocrene_rlwe::{
 };
 use num_complex::{Complex, Complex64};
 
-pub(super) use self::{diagonal::Roots, evaluate::Landing};
+pub(super) use self::{diagonal::Roots, evaluate::ResultSpec};
 pub use self::{fresh::FreshTransform, spread::Spread};
 
 use self::{
@@ -60,7 +60,7 @@ pub struct LinearTransform {
     /// Encodings by modulus and scale.
     cache: SizedCache<(Modulus, Scale), Encoded>,
     /// The cache of dry runs, whose encodings hold no memory.
-    cache_of_dry_runs: SizedCache<(Modulus, Scale), Encoded>,
+    dry_run_cache: SizedCache<(Modulus, Scale), Encoded>,
 }
 
 /// For each giant step, its baby steps with the diagonals rotated and encoded.
@@ -111,7 +111,7 @@ impl Encoding {
 const OPERATION: &str = "make a linear transform";
 
 /// Largest number of slots: that of the ring degree `2^21`.
-const MOST_SLOTS: usize = 1 << 20;
+const MAX_SLOTS: usize = 1 << 20;
 
 impl LinearTransform {
     /// Creates the map with these diagonals, each of `slots` numbers, by rotation.
@@ -158,9 +158,9 @@ impl LinearTransform {
     /// Checks the diagonals and creates the map.
     fn of(slots: usize, diagonals: BTreeMap<usize, Diagonal>) -> Result<Self, CkksError> {
         let fail = |what: String| Err(CkksError::Argument { operation: OPERATION, what });
-        if !slots.is_power_of_two() || slots > MOST_SLOTS || diagonals.is_empty() {
+        if !slots.is_power_of_two() || slots > MAX_SLOTS || diagonals.is_empty() {
             let need =
-                format!("one at least is needed, over a power of two of slots up to {MOST_SLOTS}");
+                format!("one at least is needed, over a power of two of slots up to {MAX_SLOTS}");
             return fail(format!("{} diagonals over {slots} slots: {need}", diagonals.len()));
         }
         let fits = |d: &Diagonal| match d {
@@ -205,7 +205,7 @@ impl LinearTransform {
             occupied,
             spread,
             cache: SizedCache::default(),
-            cache_of_dry_runs: SizedCache::default(),
+            dry_run_cache: SizedCache::default(),
         })
     }
 
@@ -265,7 +265,7 @@ impl LinearTransform {
     /// ciphertexts, a few giant steps are encoded at a time ([`hippocrene_rlwe::Batch`]).
     pub fn set_memory(&self, bytes: usize) {
         self.cache.set_memory(bytes);
-        self.cache_of_dry_runs.set_memory(bytes);
+        self.dry_run_cache.set_memory(bytes);
     }
 
     /// Returns the bytes that encoded diagonals occupy and the bytes that they may occupy.
@@ -274,7 +274,7 @@ impl LinearTransform {
     }
 
     /// Applies the map to the known values of a dry run, if the diagonals are doubles.
-    fn apply_to_known(&self, known: &Known) -> Known {
+    fn apply_to_dry_run_values(&self, known: &Known) -> Known {
         let Some(x) = known.values().filter(|x| !x.is_empty()) else { return Known::default() };
         let mut sums = vec![Complex64::ZERO; self.slots];
         for (r, diagonal) in &self.diagonals {
@@ -315,14 +315,14 @@ impl LinearTransform {
         let bytes = |encoded: &Encoded| {
             encoded.values().flatten().map(|factor| factor.encoded.bytes()).sum()
         };
-        let cache = if context.rlwe().is_dry_run() { &self.cache_of_dry_runs } else { &self.cache };
+        let cache = if context.rlwe().is_dry_run() { &self.dry_run_cache } else { &self.cache };
         cache.get_or_try_insert((extended, scale), bytes, || {
-            self.encode_some(context, [modulus, extended], scale, Encodings::Kept, |_| true)
+            self.encode_giant_steps(context, [modulus, extended], scale, Encodings::Kept, |_| true)
         })
     }
 
     /// Encodes the diagonals of the giant steps that `wanted` selects.
-    fn encode_some(
+    fn encode_giant_steps(
         &self,
         context: &Context,
         moduli: [Modulus; 2],

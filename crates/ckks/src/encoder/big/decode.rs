@@ -10,7 +10,7 @@ use zeroize::{Zeroize, Zeroizing};
 use super::{
     super::{
         EncodeError, Encoder,
-        decode::{HEADROOM, Recombined},
+        decode::{ASSUMED_HEADROOM_BITS, Recombined},
         mixed_radix::{BLOCK, MixedRadix},
     },
     encode::multiply,
@@ -78,7 +78,7 @@ impl Encoder {
         slots: usize,
     ) -> Result<Coefficients, EncodeError> {
         let mut out = Coefficients::new(slots);
-        let likely_bits = magnitude_bits.unwrap_or(scale.log2() + HEADROOM);
+        let likely_bits = magnitude_bits.unwrap_or(scale.log2() + ASSUMED_HEADROOM_BITS);
         self.pool.lend(|scratch| {
             self.recombine(plaintext, rings, likely_bits, slots, &mut scratch.blocks, &mut out)
         })?;

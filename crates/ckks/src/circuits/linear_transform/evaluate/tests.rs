@@ -60,16 +60,16 @@ fn check((secret, e): (SecretKey, Evaluator), exactly: bool) {
     assert!(giants > 3, "{giants}");
     let (modulus, scale) = e.after_product(operands[0], scale);
     let bound = t.norm;
-    let landing = Landing { modulus, scale, magnitude: 1.0, largest_coefficient: bound, bound };
+    let result = ResultSpec { modulus, scale, magnitude: 1.0, largest_coefficient: bound, bound };
     let mapped = |batch: Batch| {
-        let results = e.linear_transforms_to(&operands, &t, &[landing; 5], |_, count| {
+        let results = e.linear_transforms_to(&operands, &t, &[result; 5], |_, count| {
             assert_eq!(count, 5);
             batch
         });
         results.unwrap()
     };
     let one_by_one: Vec<Ciphertext> =
-        operands.iter().map(|a| e.linear_transform_to(a, &t, landing).unwrap()).collect();
+        operands.iter().map(|a| e.linear_transform_to(a, &t, result).unwrap()).collect();
     for (encodings, giants, operands, sums) in [
         (Encodings::Kept, giants, 5, 5),
         (Encodings::Kept, giants, 3, 2),

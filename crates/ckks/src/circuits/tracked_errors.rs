@@ -13,7 +13,7 @@ use crate::Ciphertext;
 
 /// A ciphertext that a step has computed. Its error is recorded with that step, so its own noise
 /// estimate is empty.
-pub(super) struct Followed {
+pub(super) struct TrackedCiphertext {
     pub(super) ciphertext: Ciphertext,
     pub(super) step: usize,
     /// Whether it is exactly 0, whatever the key: all of its factors are 0 at their scale.
@@ -28,48 +28,53 @@ pub(super) enum Slots {
 }
 
 /// The steps of an evaluation on ciphertexts, with the errors that they add.
-pub(super) struct Errors {
+pub(super) struct ErrorTracker {
     trace: Trace,
     /// log2 of the standard deviation of each step's error in a coefficient, divided by the scale.
     log2: Vec<f64>,
     /// The arguments at which the noise is evaluated.
-    places: Vec<Complex64>,
+    sample_arguments: Vec<Complex64>,
     /// The share of the argument's error that is the same in all slots ([`Noise::common_share`]).
     common: f64,
 }
 
-impl Errors {
-    /// Starts to track an evaluation of `argument`. `places` returns the arguments that may have
-    /// the most noise, given the standard deviation of the argument's error.
+impl ErrorTracker {
+    /// Starts to track an evaluation of `argument`. `sample_arguments` returns the arguments that
+    /// may have the most noise, given the standard deviation of the argument's error.
     pub(super) fn new(
         argument: Ciphertext,
         degree: usize,
-        places: impl FnOnce(f64) -> Vec<Complex64>,
-    ) -> (Self, Followed) {
+        sample_arguments: impl FnOnce(f64) -> Vec<Complex64>,
+    ) -> (Self, TrackedCiphertext) {
         let common = argument.inner().noise().common_share();
-        let mut errors =
-            Errors { trace: Trace::new(), log2: Vec::new(), places: Vec::new(), common };
-        let argument = errors.taken(argument, 0);
-        errors.places = places(errors.log2[0].exp2() * (0.5 * degree as f64).sqrt());
+        let mut errors = ErrorTracker {
+            trace: Trace::new(),
+            log2: Vec::new(),
+            sample_arguments: Vec::new(),
+            common,
+        };
+        let argument = errors.record(argument, 0);
+        errors.sample_arguments =
+            sample_arguments(errors.log2[0].exp2() * (0.5 * degree as f64).sqrt());
         (errors, argument)
     }
 
     /// Records a step on earlier values, with the ciphertext that it computed.
-    pub(super) fn follow(&mut self, ciphertext: Ciphertext, step: Step) -> Followed {
+    pub(super) fn track(&mut self, ciphertext: Ciphertext, step: Step) -> TrackedCiphertext {
         let step = self.trace.push(step);
-        self.taken(ciphertext, step)
+        self.record(ciphertext, step)
     }
 
     /// Moves the noise estimate of a ciphertext into the record of its step.
-    fn taken(&mut self, mut ciphertext: Ciphertext, step: usize) -> Followed {
+    fn record(&mut self, mut ciphertext: Ciphertext, step: usize) -> TrackedCiphertext {
         self.log2.push(ciphertext.inner().noise().log2_std() - ciphertext.scale().log2());
         ciphertext.inner_mut().set_noise(Noise::NONE);
-        Followed { ciphertext, step, is_zero: false }
+        TrackedCiphertext { ciphertext, step, is_zero: false }
     }
 
     /// Returns the noise of a step's value at the worst of the arguments. The errors `e_i` of all
     /// earlier steps are independent, and the error of `v` is `sum_i dv/de_i e_i`.
-    pub(super) fn noise(&self, of: &Followed) -> Noise {
+    pub(super) fn noise(&self, of: &TrackedCiphertext) -> Noise {
         let largest = self.log2.iter().copied().fold(f64::NEG_INFINITY, f64::max);
         if largest == f64::NEG_INFINITY {
             return Noise::NONE;
@@ -78,7 +83,7 @@ impl Errors {
         // A value that overflows doubles counts as infinite noise.
         let worse = |a: f64, b: f64| if b.is_nan() { f64::INFINITY } else { b.max(a) };
         let (mut worst, mut of_argument) = (0.0, 0.0);
-        for x in &self.places {
+        for x in &self.sample_arguments {
             let derivatives = self.trace.derivatives(of.step, *x);
             let errors = || derivatives.iter().zip(&sizes).map(|(d, size)| d.norm() * size);
             worst = worse(worst, errors().fold(0.0, f64::hypot));
@@ -101,7 +106,7 @@ impl Polynomial {
     /// on the circle around all of them, where the same holds for `2 d + 1` points on a half of it.
     /// An error `e` whose square matters, as in `(x + e)^2 = x^2 + 2 x e + e^2`, makes the interval
     /// and the circle larger: the radius `r` becomes `hypot(r, error)`.
-    pub(super) fn places(&self, bound: f64, slots: Slots, error: f64) -> Vec<Complex64> {
+    pub(super) fn noise_arguments(&self, bound: f64, slots: Slots, error: f64) -> Vec<Complex64> {
         let (low, high) = match (self.basis(), slots) {
             (Basis::Chebyshev { low, high }, _) => {
                 let (a, b) = self.affine().unwrap_or((1.0, 0.0));

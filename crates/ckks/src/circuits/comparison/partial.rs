@@ -2,7 +2,7 @@
 
 use crate::circuits::{
     Polynomial,
-    composition::{Stage, Unit},
+    composition::{ErrorModel, Stage},
 };
 
 /// Number of intervals of the range at whose ends the factors of errors are evaluated. Chosen.
@@ -10,7 +10,7 @@ const SAMPLES: usize = 32;
 
 /// A composition of some stages, with the range of its values.
 #[derive(Debug, Clone)]
-pub(super) struct Reached {
+pub(super) struct PartialComposition {
     /// Smallest and largest absolute value, with all margins.
     pub(super) low: f64,
     pub(super) high: f64,
@@ -22,18 +22,18 @@ pub(super) struct Reached {
 }
 
 /// A polynomial that is applied to the values of a composition.
-pub(super) struct Step<'a> {
-    before: &'a Reached,
+pub(super) struct Candidate<'a> {
+    before: &'a PartialComposition,
     polynomial: Polynomial,
     range: (f64, f64),
     /// The largest factor of the roundings, without and with a rounding of the argument.
     largest: (f64, f64),
 }
 
-impl Reached {
+impl PartialComposition {
     /// Returns the empty composition, for values from `low` to 1.
     pub(super) fn start(low: f64) -> Self {
-        Reached { low, high: 1.0, bits: 0.0, stages: Vec::new(), shares: Vec::new() }
+        PartialComposition { low, high: 1.0, bits: 0.0, stages: Vec::new(), shares: Vec::new() }
     }
 
     /// Returns the progress of the composition: `log2(low / (1 - low))`.
@@ -53,21 +53,21 @@ impl Reached {
         polynomial: &Polynomial,
         (low, high): (f64, f64),
         divided: bool,
-        unit: Unit,
-    ) -> Option<Step<'_>> {
+        model: ErrorModel,
+    ) -> Option<Candidate<'_>> {
         if low <= 0.0 {
             return None;
         }
         let divisor = if divided { high } else { 1.0 };
         let polynomial = scaled(polynomial, divisor);
-        let mut largest = (unit.conjugation, unit.conjugation);
+        let mut largest = (model.conjugation, model.conjugation);
         for k in 0..=SAMPLES {
             let x = self.low + (self.high - self.low) * k as f64 / SAMPLES as f64;
             let gains = polynomial.gains(x);
-            let own = unit.conjugation + gains.roundings.iter().sum::<f64>();
+            let own = model.conjugation + gains.roundings.iter().sum::<f64>();
             largest = (largest.0.max(own), largest.1.max(own + gains.argument * gains.argument));
         }
-        Some(Step {
+        Some(Candidate {
             before: self,
             polynomial,
             range: (low / divisor, high / divisor),
@@ -76,16 +76,21 @@ impl Reached {
     }
 }
 
-impl Step<'_> {
+impl Candidate<'_> {
     /// Returns the composition with this stage added, whose margin is the given share of the slack.
     /// The slack is the smallest value or its distance from 1, whichever is smaller. If the
     /// polynomial was `divided`, it is divided again, so that values lie in `[-1, 1]` with the
     /// margin.
-    pub(super) fn next(&self, share: f64, divided: bool, unit: Unit) -> Option<Reached> {
+    pub(super) fn next(
+        &self,
+        share: f64,
+        divided: bool,
+        model: ErrorModel,
+    ) -> Option<PartialComposition> {
         let (low, high) = self.range;
-        if let Some(scale_bits) = unit.fixed {
-            let margin = unit.margin(self.gain(), scale_bits);
-            return self.reached(share, margin, scale_bits, 1.0);
+        if let Some(scale_bits) = model.common_scale_bits {
+            let margin = model.margin(self.gain(), scale_bits);
+            return self.with_stage(share, margin, scale_bits, 1.0);
         }
         let divisor = match divided {
             false => 1.0,
@@ -97,27 +102,34 @@ impl Step<'_> {
         if margin <= 0.0 {
             return None;
         }
-        self.reached(share, margin, self.scale_bits(margin, unit), divisor)
+        self.with_stage(share, margin, self.scale_bits(margin, model), divisor)
     }
 
     /// Returns the composition with this stage as the last one. With its margin, all values are
     /// within `error` of 1.
-    pub(super) fn last(&self, error: f64, unit: Unit) -> Option<Reached> {
+    pub(super) fn last(&self, error: f64, model: ErrorModel) -> Option<PartialComposition> {
         let (low, high) = self.range;
         let off = (1.0 - low).max(high - 1.0);
-        let (margin, scale_bits) = match unit.fixed {
+        let (margin, scale_bits) = match model.common_scale_bits {
             // There is no refresh after the last stage.
-            Some(scale_bits) => {
-                (Unit { refreshed: 0.0, ..unit }.margin(self.gain(), scale_bits), scale_bits)
-            }
-            None if off < error => (error - off, self.scale_bits(error - off, unit)),
+            Some(scale_bits) => (
+                ErrorModel { refresh_std: 0.0, ..model }.margin(self.gain(), scale_bits),
+                scale_bits,
+            ),
+            None if off < error => (error - off, self.scale_bits(error - off, model)),
             None => return None,
         };
-        self.reached(1.0, margin, scale_bits, 1.0)
+        self.with_stage(1.0, margin, scale_bits, 1.0)
     }
 
     /// Adds the stage with this margin and scale. Returns `None` if the margin could change a sign.
-    fn reached(&self, share: f64, margin: f64, scale_bits: f64, divisor: f64) -> Option<Reached> {
+    fn with_stage(
+        &self,
+        share: f64,
+        margin: f64,
+        scale_bits: f64,
+        divisor: f64,
+    ) -> Option<PartialComposition> {
         let (low, high) = (self.range.0 / divisor, self.range.1 / divisor);
         if margin >= low {
             return None;
@@ -137,10 +149,10 @@ impl Step<'_> {
 
     /// Returns the scale in bits for a margin. The argument is rounded too if there is no stage
     /// before or if that has a larger scale.
-    fn scale_bits(&self, margin: f64, unit: Unit) -> f64 {
-        let bits = unit.scale_bits(self.largest.0, margin);
+    fn scale_bits(&self, margin: f64, model: ErrorModel) -> f64 {
+        let bits = model.scale_bits(self.largest.0, margin);
         let before = self.before.stages.last().map_or(f64::INFINITY, |stage| stage.scale_bits);
-        if before > bits { unit.scale_bits(self.largest.1, margin) } else { bits }
+        if before > bits { model.scale_bits(self.largest.1, margin) } else { bits }
     }
 
     /// Returns the factor of the roundings at a common scale, where the argument of the first stage
