@@ -450,7 +450,7 @@ mod tests {
         }
 
         #[test]
-        fn what_is_written_is_read_again(x in float()) {
+        fn written_text_reads_as_the_same_number(x in float()) {
             let read: BigFloat = x.to_string().parse().unwrap();
             let bits = x.0.repr().digits().max(1);
             prop_assert_eq!(read.into_inner().with_precision(bits).value(), x.into_inner());
@@ -486,7 +486,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_a_number_is_named() {
+    fn text_that_is_not_a_number_is_refused() {
         for text in [
             "",
             "nan",
@@ -566,7 +566,7 @@ mod tests {
 
     /// Requesting more digits than the number has gives all of its digits.
     #[test]
-    fn more_digits_than_there_are_change_nothing() {
+    fn surplus_digits_change_nothing() {
         let least = BigFloat::from_parts(&BigInt::from(1u8), -65536).unwrap();
         let all = least.to_decimal(1 << 16);
         assert!(

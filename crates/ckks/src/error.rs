@@ -67,7 +67,7 @@ pub enum CkksError {
     Argument {
         /// The operation.
         operation: &'static str,
-        /// What is wrong with the argument, with numbers.
+        /// The fault of the argument, with numbers.
         what: String,
     },
 }
@@ -120,18 +120,18 @@ mod tests {
 
     #[test]
     fn figures_of_capacity_differ() {
-        let says =
+        let message =
             |need, have| CkksError::Capacity { operation: "multiply", need, have }.to_string();
-        assert_eq!(says(64.001, 64.0), "multiply needs 64.1 bits of capacity, 64.0 are left");
+        assert_eq!(message(64.001, 64.0), "multiply needs 64.1 bits of capacity, 64.0 are left");
         let more = "multiply needs more bits of capacity than any modulus has, 2.0 are left";
-        assert_eq!(says(f64::INFINITY, 2.0), more);
+        assert_eq!(message(f64::INFINITY, 2.0), more);
         let unbounded = "multiply needs a finite bound on the values: declare one";
-        assert_eq!(says(f64::NAN, f64::NEG_INFINITY), unbounded);
-        assert_eq!(says(1e300, 2.0), "multiply needs 1e300 bits of capacity, 2.0 are left");
+        assert_eq!(message(f64::NAN, f64::NEG_INFINITY), unbounded);
+        assert_eq!(message(1e300, 2.0), "multiply needs 1e300 bits of capacity, 2.0 are left");
     }
 
     #[test]
-    fn numbers_are_told_without_rows_of_zeros() {
+    fn numbers_are_printed_without_rows_of_zeros() {
         for (number, told) in [
             (0.0, "0"),
             (5.0, "5"),

@@ -47,7 +47,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn is_as_wide_as_it_says() {
+    fn noise_has_the_requested_width() {
         for log2_std in [0.0, 5.5, 20.0, 40.0, 50.3, MAX_LOG2_STD] {
             let samples = gaussian(&Seed::from_bytes([7; 32]), log2_std, 1 << 16);
             let std = log2_std_of(levels(log2_std));
@@ -69,7 +69,7 @@ mod tests {
     /// Every residue modulo 64 is equally likely, at every width: chi-square with 63 degrees of
     /// freedom, mean 63, standard deviation 11.2.
     #[test]
-    fn hides_the_low_bits() {
+    fn low_bits_are_uniform() {
         for log2_std in [20.0, 45.0, MAX_LOG2_STD] {
             let mut cells = [0f64; 64];
             for x in gaussian(&Seed::from_bytes([8; 32]), log2_std, 1 << 16).iter() {
@@ -82,7 +82,7 @@ mod tests {
 
     /// The largest possible sum fits, because every term is at most 41.
     #[test]
-    fn does_not_overflow() {
+    fn largest_sum_does_not_overflow() {
         assert!(41 * ((1i128 << levels(f64::INFINITY)) - 1) < 1 << 63);
     }
 }

@@ -54,7 +54,7 @@ fn stated_errors_hold_and_are_tight() {
 }
 
 #[test]
-fn what_cannot_be_approximated_is_named() {
+fn functions_without_a_bound_are_refused() {
     let one = Smoothness::Derivative { order: 1, bound: 1.0 };
     let refused = |low| interpolate(f64::ln, low, 1.0, 4, one).unwrap_err().to_string();
     assert_eq!(refused(-1.0), "approximate a function: the function is -inf at 0");
@@ -127,7 +127,7 @@ fn check(
 }
 
 #[test]
-fn reductions_modulo_1() {
+fn reductions_modulo_1_keep_their_error() {
     for (k, log2_epsilon, log2_error, doublings, arcsine) in [
         (1, -4.0, -9.0, 0, 0),
         (1, -2.5, -12.0, 1, 9),
@@ -187,7 +187,7 @@ fn cosines_are_even_where_that_saves_products() {
 /// Checks reductions with an arcsine and errors near the limit of 53-bit coefficients. Lower
 /// degrees must miss the error.
 #[test]
-fn degrees_are_least() {
+fn degrees_are_minimal() {
     let degree = |log2_error: f64| check(12, -10.0, log2_error, 2, 7).cosine().degree();
     let degrees: Vec<usize> = [-20.0, -30.0, -40.0, -48.0].map(degree).to_vec();
     assert!(degrees.windows(2).all(|w| w[0] < w[1]), "{degrees:?}");
@@ -195,7 +195,7 @@ fn degrees_are_least() {
 }
 
 #[test]
-fn reductions_that_cannot_be_are_named() {
+fn impossible_reductions_are_refused() {
     let message =
         |k, e, error, r, a| ModularReduction::new(k, e, error, r, a).unwrap_err().to_string();
     assert!(
@@ -213,7 +213,7 @@ fn reductions_that_cannot_be_are_named() {
 /// Checks known best approximations: of a monic polynomial, of the square root, of the sign by a
 /// line, and of functions on two intervals.
 #[test]
-fn best_approximations() {
+fn known_best_approximations_are_found() {
     let exact = Smoothness::Derivative { order: 40, bound: 0.0 };
     for degree in [1, 4, 7, 10] {
         let f = |x: f64| x.powi(degree as i32 + 1);
@@ -319,7 +319,7 @@ fn best_errors_alternate() {
 }
 
 #[test]
-fn best_approximations_of_nothing_are_refused() {
+fn invalid_intervals_and_degrees_are_refused() {
     let smooth = Smoothness::Derivative { order: 1, bound: 1.0 };
     let message = |intervals: &[(f64, f64)], degree, parity| {
         minimax(f64::sin, intervals, degree, parity, smooth).unwrap_err().to_string()
@@ -347,7 +347,7 @@ fn best_approximations_of_nothing_are_refused() {
 /// Checks that the error of a function about which nothing is known follows from its values, and is
 /// no farther from the actual error than with knowledge.
 #[test]
-fn functions_of_whom_nothing_is_known_have_an_error() {
+fn sampled_errors_are_close_to_the_actual_ones() {
     type Case = (fn(f64) -> f64, (f64, f64), usize, usize);
     let cases: [Case; 8] = [
         (f64::tanh, (-4.0, 4.0), 16, 15),
@@ -586,7 +586,7 @@ fn check_sign(sign: &CompositeSign) {
 }
 
 #[test]
-fn signs() {
+fn composite_signs_keep_their_error() {
     // GRAFT's comp1 and comp2.
     for (g, gap, error) in [(4, 2f64.powi(-8), 1e-4), (8, 2f64.powi(-16), 1e-4)] {
         let iterated = CompositeSign::iterated(3, g, 2, gap).unwrap();

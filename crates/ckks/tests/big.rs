@@ -236,7 +236,7 @@ fn linear_transforms_are_as_precise_on_the_insecure_set() {
 }
 
 #[test]
-fn what_does_not_fit_the_insecure_set_is_named() {
+fn numbers_too_large_for_the_insecure_set_are_refused() {
     let s = insecure();
     let values = numbers(4, 1);
     let encode = |bits| s.context.encode(values[..].into(), 4, Scale::power_of_two(bits), s.top());

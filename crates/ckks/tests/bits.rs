@@ -331,7 +331,7 @@ fn errors_do_not_grow_in_a_chain() {
 
 /// Small primes serve small scales. The two levels of the first transform share a prime of 28 bits.
 #[test]
-fn a_simple_chain() {
+fn gates_work_on_a_simple_chain() {
     let degree = 1 << 8;
     let mut units = Vec::new();
     for (bits, count) in [(32, 1), (28, 1), (26, 2), (31, 8), (29, 2)] {
@@ -376,7 +376,7 @@ fn a_simple_chain() {
 }
 
 #[test]
-fn what_could_go_wrong_is_refused() {
+fn invalid_plans_and_operands_are_refused() {
     let context = insecure(6, 9);
     let good = || literal(&context, BitPacking::Real);
     let refused = |l: BitLiteral, words: &str| {
@@ -444,7 +444,7 @@ fn what_could_go_wrong_is_refused() {
 
 /// A ternary secret at `N = 2^14` with 128 bits of security, for `2^13` bits at once.
 #[test]
-fn real_parameters() {
+fn gates_work_at_secure_parameters() {
     let mut units = Vec::new();
     for (bits, count) in [(20, 1), (44, 5), (45, 2)] {
         units.extend(primes::ntt_primes(bits, 1 << 14, count, &[]).unwrap());

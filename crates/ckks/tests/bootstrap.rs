@@ -299,7 +299,7 @@ fn each_call_says_how_much_it_needs() {
 }
 
 #[test]
-fn a_simple_chain_without_a_sparse_secret() {
+fn simple_chains_bootstrap_without_a_sparse_secret() {
     let c = context(8, 16, false);
     let literal = BootstrapLiteral {
         sparse_weight: None,
@@ -332,7 +332,7 @@ fn levels_share_primes() {
 }
 
 #[test]
-fn what_could_go_wrong_is_refused() {
+fn invalid_plans_and_operands_are_refused() {
     let c = context(8, 16, true);
     let good = || literal(16, Order::SlotsToCoefficientsLast, true);
     let plan = |l: BootstrapLiteral| BootstrapPlan::new(Arc::clone(&c), l);

@@ -283,7 +283,7 @@ fn rotations_without_keys_are_composed() {
 }
 
 #[test]
-fn sums() {
+fn sums_add_rotations() {
     let s = insecure(9, 1, &[2, 4, 8]);
     let n = s.context.max_slots();
     let x = circle(n, 1.0, 0.1);
@@ -599,7 +599,7 @@ fn squares_of_errors_are_estimated() {
 }
 
 #[test]
-fn approximations() {
+fn approximations_of_functions_are_close() {
     let s = insecure(9, 6, &[]);
     let sigmoid = |x: f64| 1.0 / (1.0 + (-x).exp());
     let p = Polynomial::approximate(sigmoid, -8.0, 8.0, 31).unwrap();
@@ -617,7 +617,7 @@ fn approximations() {
 }
 
 #[test]
-fn what_does_not_fit_is_named() {
+fn invalid_circuits_are_refused() {
     let s = insecure(8, 2, &[]);
     let a = s.encrypt(&circle(s.context.max_slots(), 2.0, 0.0));
     let p = Polynomial::new(Basis::Chebyshev { low: -1.0, high: 1.0 }, vec![0.0, 1.0]).unwrap();

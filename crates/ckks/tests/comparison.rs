@@ -115,7 +115,7 @@ fn given_compositions() {
 }
 
 #[test]
-fn a_simple_chain_at_its_one_scale() {
+fn simple_chains_compare_at_one_scale() {
     let s = insecure(10, 19, &[]);
     let literal = SignLiteral { slots: 1 << 9, bound: 1.0, gap: 2f64.powi(-6), precision: 1.0 };
     let composition = CompositeSign::iterated(3, 4, 2, literal.gap).unwrap();
@@ -142,7 +142,7 @@ proptest! {
 }
 
 #[test]
-fn what_follows_from_the_sign() {
+fn comparisons_follow_from_the_sign() {
     let s = grafted(11, 13, "sprout-15-16-32", &[]);
     let (e, none) = (&s.evaluator, NoRefresh(&s.context));
     let n = s.context.max_slots();
@@ -299,7 +299,7 @@ fn bootstraps_in_between() {
     assert!(asked.len() >= 2 && asked.iter().all(|bits| *bits <= most), "{asked:?} {most}");
     assert!(
         asked[asked.len() - 1] < most - 16.0,
-        "the last one for what is left: {asked:?} {most}"
+        "the last one for the remaining stages: {asked:?} {most}"
     );
     let signs: Vec<f64> = x.iter().map(|x| x.signum()).collect();
     let exact: Vec<f64> = x.iter().map(|x| sign.apply(*x)).collect();
@@ -333,7 +333,7 @@ fn bootstraps_in_between() {
 }
 
 #[test]
-fn what_cannot_be_is_refused() {
+fn invalid_plans_and_arguments_are_refused() {
     let s = grafted(10, 4, "sprout-15-16-32", &[]);
     let slots = s.context.max_slots();
     let good = SignLiteral { slots, bound: 1.0, gap: 0.1, precision: 5.0 };

@@ -293,7 +293,7 @@ fn precision_beyond_doubles() {
 
 /// Rotations without a key of their own are composed of others.
 #[test]
-fn fewer_keys() {
+fn rotations_without_keys_are_composed_in_a_dft() {
     let powers: Vec<i64> = (0..7).map(|k| 1 << k).collect();
     let s = grafted(8, 5, "sprout-15-16-32", &powers);
     let z = circle(128, 1.0, 0.3);
@@ -341,7 +341,7 @@ fn parts_are_taken_apart_and_put_together() {
 }
 
 #[test]
-fn what_does_not_fit_is_named() {
+fn invalid_transforms_are_refused() {
     let s = insecure(8, 3, &[]);
     let make = |slots: usize, levels: &[DftLevel], factor: f64| {
         HomomorphicDft::new(&s.context, Direction::CoefficientsToSlots, slots, levels, factor)

@@ -40,7 +40,7 @@ fn tables_of_every_size() {
             .map(|(got, place)| got.re - plan.literal().entries[*place])
             .collect();
         let worst = errors.iter().fold(0.0f64, |worst, error| worst.max(error.abs()));
-        assert!(worst <= 2f64.powi(-8), "an entry of {p} is off by {worst}");
+        assert!(worst <= 2f64.powi(-8), "an entry of {p} has an error of {worst}");
         if p == 1 {
             continue;
         }
@@ -71,7 +71,7 @@ fn tables_of_every_size() {
 /// Checks that arguments up to the bound do no harm: below the places the result is that of the
 /// mirror image, and all other slots are unaffected.
 #[test]
-fn what_is_no_place_does_no_harm() {
+fn arguments_between_places_do_no_harm() {
     let s = grafted(10, 12, "sprout-15-16-32", &[]);
     for p in [5, 16, 31] {
         let literal = EntriesLiteral { slots: 1 << 9, entries: entries(p), precision: 8.0 };
@@ -89,7 +89,7 @@ fn what_is_no_place_does_no_harm() {
 }
 
 #[test]
-fn what_is_off_counts_by_its_square() {
+fn argument_errors_count_by_their_square() {
     let s = grafted(10, 12, "sprout-15-16-32", &[]);
     for (p, curvature) in [(4, 8.1), (16, 3.3)] {
         let literal = EntriesLiteral { slots: 1 << 9, entries: entries(p), precision: 12.0 };
@@ -114,7 +114,7 @@ fn what_is_off_counts_by_its_square() {
 }
 
 #[test]
-fn what_cannot_be_is_refused() {
+fn invalid_tables_and_arguments_are_refused() {
     let s = grafted(10, 6, "sprout-15-16-32", &[]);
     let plan = |entries: Vec<f64>, precision| {
         EntriesPlan::new(&s.context, EntriesLiteral { slots: 1 << 9, entries, precision })

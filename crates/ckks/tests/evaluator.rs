@@ -146,7 +146,7 @@ fn few_slots_repeat() {
 }
 
 #[test]
-fn what_does_not_fit_is_named() {
+fn mismatched_operands_are_refused() {
     let s = insecure(9, 1, &[]);
     let (e, n) = (&s.evaluator, s.context.max_slots());
     let a = s.encrypt(&circle(n, 1.0, 0.0));
@@ -286,7 +286,7 @@ fn products_are_added_up_before_they_are_relinearised() {
 /// Every operation refuses operands of other parameters, with more units or with other primes of
 /// the same size.
 #[test]
-fn what_is_of_other_parameters_is_refused() {
+fn operands_of_other_parameters_are_refused() {
     let s = insecure(8, 2, &[1]);
     let (e, scale, x) = (&s.evaluator, s.scale, circle(128, 1.0, 0.0));
     let own = s.encrypt(&x);
@@ -365,7 +365,7 @@ fn what_is_of_other_parameters_is_refused() {
 
 /// A ciphertext that no operation has written to is refused as an operand.
 #[test]
-fn what_is_empty_is_refused() {
+fn empty_ciphertexts_are_refused() {
     let s = insecure(8, 2, &[1]);
     let (e, scale, x) = (&s.evaluator, s.scale, circle(128, 1.0, 0.0));
     let (own, a) = (s.encrypt(&x), Ciphertext::empty(&s.context));

@@ -131,7 +131,7 @@ proptest! {
 }
 
 #[test]
-fn refusals() {
+fn invalid_maps_are_refused() {
     let s = insecure(9, 2, &[1]);
     let a = s.encrypt_at(&[Complex64::ONE; 8], 8, s.scale, s.top());
     let diagonal = |_: usize, out: &mut [f64]| out.fill(1.0);

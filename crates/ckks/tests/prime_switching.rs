@@ -59,7 +59,7 @@ impl Product {
     fn check(&self, s: &Setup, what: &str) {
         assert_eq!(self.ciphertext.modulus(), modulus(self.small, self.large));
         let drift = self.ciphertext.scale().log2() - f64::from(SCALE);
-        assert!(drift.abs() < 0.01, "{what}: the scale is off by {drift} bits");
+        assert!(drift.abs() < 0.01, "{what}: the scale differs by {drift} bits");
         s.check(&self.ciphertext, &self.expected, what);
     }
 }

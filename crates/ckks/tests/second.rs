@@ -29,7 +29,7 @@ fn pairs() -> [(Setup, Setup, Transfer); 2] {
 /// Transfers from the top modulus and after a product of the first set, followed by a product and a
 /// rotation of the second.
 #[test]
-fn what_was_transferred_is_computed_with() {
+fn transferred_ciphertexts_can_be_computed_with() {
     for (first, second, transfer) in pairs() {
         let slots = first.context.max_slots();
         let (x, y) = (circle(slots, 1.0, 0.3), circle(slots, 0.8, 1.1));
@@ -77,7 +77,7 @@ fn a_transfer_rescales() {
 }
 
 #[test]
-fn what_does_not_fit_the_second_set_is_refused() {
+fn values_too_large_for_the_second_set_are_refused() {
     let [(first, second, transfer), _] = pairs();
     let x = circle(first.context.max_slots(), 1.0, 0.7);
     let large = first.encrypt_at(&x, x.len(), Scale::power_of_two(175), first.top());

@@ -269,7 +269,7 @@ fn products_in_a_row_take_little_capacity() {
 }
 
 #[test]
-fn what_does_not_fit_is_named() {
+fn mismatched_tuples_are_refused() {
     let s = setup();
     let x = random(&s, 0.3);
     let scale = Scale::power_of_two(BITS);

@@ -453,7 +453,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_out_of_range_is_named() {
+    fn arguments_out_of_range_are_refused() {
         for (k, e, r) in
             [(0, -5.0, 0), (513, -5.0, 0), (4, -1.0, 0), (4, f64::NAN, 0), (4, -5.0, 13)]
         {

@@ -176,7 +176,7 @@ mod tests {
     }
 
     #[test]
-    fn nonsense_is_refused() {
+    fn arguments_out_of_range_are_refused() {
         for (k, doublings, log2_error) in
             [(0, 1, -4.0), (513, 1, -4.0), (4, 0, -4.0), (4, 13, -4.0), (4, 1, 0.0)]
         {

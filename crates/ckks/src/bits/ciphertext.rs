@@ -165,7 +165,7 @@ impl BitCiphertext {
     }
 }
 
-/// A fresh [`BitCiphertext`] of which one polynomial is stored as a seed. See [`BitCiphertext`] for
+/// A fresh [`BitCiphertext`] with one polynomial stored as a seed. See [`BitCiphertext`] for
 /// an example.
 #[derive(Debug, Clone)]
 pub struct SeededBitCiphertext {

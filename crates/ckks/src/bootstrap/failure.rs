@@ -87,7 +87,7 @@ mod tests {
     /// Compares small cases with a count, where each of `n` numbers takes `parts` values in the
     /// middles of equal parts of `[-1/2, 1/2)`.
     #[test]
-    fn the_distribution_is_that_of_the_sum() {
+    fn probability_matches_counting() {
         // Two uniform numbers: |S| >= 1/2 with probability 1/4; three: |S| >= 1/2 with 1/3.
         assert!((log2_failure_probability(1, 1, 1) + 2.0).abs() < 1e-12);
         assert!((log2_failure_probability(2, 1, 1) - (1.0f64 / 3.0).log2()).abs() < 1e-12);
@@ -111,7 +111,7 @@ mod tests {
     }
 
     #[test]
-    fn weights_in_use() {
+    fn usual_weights_have_plausible_probabilities() {
         // All 33 numbers have to be within 1/33! of their ends, on either side.
         let factorial: f64 = (1..=33).map(|i| f64::from(i).log2()).sum();
         assert!((log2_failure_probability(32, 16, 1) - (1.0 - factorial)).abs() < 1e-9);

@@ -12,11 +12,11 @@ use crate::{
 /// - round(x)`. They are root mean squares over normally distributed integers.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct ReductionGains {
-    /// Those of the cosine's polynomial by depth, starting with depth 0 for the argument.
+    /// Factors of the cosine's polynomial by depth, starting with depth 0 for the argument.
     pub(super) cosine: Vec<f64>,
-    /// Those of the doublings.
+    /// Factors of the doublings.
     pub(super) doublings: Vec<f64>,
-    /// Those of the arcsine's polynomial by depth. Empty if there is no arcsine.
+    /// Factors of the arcsine's polynomial by depth. Empty if there is no arcsine.
     pub(super) arcsine: Vec<f64>,
 }
 

@@ -57,7 +57,7 @@ pub enum EncodeError {
     /// A ring has another degree, or the numbers of limbs, slots or moduli do not match.
     #[error("{what}: {have} given, {need} needed")]
     Shape {
-        /// What is counted.
+        /// The counted quantity.
         what: &'static str,
         /// The actual number.
         have: usize,

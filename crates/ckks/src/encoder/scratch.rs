@@ -76,7 +76,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn nothing_prints_what_was_encoded() {
+    fn debug_prints_no_encoded_values() {
         let pool = Pool::new(16);
         let printed = pool.lend(|scratch| {
             scratch.slots.re.fill(1_234_567.0);

@@ -170,7 +170,10 @@ fn plaintext_is_the_rounded_inverse() {
             .collect();
         for (j, value) in values.iter().enumerate() {
             let error = (slot(&folded, j) - value * 1e6).norm();
-            assert!(error <= slots as f64 * 0.5f64.sqrt(), "slot {j} of {slots} is off by {error}");
+            assert!(
+                error <= slots as f64 * 0.5f64.sqrt(),
+                "slot {j} of {slots} has an error of {error}"
+            );
         }
     }
 }
@@ -267,7 +270,7 @@ fn bound_saves_limbs_but_changes_nothing() {
 }
 
 #[test]
-fn what_cannot_be_encoded_is_named() {
+fn invalid_values_are_refused() {
     let degree = 64;
     let encoder = Encoder::new(degree, Kernel::Portable).unwrap();
     let rings = rings(degree, &[40, 40], Kernel::Portable);
@@ -317,7 +320,7 @@ fn what_cannot_be_encoded_is_named() {
 }
 
 #[test]
-fn what_cannot_be_decoded_is_named() {
+fn invalid_plaintexts_are_refused() {
     let degree = 64;
     assert!(matches!(Encoder::new(48, Kernel::Portable), Err(EncodeError::Ring(_))));
     let encoder = Encoder::new(degree, Kernel::Portable).unwrap();

@@ -54,7 +54,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_third_are_those_of_graft() {
+    fn third_polynomials_equal_those_of_graft() {
         // f_3 = (35 x - 35 x^3 + 21 x^5 - 5 x^7) / 2^4.
         let f3 = [35.0, -35.0, 21.0, -5.0].map(|c| c / 16.0);
         assert_eq!(f(3).unwrap(), chebyshev(&f3));
@@ -67,7 +67,7 @@ mod tests {
     }
 
     #[test]
-    fn flat_at_one() {
+    fn derivatives_vanish_at_one() {
         for n in 1..=MAX_INDEX {
             // T_i(1) = 1 and T_i'(1) = i^2.
             let f = f(n).unwrap();

@@ -242,7 +242,7 @@ mod tests {
     }
 
     #[test]
-    fn masks() {
+    fn masks_multiply_rows_and_columns() {
         for (log, count) in [(0, 0), (1, 1), (4, 4), (5, 2)] {
             let stages = Stages { log_slots: log, first: 0, count };
             let (n, order) = (1usize << log, stages.log_order());

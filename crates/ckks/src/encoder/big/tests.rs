@@ -161,7 +161,7 @@ proptest! {
                 let error = (integer(have) - want * of_scale(scale)).to_f64().value().abs();
                 // Numbers wider than the widest format have an error of 2^-290 n of the largest.
                 let bound = 0.5 + 2f64.powi(-8) + (f64::from(scale_bits + 1 + size_bits - 290)).exp2() * slots as f64;
-                prop_assert!(error <= bound, "coefficient {} of {} is off by {}", k, 2 * slots, error);
+                prop_assert!(error <= bound, "coefficient {} of {} has an error of {}", k, 2 * slots, error);
             }
         }
     }
@@ -197,7 +197,7 @@ proptest! {
             let want = slot(&circle, &c, j);
             for (have, want) in [(&have[j].re, want.0), (&have[j].im, want.1)] {
                 let error = (float(have) * of_scale(scale) - want).to_f64().value().abs();
-                prop_assert!(error <= bound, "slot {} of {} is off by {}", j, slots, error);
+                prop_assert!(error <= bound, "slot {} of {} has an error of {}", j, slots, error);
             }
         }
     }
@@ -226,7 +226,7 @@ fn words_are_enough_where_their_number_changes() {
                 let error = (integer(have) - want * of_scale(scale)).to_f64().value().abs();
                 assert!(
                     error <= 0.5 + 2f64.powi(-8),
-                    "coefficient {k} at 2^{bits} is off by {error}"
+                    "coefficient {k} at 2^{bits} has an error of {error}"
                 );
             }
         }
@@ -240,7 +240,7 @@ fn words_are_enough_where_their_number_changes() {
             let want = slot(&circle, &c, j);
             for (have, want) in [(&have.re, want.0), (&have.im, want.1)] {
                 let error = (float(have) * of_scale(scale) - want).to_f64().value().abs();
-                assert!(error <= 2f64.powi(-8), "slot {j} at 2^{bits} is off by {error}");
+                assert!(error <= 2f64.powi(-8), "slot {j} at 2^{bits} has an error of {error}");
             }
         }
     }
@@ -288,7 +288,7 @@ fn round_trips_grow_with_the_scale() {
 }
 
 #[test]
-fn what_does_not_fit_is_named() {
+fn values_that_do_not_fit_are_refused() {
     let degree = 64;
     let encoder = Encoder::new(degree, Kernel::Portable).unwrap();
     let mut out = IntegerPolynomial::zero(degree);
