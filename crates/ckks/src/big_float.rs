@@ -168,8 +168,8 @@ impl BigFloat {
         Ok(self.scaled_and_rest(scale)?.0)
     }
 
-    /// As [`BigFloat::scaled`], with the distance between `self scale` and the integer, which is at
-    /// most 1/2.
+    /// Like [`BigFloat::scaled`], with the distance between `self scale` and the integer, which is
+    /// at most 1/2.
     pub(crate) fn scaled_and_rest(&self, scale: Scale) -> Result<(BigInt, f64), BigFloatError> {
         let (mantissa, exponent) = self.to_parts();
         let (scale, scale_exponent) = scale.to_parts();

@@ -12,7 +12,7 @@ use crate::{
 
 /// Time of encoding before the integers are reduced, in transforms of a 61-bit limb. Measured.
 const ENCODING_TRANSFORMS: u64 = 4;
-/// As [`ENCODING_TRANSFORMS`], for values of more than 53 bits.
+/// Like [`ENCODING_TRANSFORMS`], for values of more than 53 bits.
 const BIG_ENCODING_TRANSFORMS: u64 = 60;
 
 /// log2 of the largest scaled values that the transforms of `f64` encode and decode.
@@ -88,7 +88,7 @@ impl Context {
         self.encode_extended(values, slots, scale, Rounding::Dithered, modulus, modulus)
     }
 
-    /// As [`Context::encode`], with the given rounding. The values have to fit `modulus`, and the
+    /// Like [`Context::encode`], with the given rounding. The values have to fit `modulus`, and the
     /// plaintext is modulo `extended`, a divisor of `PQ_max`. Such plaintexts are factors of
     /// ciphertexts modulo `P'Q`.
     pub(crate) fn encode_extended(

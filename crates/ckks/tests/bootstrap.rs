@@ -80,7 +80,7 @@ impl Setup {
         self.check_to(values, a, None, within, what)
     }
 
-    /// As [`Setup::check`], for a bootstrap to a modulus of a given number of bits.
+    /// Like [`Setup::check`], for a bootstrap to a modulus of a given number of bits.
     fn check_to(
         &self,
         values: &[Complex64],

@@ -4,7 +4,7 @@ use std::f64::consts::{FRAC_PI_2, PI};
 
 use crate::{CkksError, circuits::Polynomial};
 
-/// What is known about a function on an interval. See [`interpolate`](super::interpolate) for an
+/// Knowledge about a function on an interval. See [`interpolate`](super::interpolate) for an
 /// example.
 ///
 /// Finitely many values alone do not bound an error. This knowledge gives a bound of `E_m`, the

@@ -59,8 +59,8 @@ pub(super) fn evaluate(coefficients: &[Inner], y: &Inner, bits: usize) -> Inner 
     y * b1 - b2 + &coefficients[0]
 }
 
-/// As [`evaluate`], in numbers of 106 bits. With coefficients `c_0 .. c_n`, the error of the result
-/// is at most `n^2 sum |c_i| 2^-100`.
+/// Like [`evaluate`], in numbers of 106 bits. With coefficients `c_0 .. c_n`, the error of the
+/// result is at most `n^2 sum |c_i| 2^-100`.
 pub(super) fn evaluate_in_pairs(coefficients: &[DoubleDouble], y: DoubleDouble) -> DoubleDouble {
     let twice = y.add(y);
     let (mut b1, mut b2) = (DoubleDouble::from(0.0), DoubleDouble::from(0.0));

@@ -53,7 +53,7 @@ impl Bootstrapper {
     /// this plan ([`Context::dry_run_beside`](crate::Context::dry_run_beside)).
     ///
     /// # Errors
-    /// As [`Bootstrapper::new`] and [`BootstrapPlan::dry_run_beside`].
+    /// Like [`Bootstrapper::new`] and [`BootstrapPlan::dry_run_beside`].
     pub fn dry_run_beside(&self, evaluator: Evaluator) -> Result<Self, CkksError> {
         let context = Arc::clone(evaluator.context());
         let plan = Arc::new(self.plan.dry_run_beside(Arc::clone(&context))?);

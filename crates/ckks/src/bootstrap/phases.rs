@@ -156,7 +156,7 @@ impl Bootstrapper {
         self.finish_off_by(reduced, lowered, self.plan().approximation)
     }
 
-    /// As [`Bootstrapper::finish`], where the polynomials of the reduction have the error
+    /// Like [`Bootstrapper::finish`], where the polynomials of the reduction have the error
     /// `approximation`.
     fn finish_off_by(
         &self,

@@ -51,7 +51,7 @@ impl Evaluator {
         self.reduce_modulo_one_by(a, r, &r.gains(ASSUMED_DEVIATION * r.reach())?, scale, target)
     }
 
-    /// As [`Evaluator::reduce_modulo_one`], with known factors of the rounding errors.
+    /// Like [`Evaluator::reduce_modulo_one`], with known factors of the rounding errors.
     pub(super) fn reduce_modulo_one_by(
         &self,
         a: &Ciphertext,

@@ -30,7 +30,7 @@ impl Bootstrapper {
     /// better than many.
     ///
     /// # Errors
-    /// As [`Bootstrapper::bootstrap`], and [`CkksError::Capacity`] when the plan has fewer bits
+    /// Like [`Bootstrapper::bootstrap`], and [`CkksError::Capacity`] when the plan has fewer bits
     /// ([`super::BootstrapPlan::output_bits`]).
     pub fn bootstrap_to(
         &self,

@@ -46,7 +46,7 @@ impl Evaluator {
         self.polynomial_of(Cow::Borrowed(a), p, target)
     }
 
-    /// As [`Evaluator::polynomial`]. An owned argument is not copied.
+    /// Like [`Evaluator::polynomial`]. An owned argument is not copied.
     pub(crate) fn polynomial_of(
         &self,
         a: Cow<'_, Ciphertext>,
@@ -56,7 +56,7 @@ impl Evaluator {
         self.polynomial_in(Slots::Complex, a, p, |_| target, |scale| scale)
     }
 
-    /// As [`Evaluator::polynomial`], for slots that hold real numbers. The noise is that of the
+    /// Like [`Evaluator::polynomial`], for slots that hold real numbers. The noise is that of the
     /// worst real values.
     ///
     /// # Errors
@@ -70,9 +70,9 @@ impl Evaluator {
         self.polynomial_to(a, p, |_| target, |scale| scale)
     }
 
-    /// As [`Evaluator::polynomial_of_reals`], with one target scale for each depth (depth 0 is the
-    /// argument) and a result at exactly the scale `exact(s)`, where `s` is the scale that it would
-    /// have. The two should differ by a factor of at most about 2.
+    /// Like [`Evaluator::polynomial_of_reals`], with one target scale for each depth (depth 0 is
+    /// the argument) and a result at exactly the scale `exact(s)`, where `s` is the scale that it
+    /// would have. The two should differ by a factor of at most about 2.
     pub(crate) fn polynomial_to(
         &self,
         a: &Ciphertext,

@@ -59,7 +59,7 @@ impl Encoder {
         })
     }
 
-    /// As [`Encoder::decode_real`], with the imaginary parts.
+    /// Like [`Encoder::decode_real`], with the imaginary parts.
     ///
     /// # Errors
     /// Fails as [`Encoder::decode_real`] does.

@@ -39,7 +39,7 @@ impl Encoder {
         })
     }
 
-    /// As [`Encoder::encode_real`], for complex values.
+    /// Like [`Encoder::encode_real`], for complex values.
     ///
     /// # Errors
     /// Fails as [`Encoder::encode_real`] does.
@@ -82,7 +82,7 @@ impl Encoder {
         })
     }
 
-    /// As [`Encoder::quantise_real`], for complex values.
+    /// Like [`Encoder::quantise_real`], for complex values.
     ///
     /// # Errors
     /// Fails as [`Encoder::encode_real`] does.

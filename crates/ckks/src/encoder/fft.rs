@@ -97,7 +97,7 @@ impl SpecialFft {
         }
     }
 
-    /// As [`Self::forward`], for fewer than 64 slots, level by level.
+    /// Like [`Self::forward`], for fewer than 64 slots, level by level.
     fn forward_small(&self, x: &mut [f64], y: &mut [f64], re: &mut [f64], im: &mut [f64]) {
         let log = x.len().ilog2();
         for depth in 0..log {
@@ -117,7 +117,7 @@ impl SpecialFft {
         }
     }
 
-    /// As [`Self::inverse`], for fewer than 64 slots, level by level.
+    /// Like [`Self::inverse`], for fewer than 64 slots, level by level.
     fn inverse_small(&self, re: &[f64], im: &[f64], x: &mut [f64], y: &mut [f64]) {
         let log = x.len().ilog2();
         for j in 0..x.len() {

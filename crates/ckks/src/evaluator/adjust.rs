@@ -70,7 +70,7 @@ impl Evaluator {
         self.adjust_with_error(a, a.inner().noise(), to, scale)
     }
 
-    /// As [`Evaluator::adjust`], for a ciphertext with the actual error `actual_error`, which its
+    /// Like [`Evaluator::adjust`], for a ciphertext with the actual error `actual_error`, which its
     /// own noise estimate need not contain. `c` may be rounded relative to that error.
     pub(crate) fn adjust_with_error(
         &self,
@@ -255,7 +255,7 @@ impl Evaluator {
         Ok(out)
     }
 
-    /// As [`Evaluator::align`], by a constant for each operand.
+    /// Like [`Evaluator::align`], by a constant for each operand.
     fn align_both(
         &self,
         a: &Ciphertext,

@@ -247,7 +247,7 @@ impl Evaluator {
         self.add_big_number(a, &finite(c, ADD_NUMBER)?)
     }
 
-    /// As [`Evaluator::add_number`], for a multi-precision number. It is rounded only to the unit
+    /// Like [`Evaluator::add_number`], for a multi-precision number. It is rounded only to the unit
     /// of the scale.
     ///
     /// # Errors
@@ -358,7 +358,7 @@ impl Evaluator {
         Ok(out)
     }
 
-    /// As [`Evaluator::mul_number`], for a multi-precision number. It is rounded only to the unit
+    /// Like [`Evaluator::mul_number`], for a multi-precision number. It is rounded only to the unit
     /// of `scale`.
     ///
     /// # Errors

@@ -69,7 +69,7 @@ impl Evaluator {
         self.after_square(a.modulus(), a.scale(), target)
     }
 
-    /// As [`Evaluator::after_product`], for a ciphertext of this modulus and scale.
+    /// Like [`Evaluator::after_product`], for a ciphertext of this modulus and scale.
     ///
     /// # Panics
     /// Panics if `from` has a unit or special modulus that the parameters do not have.

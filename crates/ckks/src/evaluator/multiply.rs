@@ -40,7 +40,7 @@ impl Evaluator {
         Ok(out)
     }
 
-    /// As [`Evaluator::mul_rescale`], with the result in an existing ciphertext.
+    /// Like [`Evaluator::mul_rescale`], with the result in an existing ciphertext.
     ///
     /// # Errors
     /// Fails as [`Evaluator::mul_rescale`] does.
@@ -80,7 +80,7 @@ impl Evaluator {
         self.mul_multiple_to_into(out, a, b, 1, to)
     }
 
-    /// As [`Evaluator::mul_to_into`], for `n a b` with a small integer `n`, at no extra cost.
+    /// Like [`Evaluator::mul_to_into`], for `n a b` with a small integer `n`, at no extra cost.
     pub(crate) fn mul_multiple_to_into(
         &self,
         out: &mut Ciphertext,

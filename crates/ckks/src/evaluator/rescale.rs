@@ -27,7 +27,7 @@ impl Evaluator {
         Ok(out)
     }
 
-    /// As [`Evaluator::rescale`], with the result in an existing ciphertext.
+    /// Like [`Evaluator::rescale`], with the result in an existing ciphertext.
     ///
     /// # Errors
     /// Fails as [`Evaluator::rescale`] does.

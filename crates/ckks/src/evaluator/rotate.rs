@@ -21,7 +21,7 @@ impl Evaluator {
         Ok(out)
     }
 
-    /// As [`Evaluator::rotate`], with the result in an existing ciphertext.
+    /// Like [`Evaluator::rotate`], with the result in an existing ciphertext.
     ///
     /// # Errors
     /// Fails if the key of this rotation is missing and other keys cannot compose it.
@@ -61,8 +61,8 @@ impl Evaluator {
         Ok(out)
     }
 
-    /// As [`Evaluator::rotate_many`], with the results in existing ciphertexts, one for each step.
-    /// Composed rotations share nothing here.
+    /// Like [`Evaluator::rotate_many`], with the results in existing ciphertexts, one for each
+    /// step. Composed rotations share nothing here.
     ///
     /// # Errors
     /// Fails if the key of a rotation is missing or the numbers of results and steps differ.

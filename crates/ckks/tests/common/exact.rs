@@ -79,7 +79,7 @@ pub fn multiply(a: &[BigInt], b: &[BigInt]) -> Vec<BigInt> {
     out
 }
 
-/// As [`multiply`], for fixed-point numbers.
+/// Like [`multiply`], for fixed-point numbers.
 pub fn multiply_fixed(a: &[BigInt], b: &[BigInt]) -> Fixed {
     multiply(a, b).into_iter().map(|x| x >> FRACTION).collect()
 }

@@ -43,7 +43,7 @@ pub fn grafted(log_degree: u32, units: usize, sprout: &str, rotations: &[i64]) -
     grafted_words(48, log_degree, units, sprout, rotations)
 }
 
-/// As [`grafted`], with words of `bits` bits.
+/// Like [`grafted`], with words of `bits` bits.
 pub fn grafted_words(
     bits: u32,
     log_degree: u32,

@@ -43,7 +43,7 @@ impl Evaluator {
         self.homomorphic_dft_to(a, dft, target, None)
     }
 
-    /// As [`Evaluator::homomorphic_dft`], with a result modulo `end` if one is given. It should
+    /// Like [`Evaluator::homomorphic_dft`], with a result modulo `end` if one is given. It should
     /// have about as many bits as the levels lead to.
     pub(crate) fn homomorphic_dft_to(
         &self,

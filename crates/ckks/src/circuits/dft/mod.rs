@@ -155,7 +155,7 @@ impl HomomorphicDft {
         Self::with_packing(context, direction, Packing::Complex, slots, levels, factor)
     }
 
-    /// As [`HomomorphicDft::new`], with any packing.
+    /// Like [`HomomorphicDft::new`], with any packing.
     ///
     /// # Errors
     /// Fails as [`HomomorphicDft::new`] does, and if the packing needs more than `N/2` slots.

@@ -210,7 +210,7 @@ impl Diagonal {
         })
     }
 
-    /// As [`Diagonal::encode_rotated`], but to be reduced modulo each limb of `extended` where it
+    /// Like [`Diagonal::encode_rotated`], but to be reduced modulo each limb of `extended` where it
     /// is used.
     pub fn quantise_rotated(
         &self,

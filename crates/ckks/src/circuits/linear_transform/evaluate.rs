@@ -60,7 +60,7 @@ impl Evaluator {
         self.linear_transforms(&[a], t, target).map(only)
     }
 
-    /// As [`Evaluator::linear_transform`], for several ciphertexts. Diagonals that are not cached
+    /// Like [`Evaluator::linear_transform`], for several ciphertexts. Diagonals that are not cached
     /// are encoded once for many of them. [`Batch`] describes the memory that this needs.
     ///
     /// # Errors
@@ -74,7 +74,7 @@ impl Evaluator {
         self.apply_map(operands, t, None, target)
     }
 
-    /// As [`Evaluator::linear_transforms`], with diagonals at a given scale, such as
+    /// Like [`Evaluator::linear_transforms`], with diagonals at a given scale, such as
     /// [`Evaluator::plain_scale`].
     ///
     /// # Errors
@@ -134,7 +134,7 @@ impl Evaluator {
         Ok(out)
     }
 
-    /// As [`Evaluator::linear_transform`], to any modulus and scale. The scale of the diagonals
+    /// Like [`Evaluator::linear_transform`], to any modulus and scale. The scale of the diagonals
     /// follows from these. The transform may have more slots than `a`, whose slots then repeat.
     pub(in crate::circuits) fn linear_transform_to(
         &self,
@@ -156,8 +156,8 @@ impl Evaluator {
         }
     }
 
-    /// As [`Evaluator::linear_transform_to`], for several ciphertexts of one modulus and scale, to
-    /// one modulus and scale.
+    /// Like [`Evaluator::linear_transform_to`], for several ciphertexts of one modulus and scale,
+    /// to one modulus and scale.
     fn linear_transforms_to(
         &self,
         operands: &[&Ciphertext],
@@ -257,7 +257,7 @@ impl Evaluator {
         self.common_modulus_of(t.slots, modulus, baby.into_iter(), sums)
     }
 
-    /// As [`Evaluator::common_modulus`], for given baby steps and giant steps.
+    /// Like [`Evaluator::common_modulus`], for given baby steps and giant steps.
     pub(super) fn common_modulus_of(
         &self,
         slots: usize,

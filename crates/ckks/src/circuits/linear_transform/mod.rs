@@ -128,7 +128,7 @@ impl LinearTransform {
         Self::of(slots, diagonals.into_iter().map(|(r, d)| (r, Diagonal::Double(d))).collect())
     }
 
-    /// As [`LinearTransform::new`], for diagonals of multi-precision numbers, which are encoded
+    /// Like [`LinearTransform::new`], for diagonals of multi-precision numbers, which are encoded
     /// precisely at any scale.
     ///
     /// # Errors
@@ -209,7 +209,7 @@ impl LinearTransform {
         })
     }
 
-    /// As [`LinearTransform::new`], for real diagonals.
+    /// Like [`LinearTransform::new`], for real diagonals.
     ///
     /// # Errors
     /// Fails as [`LinearTransform::new`] does.
@@ -221,8 +221,8 @@ impl LinearTransform {
         Self::new(slots, diagonals.into_iter().map(|(r, d)| (r, complex(d))).collect())
     }
 
-    /// As [`LinearTransform::from_real`], for diagonals with few non-zero numbers. Each diagonal is
-    /// given by these numbers with their slots in ascending order, and needs only their memory
+    /// Like [`LinearTransform::from_real`], for diagonals with few non-zero numbers. Each diagonal
+    /// is given by these numbers with their slots in ascending order, and needs only their memory
     /// until it is encoded.
     ///
     /// # Errors

@@ -21,8 +21,8 @@ use super::{
 use crate::{BigFloat, Scale};
 
 impl Encoder {
-    /// As [`Encoder::decode_real`], for multi-precision results: decodes the real parts of `slots`
-    /// slots.
+    /// Like [`Encoder::decode_real`], for multi-precision results: decodes the real parts of
+    /// `slots` slots.
     ///
     /// Each is within `2^-8/scale` of the exact one if the coefficients are below `2^300 /
     /// slots^2`. Otherwise it is within `2^-300 slots^2` of the largest coefficient divided by the
@@ -46,7 +46,7 @@ impl Encoder {
         })
     }
 
-    /// As [`Encoder::decode_big_real`], with the imaginary parts.
+    /// Like [`Encoder::decode_big_real`], with the imaginary parts.
     ///
     /// # Errors
     /// Fails as [`Encoder::decode_big_real`] does.

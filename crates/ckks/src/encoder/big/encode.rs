@@ -15,7 +15,7 @@ use super::{
 use crate::{BigFloat, Scale};
 
 impl Encoder {
-    /// As [`Encoder::quantise_real`], for multi-precision numbers.
+    /// Like [`Encoder::quantise_real`], for multi-precision numbers.
     ///
     /// Each coefficient is within `1/2 + 2^-8` of the exact one (or `1 + 2^-8` with a dither) if
     /// the largest scaled value is below `2^290 / slots`. Beyond that, it is within `2^-290 slots`
@@ -42,7 +42,7 @@ impl Encoder {
         )
     }
 
-    /// As [`Encoder::quantise_big_real`], for complex values.
+    /// Like [`Encoder::quantise_big_real`], for complex values.
     ///
     /// # Errors
     /// Fails as [`Encoder::encode_real`] does.
