@@ -7,7 +7,10 @@ use hippocrene_rlwe::{
 };
 use num_complex::Complex64;
 
-use crate::{CkksError, Context, Scale, Short, Values, encoding::encoding_noise, known::Known};
+use crate::{
+    CkksError, Context, Scale, Short, Values, dry_run_values::DryRunValues,
+    encoding::encoding_noise,
+};
 
 /// An encrypted vector: an RLWE ciphertext with the scale of its message, its number of slots, and
 /// a bound on the values. See [`Context`] for an example.
@@ -17,7 +20,7 @@ pub struct Ciphertext {
     scale: Scale,
     slots: usize,
     bound: f64,
-    known: Known,
+    dry_run_values: DryRunValues,
 }
 
 impl Ciphertext {
@@ -38,7 +41,7 @@ impl Ciphertext {
     }
 
     pub(crate) fn new(inner: rlwe::Ciphertext, scale: Scale, slots: usize, bound: f64) -> Self {
-        Ciphertext { inner, scale, slots, bound, known: Known::default() }
+        Ciphertext { inner, scale, slots, bound, dry_run_values: DryRunValues::default() }
     }
 
     /// Returns an empty ciphertext that an operation can write its result to.
@@ -48,22 +51,22 @@ impl Ciphertext {
             scale: Scale::power_of_two(0),
             slots: context.max_slots(),
             bound: 0.0,
-            known: Known::default(),
+            dry_run_values: DryRunValues::default(),
         }
     }
 
     /// The values in the slots of a ciphertext of a dry run, as far as they are known. They are
     /// what decryption would give, without noise. Ciphertexts with residues have none.
     pub fn known_values(&self) -> Option<&[Complex64]> {
-        self.known.values()
+        self.dry_run_values.values()
     }
 
-    pub(crate) fn known(&self) -> &Known {
-        &self.known
+    pub(crate) fn dry_run_values(&self) -> &DryRunValues {
+        &self.dry_run_values
     }
 
-    pub(crate) fn set_known(&mut self, known: Known) {
-        self.known = known;
+    pub(crate) fn set_dry_run_values(&mut self, dry_run_values: DryRunValues) {
+        self.dry_run_values = dry_run_values;
     }
 
     /// The RLWE ciphertext.
@@ -119,7 +122,7 @@ impl Ciphertext {
     /// Fails as [`Ciphertext::from_parts`] does.
     pub fn with_slots(self, context: &Context, slots: usize) -> Result<Self, CkksError> {
         check_parts(context, self.inner.parameters(), slots, self.bound)?;
-        Ok(Ciphertext { known: self.known.in_slots(slots), slots, ..self })
+        Ok(Ciphertext { dry_run_values: self.dry_run_values.in_slots(slots), slots, ..self })
     }
 
     /// Declares the values in the slots of a ciphertext of a dry run
@@ -127,7 +130,7 @@ impl Ciphertext {
     /// ciphertexts with residues.
     pub fn set_known_values(&mut self, values: Values<'_>) {
         if self.inner.parts().iter().all(Poly::is_dry_run) {
-            self.known = Known::of(values, self.slots);
+            self.dry_run_values = DryRunValues::of(values, self.slots);
         }
     }
 
@@ -143,7 +146,7 @@ impl Ciphertext {
     pub fn read_at(mut self, scale: Scale) -> Self {
         let factor = self.scale.ratio(scale);
         self.bound *= factor;
-        self.known = self.known.map(|x| x * factor);
+        self.dry_run_values = self.dry_run_values.map(|x| x * factor);
         self.scale = scale;
         self
     }
@@ -243,7 +246,7 @@ pub struct SeededCiphertext {
     pub(crate) scale: Scale,
     pub(crate) slots: usize,
     pub(crate) bound: f64,
-    pub(crate) known: Known,
+    pub(crate) dry_run_values: DryRunValues,
 }
 
 impl SeededCiphertext {
@@ -259,7 +262,7 @@ impl SeededCiphertext {
         bound: f64,
     ) -> Result<Self, CkksError> {
         check_parts(context, inner.parameters(), slots, bound)?;
-        Ok(SeededCiphertext { inner, scale, slots, bound, known: Known::default() })
+        Ok(SeededCiphertext { inner, scale, slots, bound, dry_run_values: DryRunValues::default() })
     }
 
     /// The RLWE ciphertext.
@@ -289,7 +292,7 @@ impl SeededCiphertext {
 
     /// The values of a dry run, as for [`Ciphertext::known_values`].
     pub fn known_values(&self) -> Option<&[Complex64]> {
-        self.known.values()
+        self.dry_run_values.values()
     }
 
     /// The noise estimate of a fresh ciphertext, with the rounding of the encoder.
@@ -305,7 +308,7 @@ impl SeededCiphertext {
         let mut inner = self.inner.expand(context.rlwe());
         inner.set_noise(self.noise());
         let mut out = Ciphertext::new(inner, self.scale, self.slots, self.bound);
-        out.set_known(self.known.clone());
+        out.set_dry_run_values(self.dry_run_values.clone());
         out
     }
 }

@@ -6,8 +6,8 @@ use num_complex::{Complex, Complex64, ComplexFloat};
 
 use crate::{
     BigFloat, CkksError, Context, Plaintext, Scale, Values,
+    dry_run_values::DryRunValues,
     encoder::{IntegerPolynomial, Rounding},
-    known::Known,
 };
 
 /// Time of encoding before the integers are reduced, in transforms of a 61-bit limb. Measured.
@@ -111,7 +111,7 @@ impl Context {
         let plaintext = self.plaintext(poly, extended, scale, slots, values.bound());
         Ok(match self.rlwe().is_dry_run() {
             false => plaintext,
-            true => plaintext.with_known(Known::of(values, slots)),
+            true => plaintext.with_dry_run_values(DryRunValues::of(values, slots)),
         })
     }
 

@@ -30,7 +30,7 @@ impl Context {
             scale: plaintext.scale(),
             slots: plaintext.slots(),
             bound: plaintext.bound(),
-            known: plaintext.known().clone(),
+            dry_run_values: plaintext.dry_run_values().clone(),
         })
     }
 
@@ -48,7 +48,7 @@ impl Context {
         inner.set_noise(inner.noise().plus(encoding_noise()));
         let mut out =
             Ciphertext::new(inner, plaintext.scale(), plaintext.slots(), plaintext.bound());
-        out.set_known(plaintext.known().clone());
+        out.set_dry_run_values(plaintext.dry_run_values().clone());
         Ok(out)
     }
 

@@ -3,7 +3,7 @@
 use hippocrene_ring::Poly;
 use hippocrene_rlwe::{self as rlwe, Modulus};
 
-use crate::{Scale, known::Known};
+use crate::{Scale, dry_run_values::DryRunValues};
 
 /// An encoded vector: a polynomial whose slots are `scale` times the values, up to rounding. Its
 /// memory is wiped when it is dropped. See [`Context`](crate::Context) for an example.
@@ -15,7 +15,7 @@ pub struct Plaintext {
     scale: Scale,
     slots: usize,
     bound: f64,
-    known: Known,
+    dry_run_values: DryRunValues,
 }
 
 impl Plaintext {
@@ -28,17 +28,25 @@ impl Plaintext {
         slots: usize,
         bound: f64,
     ) -> Self {
-        Plaintext { poly, parameters, modulus, scale, slots, bound, known: Known::default() }
+        Plaintext {
+            poly,
+            parameters,
+            modulus,
+            scale,
+            slots,
+            bound,
+            dry_run_values: DryRunValues::default(),
+        }
     }
 
     /// Attaches the values that this plaintext of a dry run represents.
-    pub(crate) fn with_known(mut self, known: Known) -> Self {
-        self.known = known;
+    pub(crate) fn with_dry_run_values(mut self, dry_run_values: DryRunValues) -> Self {
+        self.dry_run_values = dry_run_values;
         self
     }
 
-    pub(crate) fn known(&self) -> &Known {
-        &self.known
+    pub(crate) fn dry_run_values(&self) -> &DryRunValues {
+        &self.dry_run_values
     }
 
     /// The polynomial.

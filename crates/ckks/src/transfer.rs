@@ -103,7 +103,7 @@ impl Transfer {
             let mut reduced = Ciphertext::empty(&self.first);
             self.first.rlwe().reduce_modulus_into(reduced.inner_mut(), a.inner(), named)?;
             reduced.set_meta(a.scale(), a.slots(), a.bound());
-            reduced.set_known(a.known().clone());
+            reduced.set_dry_run_values(a.dry_run_values().clone());
             Cow::Owned(reduced)
         };
         let mut out = Ciphertext::empty(&self.second);
@@ -130,7 +130,7 @@ impl Transfer {
         first.transfer_into(out.inner_mut(), a.inner(), &self.key, second, to)?;
         let scale = self.first.switched_scale(a.scale(), a.modulus(), self.key.modulus(to));
         out.set_meta(scale, a.slots(), a.bound());
-        out.set_known(a.known().clone());
+        out.set_dry_run_values(a.dry_run_values().clone());
         Ok(())
     }
 }

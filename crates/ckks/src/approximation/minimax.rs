@@ -35,7 +35,7 @@ const RELATIVE_ROUNDING: f64 = 1.0 / (1u64 << 44) as f64;
 /// these points are equal in size and alternate in sign. It looks for the one that has no larger
 /// error anywhere. The stated error holds for the returned polynomial, whether or not the exchange
 /// converged. Numbers are `f64`, so errors below about `2^-44` of the function's size cannot be
-/// reached. `smoothness` is what is known about `f` on each interval.
+/// reached. `smoothness` describes `f` on each interval.
 ///
 /// ```
 /// use hippocrene_ckks::approximation::{minimax, Parity, Smoothness};
@@ -356,8 +356,8 @@ fn solve(mut rows: Vec<Vec<f64>>) -> Option<Vec<f64>> {
     }
     let mut solution = vec![0.0; n];
     for k in (0..n).rev() {
-        let known: f64 = (k + 1..n).map(|j| rows[k][j] * solution[j]).sum();
-        solution[k] = (rows[k][n] - known) / rows[k][k];
+        let solved: f64 = (k + 1..n).map(|j| rows[k][j] * solution[j]).sum();
+        solution[k] = (rows[k][n] - solved) / rows[k][k];
     }
     Some(solution)
 }

@@ -126,12 +126,12 @@ impl BitBootstrapper {
         let reach = f64::from(plan.literal().wave.reach());
         let noise = std::f64::consts::SQRT_2 * reach * error_of(&parts[0]);
         // The values that the slots would hold without the whole turns `I`.
-        let turns = sum.known().map(|x| x * (factor as f64 / 4.0 / reach));
+        let turns = sum.dry_run_values().map(|x| x * (factor as f64 / 4.0 / reach));
         let of_part: [fn(Complex64) -> f64; 2] = [|x| x.re, |x| x.im];
         for (part, of_part) in parts.iter_mut().zip(of_part) {
             part.set_bound(1.0);
             part.inner_mut().set_noise(Noise::NONE);
-            part.set_known(turns.map(|x| of_part(x).into()));
+            part.set_dry_run_values(turns.map(|x| of_part(x).into()));
         }
         Ok(Angles { parts, error: factor as f64 * error / 4.0, noise })
     }

@@ -206,7 +206,7 @@ impl Evaluator {
             to,
         )?;
         out.set_meta(self.switched_scale(scale, a.modulus(), to), a.slots(), bound);
-        out.set_known(a.known().zip(b.known(), |x, y| x * y * n as f64));
+        out.set_dry_run_values(a.dry_run_values().zip(b.dry_run_values(), |x, y| x * y * n as f64));
         let noise = error_of(&out);
         Ok((out, noise))
     }

@@ -29,8 +29,8 @@ struct Uses(BTreeMap<usize, Modulus>);
 impl Uses {
     /// Records a use of a Galois element at a modulus.
     fn add(&mut self, element: usize, modulus: Modulus) {
-        let known = self.0.entry(element).or_insert(Modulus::ONE);
-        *known = known.lcm(modulus);
+        let total = self.0.entry(element).or_insert(Modulus::ONE);
+        *total = total.lcm(modulus);
     }
 
     /// Records all uses of another plan.

@@ -150,7 +150,7 @@ impl Evaluator {
             .into_iter()
             .fold(own, |sum, (gain, scale)| sum.plus(one.scaled(gain.log2() + end - scale)));
         y.inner_mut().set_noise(noise);
-        y.set_known(a.known().map(|x| {
+        y.set_dry_run_values(a.dry_run_values().map(|x| {
             let x = r.reach() * x;
             x - x.re.round()
         }));

@@ -74,7 +74,7 @@ impl Evaluator {
         self.check_terms(a, b, "add")?;
         self.context().rlwe().add_assign(a.inner_mut(), b.inner())?;
         a.set_bound(a.bound() + b.bound());
-        a.set_known(a.known().zip(b.known(), |x, y| x + y));
+        a.set_dry_run_values(a.dry_run_values().zip(b.dry_run_values(), |x, y| x + y));
         Ok(())
     }
 
@@ -106,7 +106,7 @@ impl Evaluator {
         self.check_terms(a, b, "subtract")?;
         self.context().rlwe().sub_assign(a.inner_mut(), b.inner())?;
         a.set_bound(a.bound() + b.bound());
-        a.set_known(a.known().zip(b.known(), |x, y| x - y));
+        a.set_dry_run_values(a.dry_run_values().zip(b.dry_run_values(), |x, y| x - y));
         Ok(())
     }
 
@@ -123,7 +123,7 @@ impl Evaluator {
         let mut out = self.empty_like(a);
         combine(self.context().rlwe(), out.inner_mut(), a.inner(), b.inner())?;
         out.set_bound(a.bound() + b.bound());
-        out.set_known(a.known().zip(b.known(), known));
+        out.set_dry_run_values(a.dry_run_values().zip(b.dry_run_values(), known));
         Ok(out)
     }
 
@@ -147,7 +147,7 @@ impl Evaluator {
     pub fn negate(&self, a: &Ciphertext) -> Result<Ciphertext, CkksError> {
         let mut out = self.empty_like(a);
         self.context().rlwe().negate_into(out.inner_mut(), a.inner())?;
-        out.set_known(a.known().map(|x| -x));
+        out.set_dry_run_values(a.dry_run_values().map(|x| -x));
         Ok(out)
     }
 
@@ -164,7 +164,7 @@ impl Evaluator {
         self.context().rlwe().add_plain_into(out.inner_mut(), a.inner(), p.poly())?;
         out.inner_mut().set_noise(a.inner().noise().plus(encoding_noise()));
         out.set_bound(a.bound() + p.bound());
-        out.set_known(a.known().zip(p.known(), |x, y| x + y));
+        out.set_dry_run_values(a.dry_run_values().zip(p.dry_run_values(), |x, y| x + y));
         Ok(out)
     }
 
@@ -183,7 +183,7 @@ impl Evaluator {
         self.context().rlwe().mul_plain_into(out.inner_mut(), a.inner(), p.poly())?;
         out.inner_mut().set_noise(self.plain_product_noise(a, p));
         out.set_meta(scale, a.slots(), bound);
-        out.set_known(a.known().zip(p.known(), |x, y| x * y));
+        out.set_dry_run_values(a.dry_run_values().zip(p.dry_run_values(), |x, y| x * y));
         Ok(out)
     }
 
@@ -207,7 +207,10 @@ impl Evaluator {
         let noise = acc.inner().noise().plus(self.plain_product_noise(a, p));
         acc.inner_mut().set_noise(noise);
         acc.set_bound(bound);
-        acc.set_known(acc.known().zip(&a.known().zip(p.known(), |x, y| x * y), |x, y| x + y));
+        acc.set_dry_run_values(
+            acc.dry_run_values()
+                .zip(&a.dry_run_values().zip(p.dry_run_values(), |x, y| x * y), |x, y| x + y),
+        );
         Ok(())
     }
 
@@ -259,7 +262,7 @@ impl Evaluator {
             .rlwe()
             .add_constant_into(out.inner_mut(), a.inner(), |q| sum.integer.residue(q))?;
         sum.describe(&mut out);
-        out.set_known(a.known().map(|x| x + c.to_f64()));
+        out.set_dry_run_values(a.dry_run_values().map(|x| x + c.to_f64()));
         Ok(out)
     }
 
@@ -271,7 +274,7 @@ impl Evaluator {
         let sum = self.sum_with_number(a, &finite(c, ADD_NUMBER)?)?;
         self.context().rlwe().add_constant_assign(a.inner_mut(), |q| sum.integer.residue(q))?;
         sum.describe(a);
-        a.set_known(a.known().map(|x| x + c));
+        a.set_dry_run_values(a.dry_run_values().map(|x| x + c));
         Ok(())
     }
 
@@ -353,8 +356,10 @@ impl Evaluator {
         self.context().rlwe().sum_of_multiples_into(out.inner_mut(), head, tail, to)?;
         out.inner_mut().set_noise(noise);
         out.set_meta(scale, first.slots(), bound);
-        let known = terms.iter().map(|(a, c)| a.known().map(|x| x * *c));
-        out.set_known(known.reduce(|sum, term| sum.zip(&term, |x, y| x + y)).unwrap_or_default());
+        let known = terms.iter().map(|(a, c)| a.dry_run_values().map(|x| x * *c));
+        out.set_dry_run_values(
+            known.reduce(|sum, term| sum.zip(&term, |x, y| x + y)).unwrap_or_default(),
+        );
         Ok(out)
     }
 
@@ -387,7 +392,7 @@ impl Evaluator {
             Self::message_times(scale.log2(), size, a.inner().noise()).plus(integer.noise(a));
         out.inner_mut().set_noise(noise);
         out.set_meta(a.scale().times(scale), a.slots(), bound);
-        out.set_known(a.known().map(|x| x * c.to_f64()));
+        out.set_dry_run_values(a.dry_run_values().map(|x| x * c.to_f64()));
         Ok(out)
     }
 
@@ -409,7 +414,7 @@ impl Evaluator {
         };
         out.inner_mut().set_noise(noise);
         out.set_bound(bound);
-        out.set_known(a.known().map(|x| x * c as f64));
+        out.set_dry_run_values(a.dry_run_values().map(|x| x * c as f64));
         Ok(out)
     }
 

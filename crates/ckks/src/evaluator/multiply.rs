@@ -106,7 +106,7 @@ impl Evaluator {
         out.set_meta(self.switched_scale(a.scale().times(b.scale()), from, to), a.slots(), bound);
         let noise = noise.plus(Self::scale_noise(out));
         out.inner_mut().set_noise(noise);
-        out.set_known(a.known().zip(b.known(), |x, y| x * y * n as f64));
+        out.set_dry_run_values(a.dry_run_values().zip(b.dry_run_values(), |x, y| x * y * n as f64));
         Ok(())
     }
 
@@ -164,7 +164,8 @@ impl Evaluator {
             noise = noise.plus(self.product_noise(a, b));
             bound += a.bound() * b.bound();
         }
-        let known = pairs.iter().map(|(a, b)| a.known().zip(b.known(), |x, y| x * y));
+        let known =
+            pairs.iter().map(|(a, b)| a.dry_run_values().zip(b.dry_run_values(), |x, y| x * y));
         let known =
             known.reduce(|sum, product| sum.zip(&product, |x, y| x + y)).unwrap_or_default();
         self.check_capacity(first, from, scale.log2(), bound, PRODUCTS)?;
@@ -174,7 +175,7 @@ impl Evaluator {
         out.set_meta(self.switched_scale(scale, from, to), first.slots(), bound);
         let noise = noise.plus(Self::scale_noise(&out));
         out.inner_mut().set_noise(noise);
-        out.set_known(known);
+        out.set_dry_run_values(known);
         Ok(out)
     }
 

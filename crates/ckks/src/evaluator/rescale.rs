@@ -64,7 +64,7 @@ impl Evaluator {
             let noise = out.inner().noise().plus(Self::scale_noise(out));
             out.inner_mut().set_noise(noise);
         }
-        out.set_known(a.known().clone());
+        out.set_dry_run_values(a.dry_run_values().clone());
         Ok(())
     }
 
@@ -80,7 +80,7 @@ impl Evaluator {
         let mut out = Ciphertext::empty(self.context());
         self.context().rlwe().reduce_modulus_into(out.inner_mut(), a.inner(), to)?;
         out.set_meta(a.scale(), a.slots(), a.bound());
-        out.set_known(a.known().clone());
+        out.set_dry_run_values(a.dry_run_values().clone());
         Ok(out)
     }
 

@@ -38,7 +38,7 @@ impl Evaluator {
             let before = out.clone();
             self.apply_galois_into(out, &before, *element)?;
         }
-        out.set_known(a.known().rotated(steps));
+        out.set_dry_run_values(a.dry_run_values().rotated(steps));
         Ok(())
     }
 
@@ -57,7 +57,9 @@ impl Evaluator {
             steps.iter().map(|step| step.rem_euclid(slots as i64) as usize).collect();
         let tree = self.rotation_tree(slots, places.iter().copied(), a.modulus());
         let mut out = tree.at_steps(a, self.rotate_along(a, &tree)?, &places);
-        out.iter_mut().zip(steps).for_each(|(out, step)| out.set_known(a.known().rotated(*step)));
+        out.iter_mut()
+            .zip(steps)
+            .for_each(|(out, step)| out.set_dry_run_values(a.dry_run_values().rotated(*step)));
         Ok(out)
     }
 
@@ -99,7 +101,7 @@ impl Evaluator {
                 self.keys(),
             )?;
             out.set_meta(a.scale(), a.slots(), a.bound());
-            out.set_known(a.known().rotated(steps));
+            out.set_dry_run_values(a.dry_run_values().rotated(steps));
         }
         Ok(())
     }
@@ -115,7 +117,7 @@ impl Evaluator {
             a,
             galois_element_of_conjugation(self.context().rlwe().degree()),
         )?;
-        out.set_known(a.known().map(|x| x.conj()));
+        out.set_dry_run_values(a.dry_run_values().map(|x| x.conj()));
         Ok(out)
     }
 

@@ -47,7 +47,7 @@ impl Evaluator {
     pub fn mul_by_i(&self, a: &Ciphertext) -> Result<Ciphertext, CkksError> {
         let (rlwe, mut out) = (self.context().rlwe(), self.empty_like(a));
         rlwe.mul_monomial_into(out.inner_mut(), a.inner(), rlwe.degree() / 2)?;
-        out.set_known(a.known().map(|x| Complex64::I * x));
+        out.set_dry_run_values(a.dry_run_values().map(|x| Complex64::I * x));
         Ok(out)
     }
 }

@@ -235,7 +235,7 @@ impl Evaluator {
         }
         total.divide_into(out.inner_mut(), to.modulus)?;
         out.set_meta(to.scale, t.slots, to.bound);
-        out.set_known(t.apply_to_dry_run_values(a.known()));
+        out.set_dry_run_values(t.apply_to_dry_run_values(a.dry_run_values()));
         Ok(out)
     }
 

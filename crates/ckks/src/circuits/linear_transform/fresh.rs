@@ -11,7 +11,8 @@ use super::{
     quantised::Quantised,
 };
 use crate::{
-    Ciphertext, CkksError, Context, Evaluator, Scale, Values, encoder::Rounding, known::Known,
+    Ciphertext, CkksError, Context, Evaluator, Scale, Values, dry_run_values::DryRunValues,
+    encoder::Rounding,
 };
 
 const OPERATION: &str = "fresh linear transform";
@@ -132,8 +133,10 @@ impl FreshTransform<'_> {
     }
 
     /// Applies the map to the known values of a dry run.
-    fn apply_to_dry_run_values(&self, known: &Known) -> Known {
-        let Some(x) = known.values().filter(|x| !x.is_empty()) else { return Known::default() };
+    fn apply_to_dry_run_values(&self, known: &DryRunValues) -> DryRunValues {
+        let Some(x) = known.values().filter(|x| !x.is_empty()) else {
+            return DryRunValues::default();
+        };
         let (mut sums, mut diagonal) = (vec![Complex64::ZERO; self.slots], vec![0.0; self.slots]);
         for r in 0..self.count {
             (self.diagonal)(r, &mut diagonal);
@@ -141,7 +144,7 @@ impl FreshTransform<'_> {
                 *sum += d * x[(i + r) % x.len()];
             }
         }
-        Known::from_values(sums)
+        DryRunValues::from_values(sums)
     }
 
     /// Checks the numbers of slots, diagonals and baby steps.
@@ -210,7 +213,7 @@ impl Evaluator {
         let mut out = Ciphertext::empty(context);
         total.divide_into(out.inner_mut(), to)?;
         out.set_meta(scale, t.slots, t.bound);
-        out.set_known(t.apply_to_dry_run_values(a.known()));
+        out.set_dry_run_values(t.apply_to_dry_run_values(a.dry_run_values()));
         Ok(out)
     }
 }

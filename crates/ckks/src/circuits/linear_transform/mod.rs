@@ -23,7 +23,7 @@ use self::{
     diagonal::{Diagonal, Sparse},
     quantised::Quantised,
 };
-use crate::{BigFloat, CkksError, Context, Scale, known::Known};
+use crate::{BigFloat, CkksError, Context, Scale, dry_run_values::DryRunValues};
 
 /// A linear map of the slots, given by its diagonals: slot `i` of the result is the sum over `r` of
 /// `diagonal_r[i]` times slot `i + r` (modulo the number of slots).
@@ -274,8 +274,10 @@ impl LinearTransform {
     }
 
     /// Applies the map to the known values of a dry run, if the diagonals are doubles.
-    fn apply_to_dry_run_values(&self, known: &Known) -> Known {
-        let Some(x) = known.values().filter(|x| !x.is_empty()) else { return Known::default() };
+    fn apply_to_dry_run_values(&self, known: &DryRunValues) -> DryRunValues {
+        let Some(x) = known.values().filter(|x| !x.is_empty()) else {
+            return DryRunValues::default();
+        };
         let mut sums = vec![Complex64::ZERO; self.slots];
         for (r, diagonal) in &self.diagonals {
             match diagonal {
@@ -290,10 +292,10 @@ impl LinearTransform {
                         sums[i] += factor * x[(i + r) % x.len()];
                     }
                 }
-                Diagonal::Big(_) | Diagonal::Roots(_) => return Known::default(),
+                Diagonal::Big(_) | Diagonal::Roots(_) => return DryRunValues::default(),
             }
         }
-        Known::from_values(sums)
+        DryRunValues::from_values(sums)
     }
 
     /// Returns the baby steps and the giant steps of the map.

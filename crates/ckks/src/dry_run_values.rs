@@ -12,9 +12,9 @@ use crate::Values;
 /// They are what decryption would give, without noise. Every operation applies to them what it does
 /// to the slots. Ciphertexts with residues have none.
 #[derive(Debug, Clone, Default, PartialEq)]
-pub(crate) struct Known(Option<Arc<[Complex64]>>);
+pub(crate) struct DryRunValues(Option<Arc<[Complex64]>>);
 
-impl Known {
+impl DryRunValues {
     /// Returns the given values in the first of `slots` slots and zeros in the others.
     pub fn of(values: Values<'_>, slots: usize) -> Self {
         let mut all: Vec<Complex64> = match values {
@@ -26,12 +26,12 @@ impl Known {
             }
         };
         all.resize(slots, Complex64::ZERO);
-        Known(Some(all.into()))
+        DryRunValues(Some(all.into()))
     }
 
     /// Returns these values, one for each slot.
     pub fn from_values(values: Vec<Complex64>) -> Self {
-        Known(Some(values.into()))
+        DryRunValues(Some(values.into()))
     }
 
     /// The values of all slots, or `None` if they are unknown.
@@ -41,24 +41,26 @@ impl Known {
 
     /// Applies `f` to every value.
     pub fn map(&self, f: impl Fn(Complex64) -> Complex64) -> Self {
-        Known(self.0.as_ref().map(|values| values.iter().map(|x| f(*x)).collect()))
+        DryRunValues(self.0.as_ref().map(|values| values.iter().map(|x| f(*x)).collect()))
     }
 
     /// Repeats the first `period` values over all slots.
     pub fn repeated(&self, period: usize) -> Self {
-        Known(self.0.as_ref().map(|values| (0..values.len()).map(|i| values[i % period]).collect()))
+        DryRunValues(
+            self.0.as_ref().map(|values| (0..values.len()).map(|i| values[i % period]).collect()),
+        )
     }
 
     /// Combines the values of two ciphertexts slot by slot with `f`. The result is unknown unless
     /// both are known.
-    pub fn zip(&self, other: &Known, f: impl Fn(Complex64, Complex64) -> Complex64) -> Self {
+    pub fn zip(&self, other: &DryRunValues, f: impl Fn(Complex64, Complex64) -> Complex64) -> Self {
         let both = self.0.as_ref().zip(other.0.as_ref());
-        Known(both.map(|(x, y)| x.iter().zip(y.iter()).map(|(x, y)| f(*x, *y)).collect()))
+        DryRunValues(both.map(|(x, y)| x.iter().zip(y.iter()).map(|(x, y)| f(*x, *y)).collect()))
     }
 
     /// Repeats the values over `slots` slots.
     pub fn in_slots(&self, slots: usize) -> Self {
-        Known(
+        DryRunValues(
             self.0
                 .as_ref()
                 .map(|values| (0..slots).map(|i| values[i % values.len().max(1)]).collect()),
@@ -67,7 +69,7 @@ impl Known {
 
     /// Rotates the values by `steps` to the left.
     pub fn rotated(&self, steps: i64) -> Self {
-        Known(self.0.as_ref().map(|values| {
+        DryRunValues(self.0.as_ref().map(|values| {
             let mut rotated = values.to_vec();
             rotated.rotate_left(steps.rem_euclid(values.len().max(1) as i64) as usize);
             rotated.into()
