@@ -25,8 +25,10 @@ const OPERATION: &str = "interpolate a function";
 /// ```
 /// use hippocrene_ckks::approximation::{interpolate, Smoothness};
 ///
-/// // Every derivative of the sine is at most 1. let sine = interpolate(f64::sin, -3.0, 3.0, 15,
-/// Smoothness::Derivative { order: 16, bound: 1.0 })?; assert!(sine.error < 1e-9);
+/// // Every derivative of the sine is at most 1.
+/// let smoothness = Smoothness::Derivative { order: 16, bound: 1.0 };
+/// let sine = interpolate(f64::sin, -3.0, 3.0, 15, smoothness)?;
+/// assert!(sine.error < 1e-9);
 /// assert!((sine.polynomial.evaluate(1.0) - 1f64.sin()).abs() <= sine.error);
 /// # Ok::<(), hippocrene_ckks::CkksError>(())
 /// ```

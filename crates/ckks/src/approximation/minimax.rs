@@ -40,7 +40,7 @@ const RELATIVE_ROUNDING: f64 = 1.0 / (1u64 << 44) as f64;
 /// ```
 /// use hippocrene_ckks::approximation::{minimax, Parity, Smoothness};
 ///
-/// The sign is odd and constant where 1/4 <= |x| <= 1, so all its derivatives are 0.
+/// // The sign is odd and constant where 1/4 <= |x| <= 1, so all its derivatives are 0.
 /// let smooth = Smoothness::Derivative { order: 1, bound: 0.0 };
 /// let sign = minimax(f64::signum, &[(0.25, 1.0)], 7, Parity::Odd, smooth)?;
 /// assert!(sign.error < 0.15 && (sign.polynomial.evaluate(-0.5) + 1.0).abs() <= sign.error);

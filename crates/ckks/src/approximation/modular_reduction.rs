@@ -34,7 +34,7 @@ const OPERATION: &str = "approximate the reduction modulo 1";
 /// ```
 /// use hippocrene_ckks::approximation::ModularReduction;
 ///
-/// let reduction = ModularReduction::new(4, -6.0, -16.0, 2, 0)?;
+/// let reduction = ModularReduction::new(4, -6.0, -14.0, 2, 0)?;
 /// assert!((reduction.apply(3.01) - 0.01).abs() <= reduction.error());
 /// # Ok::<(), hippocrene_ckks::CkksError>(())
 /// ```
