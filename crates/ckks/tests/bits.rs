@@ -395,8 +395,8 @@ fn invalid_plans_and_operands_are_refused() {
         );
     }
     refused(BitLiteral { bit_scale: 2, ..good() }, "2 bits");
-    refused(BitLiteral { scale_bits: 70.0, ..good() }, "are used up");
-    refused(BitLiteral { output_bits: Some(400.0), ..good() }, "no 400.0 are left");
+    refused(BitLiteral { scale_bits: 70.0, ..good() }, "the bootstrap uses");
+    refused(BitLiteral { output_bits: Some(400.0), ..good() }, "fewer than 400.0 are left");
     refused(BitLiteral { base_bits: 16.0, ..good() }, "one with a unit is needed");
     let s = setup(Arc::clone(&context), BitLiteral { output_bits: Some(100.0), ..good() });
     let log2 = |m| context.parameters().log2(m);

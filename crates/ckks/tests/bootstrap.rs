@@ -344,8 +344,8 @@ fn invalid_plans_and_operands_are_refused() {
     argument(BootstrapLiteral { bound: 0.0, ..good() }, "a bound of 0");
     argument(BootstrapLiteral { bound: f64::NAN, ..good() }, "a bound of NaN");
     argument(BootstrapLiteral { scale_bits: f64::INFINITY, ..good() }, "inf bits");
-    argument(BootstrapLiteral { output_bits: Some(500.0), ..good() }, "no 500.0 are left");
-    argument(BootstrapLiteral { scale_bits: 90.0, ..good() }, "are used up");
+    argument(BootstrapLiteral { output_bits: Some(500.0), ..good() }, "fewer than 500.0 are left");
+    argument(BootstrapLiteral { scale_bits: 90.0, ..good() }, "the bootstrap uses");
     argument(BootstrapLiteral { coefficients_to_slots: levels(&[3], 40.0), ..good() }, "3 stages");
     argument(BootstrapLiteral { base_bits: 16.0, ..good() }, "one with a unit is needed");
 
