@@ -103,7 +103,7 @@ fn invalid_tables_and_places_are_refused() {
         let error = result.unwrap_err().to_string();
         assert!(error.contains(what), "{error}");
     };
-    says(server.entries(&a, &[], None), "a table of 0 entries: it has 1 to 4096");
+    says(server.entries(&a, &[], None), "this table has 0 entries, and 1 to 4096 are possible");
     says(server.entries(&a, &[1.0, f64::NAN, 2.0], None), "entry 1 is NaN");
     says(
         server.entries(&a, &[1.0, 2.0], None),
@@ -111,7 +111,7 @@ fn invalid_tables_and_places_are_refused() {
     );
     says(
         server.entries(&a, &[1.0, 2.0, 4.0], Some(60.0)),
-        "a precision of 60 bits: these entries have 38.4 bits",
+        "a precision of 60 bits is too high: these entries allow 38.4 bits",
     );
     says(server.entries(&a, &table(64, 1), None), "bits of capacity");
     let how = Encryption { precision: Some(3.0), ..Encryption::default() };
