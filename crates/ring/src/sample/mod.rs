@@ -1,22 +1,21 @@
 //! Random polynomials from ChaCha20 seeds.
 //!
 //! # The keystream
-//! A [`Sampler`] reads the keystream of ChaCha20 in its original form (Bernstein 2008): the key is
-//! the seed, the 64-bit nonce (state words 14 and 15, low half first) is the stream number, the
+//! A [`Sampler`] reads the keystream of ChaCha20 in its original form (Bernstein 2008). The key is
+//! the seed. The 64-bit nonce (state words 14 and 15, low half first) is the stream number. The
 //! 64-bit block counter (state words 12 and 13, low half first) starts at 0. The keystream bytes
-//! are read as consecutive little-endian 64-bit words `w_0, w_1, ...`. Every draw goes on at the
-//! first word that no draw before it has used.
+//! are read as consecutive little-endian 64-bit words `w_0, w_1, ...`. Every draw starts at the
+//! first word that no earlier draw has used.
 //!
-//! The wire format rests on three of the distributions: files hold the seeds of uniform polynomials
-//! and of secret keys, so that how [`Sampler::uniform`], [`Sampler::ternary`] and
-//! [`Sampler::sparse_ternary`] use the keystream never changes (known answers hold it), and who has
-//! a seed can expand it without this library. Errors are never stored: how [`Sampler::gaussian`]
-//! uses the keystream may change between versions.
+//! The wire format depends on three of the distributions, because files hold the seeds of uniform
+//! polynomials and of secret keys. So the way in which [`Sampler::uniform`], [`Sampler::ternary`]
+//! and [`Sampler::sparse_ternary`] use the keystream never changes, which tests with known answers
+//! check. Anyone who has a seed can expand it without this library. Errors are never stored, so the
+//! way in which [`Sampler::gaussian`] uses the keystream may change between versions.
 //!
 //! # Secrets
 //! Seeds and keystreams are wiped when dropped. [`Sampler::ternary`], [`Sampler::sparse_ternary`]
-//! and [`Sampler::gaussian`] neither branch on nor index with anything that their results depend
-//! on.
+//! and [`Sampler::gaussian`] have no branch and no index that depends on their results.
 
 mod chacha;
 mod gaussian;
