@@ -7,6 +7,14 @@ use thiserror::Error;
 /// An error in the work with LWE ciphertexts, their keys or look-up tables.
 ///
 /// Each message names the operation, the value it received and the value it needed.
+///
+/// ```
+/// use hippocrene_fhew::Preset;
+///
+/// let error = Preset::by_name("lut99").unwrap_err();
+/// let message = "parameters: there is no set \"lut99\"; there are lut11, lut12, lut13";
+/// assert_eq!(error.to_string(), message);
+/// ```
 #[derive(Debug, Clone, PartialEq, Error)]
 #[non_exhaustive]
 pub enum FhewError {

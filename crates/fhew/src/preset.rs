@@ -45,7 +45,7 @@ impl Preset {
     /// # Errors
     /// [`FhewError::Parameters`] with the list of names if there is no such set.
     pub fn by_name(name: &str) -> Result<Self, FhewError> {
-        let Some(name) = NAMES.into_iter().find(|known| *known == name) else {
+        let Some(name) = NAMES.into_iter().find(|preset| *preset == name) else {
             let what = format!("there is no set {name:?}; there are {}", NAMES.join(", "));
             return Err(FhewError::Parameters { what });
         };

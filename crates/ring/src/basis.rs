@@ -93,7 +93,7 @@ impl RnsBasis {
     /// # Panics
     /// If the number of residues differs from the number of moduli.
     pub fn compose(&self, residues: &[u64]) -> BigUint {
-        assert_eq!(residues.len(), self.moduli.len(), "one residue for each modulus");
+        assert_eq!(residues.len(), self.moduli.len(), "there must be one residue for each modulus");
         let mut sum = BigUint::ZERO;
         for (i, &x) in residues.iter().enumerate() {
             sum += &self.cofactors[i] * mul_mod(x, self.factors[i], self.moduli[i]);
@@ -120,7 +120,7 @@ impl RnsBasis {
     /// # Panics
     /// If the number of limbs differs from the number of moduli, or the lengths of limbs differ.
     pub fn compose_limbs(&self, limbs: &[&[u64]]) -> Vec<BigInt> {
-        assert_eq!(limbs.len(), self.moduli.len(), "one limb for each modulus");
+        assert_eq!(limbs.len(), self.moduli.len(), "there must be one limb for each modulus");
         let degree = limbs.first().map_or(0, |limb| limb.len());
         let mut residues = vec![0; limbs.len()];
         (0..degree)
@@ -138,7 +138,7 @@ impl RnsBasis {
     /// # Panics
     /// If the length of `out` differs from the number of moduli.
     pub fn decompose(&self, x: &BigInt, out: &mut [u64]) {
-        assert_eq!(out.len(), self.moduli.len(), "one residue for each modulus");
+        assert_eq!(out.len(), self.moduli.len(), "there must be one residue for each modulus");
         for (residue, &q) in out.iter_mut().zip(&self.moduli) {
             let magnitude = (x.magnitude() % q).iter_u64_digits().next().unwrap_or(0);
             *residue = if x.sign() == num_bigint::Sign::Minus && magnitude > 0 {

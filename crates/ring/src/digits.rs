@@ -82,7 +82,12 @@ impl Digits {
     /// # Panics
     /// If the length of `out` is not `count` times that of `a`.
     pub fn decompose(&self, kernel: Kernel, out: &mut [u64], a: &[u64]) {
-        assert_eq!(out.len(), self.count * a.len(), "there is room for {} digits", self.count);
+        assert_eq!(
+            out.len(),
+            self.count * a.len(),
+            "the output must have room for {} digits",
+            self.count
+        );
         match kernel {
             #[cfg(target_arch = "x86_64")]
             // SAFETY: `Kernel::is_supported` has checked that the CPU supports the kernel.
@@ -113,8 +118,8 @@ impl Digits {
     #[inline(always)]
     fn decompose_any(&self, out: &mut [u64], a: &[u64]) {
         let length = a.len();
-        let whole = length - length % LANES;
-        for start in (0..whole).step_by(LANES) {
+        let vectorised = length - length % LANES;
+        for start in (0..vectorised).step_by(LANES) {
             let mut remainders =
                 self.round(a[start..start + LANES].try_into().expect("LANES residues"));
             for k in 0..self.count {
@@ -123,11 +128,12 @@ impl Digits {
             }
         }
         let mut end = [0; LANES];
-        end[..length - whole].copy_from_slice(&a[whole..]);
+        end[..length - vectorised].copy_from_slice(&a[vectorised..]);
         let mut remainders = self.round(&end);
         for k in 0..self.count {
             let digit = self.next_digit(&mut remainders, k);
-            out[k * length + whole..(k + 1) * length].copy_from_slice(&digit[..length - whole]);
+            out[k * length + vectorised..(k + 1) * length]
+                .copy_from_slice(&digit[..length - vectorised]);
         }
     }
 

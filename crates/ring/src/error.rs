@@ -40,7 +40,10 @@ pub enum RingError {
         modulus: u64,
     },
     /// A prime has no primitive `2N`-th root of unity.
-    #[error("prime {modulus} has no NTT of ring degree {degree}: it needs to be 1 modulo {}", 2 * *degree as u128)]
+    #[error(
+        "prime {modulus} has no NTT of ring degree {degree}: it must be 1 modulo {}",
+        2 * *degree as u128
+    )]
     NoRootOfUnity {
         /// The prime.
         modulus: u64,
@@ -56,7 +59,10 @@ pub enum RingError {
         second: u64,
     },
     /// The search for primes ran out of candidates.
-    #[error("only {found} of {wanted} primes of {bits} bits that are 1 modulo {} exist", 2 * *degree as u128)]
+    #[error(
+        "{wanted} primes of {bits} bits that are 1 modulo {} are needed, but only {found} exist",
+        2 * *degree as u128
+    )]
     TooFewPrimes {
         /// The number of bits of the primes.
         bits: u32,
@@ -90,7 +96,10 @@ pub enum RingError {
         weight: usize,
     },
     /// A Galois element is not odd or not below `2N`, so it gives no automorphism.
-    #[error("X -> X^{element} is not an automorphism: the Galois element needs to be odd and below {}", 2 * *degree as u128)]
+    #[error(
+        "X -> X^{element} is not an automorphism: the Galois element must be odd and below {}",
+        2 * *degree as u128
+    )]
     GaloisElement {
         /// The Galois element.
         element: usize,

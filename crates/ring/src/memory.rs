@@ -43,8 +43,9 @@ pub fn mapped_so_far() -> usize {
 
 /// A block of fixed length that is aligned to 64 bytes and holds zeros at first.
 ///
-/// Long blocks are mapped. Dropping them returns their memory to the operating system, except for
-/// [`MAX_SPARE_BYTES`]. Short blocks, and those that cannot be mapped, come from the allocator.
+/// Long blocks are mapped. When they are dropped, up to [`MAX_SPARE_BYTES`] of them are kept for
+/// reuse, and the others return to the operating system. Short blocks, and those that cannot be
+/// mapped, come from the allocator.
 pub(crate) enum Block<T> {
     Allocated(AVec<T, ConstAlign<64>>),
     Mapped(Mapping),
@@ -93,14 +94,14 @@ impl Drop for Mapping {
         let _gone: Vec<MmapMut> = with_spare(|spare| {
             spare.push_back(map);
             let mut total: usize = spare.iter().map(|map| map.len()).sum();
-            let mut gone = Vec::new();
+            let mut freed = Vec::new();
             while total > MAX_SPARE_BYTES
                 && let Some(first) = spare.pop_front()
             {
                 total -= first.len();
-                gone.push(first);
+                freed.push(first);
             }
-            gone
+            freed
         });
     }
 }
@@ -126,7 +127,7 @@ impl<T: Pod> Block<T> {
     /// If the block is larger than the address space.
     pub fn zeroed(len: usize) -> Self {
         let bytes = len.checked_mul(size_of::<T>()).filter(|bytes| *bytes <= isize::MAX as usize);
-        let bytes = bytes.expect("a block fits the address space");
+        let bytes = bytes.expect("a block must fit the address space");
         if bytes >= MIN_MAPPED_BYTES
             && let Some(map) = Mapping::zeroed(bytes)
         {
@@ -218,10 +219,10 @@ mod tests {
         let blocks: Vec<_> =
             (0..2 * MAX_SPARE_BYTES / (1 << 20)).map(|_| Block::<u8>::zeroed(1 << 20)).collect();
         drop(blocks);
-        let kept = || with_spare(|spare| spare.iter().map(|map| map.len()).sum::<usize>());
-        assert!(kept() <= MAX_SPARE_BYTES);
+        let spare_bytes = || with_spare(|spare| spare.iter().map(|map| map.len()).sum::<usize>());
+        assert!(spare_bytes() <= MAX_SPARE_BYTES);
         drop(Block::<u8>::zeroed(MAX_SPARE_BYTES));
-        assert!(kept() <= MAX_SPARE_BYTES);
+        assert!(spare_bytes() <= MAX_SPARE_BYTES);
     }
 
     #[test]

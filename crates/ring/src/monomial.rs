@@ -63,7 +63,7 @@ impl Monomials {
     pub(crate) fn of_root(degree: usize, q: u64, psi: u64, one: u64) -> Self {
         assert!(
             degree >= PERIOD,
-            "monomials are of rings of degree {PERIOD} at least, but not {degree}"
+            "monomials need a ring degree of at least {PERIOD}, but it is {degree}"
         );
         let exponents: Vec<usize> =
             (0..degree).map(|position| ntt::exponent(degree, position)).collect();
@@ -114,13 +114,13 @@ pub fn times_monomial(q: u64, out: &mut [u64], y: &[u64], exponent: usize) {
     let degree = out.len();
     assert!(
         y.len() == degree && exponent < 2 * degree,
-        "X^{exponent} times {} of {degree} coefficients",
+        "X^{exponent} cannot multiply {} coefficients in a ring of degree {degree}",
         y.len()
     );
     let (shift, negative) = (exponent % degree, exponent >= degree);
-    let (wrapped, kept) = out.split_at_mut(shift);
+    let (wrapped, unwrapped) = out.split_at_mut(shift);
     let (low, high) = y.split_at(degree - shift);
-    for (out, y, negated) in [(kept, low, negative), (wrapped, high, !negative)] {
+    for (out, y, negated) in [(unwrapped, low, negative), (wrapped, high, !negative)] {
         out.copy_from_slice(y);
         if negated {
             out.iter_mut().for_each(|x| *x = neg_mod(*x, q));

@@ -31,7 +31,7 @@ impl OddRing {
         let elementwise = Elementwise::new(primes.iter().product(), kernel);
         assert!(
             ntt.lazy_bound() <= elementwise.lazy_multiple(),
-            "products take what transforms leave"
+            "products must accept the lazy results of transforms"
         );
         Ok(OddRing { ntt, elementwise, degree })
     }

@@ -196,7 +196,7 @@ impl Poly {
     pub fn resize_limbs(&mut self, limbs: usize) {
         let words = limbs
             .checked_mul(self.words)
-            .expect("the residues of a polynomial fit the address space");
+            .expect("the residues of a polynomial must fit the address space");
         self.limbs = limbs;
         if let Some(reservation) = &mut self.reservation {
             reservation.reserve(limbs * self.degree * size_of::<u64>());
@@ -261,7 +261,7 @@ mod tests {
     use super::*;
 
     #[test]
-    #[should_panic(expected = "fit the address space")]
+    #[should_panic(expected = "must fit the address space")]
     fn residues_that_no_memory_holds_are_refused() {
         Poly::zero(1 << 63, 2, Domain::Coefficient);
     }

@@ -105,8 +105,8 @@ impl ResidueRing {
     ///
     /// - a product `3p`;
     /// - a tensor product `7p`, and a square `5p`;
-    /// - an inner product of `d` digits `(d + 2) p`, where the `2p` count once for every 32 digits,
-    ///   or for fewer if the bound requires it.
+    /// - an inner product of `d` digits `d p`, plus `2p` for every sum of up to 32 digits, or fewer
+    ///   if the bound requires it.
     ///
     /// The operations borrow scratch memory from a pool, which has a lock.
     ///
@@ -237,7 +237,10 @@ impl ResidueRing {
     ) {
         match self {
             ResidueRing::Odd(_) => {
-                panic!("residues modulo {} are not shifted: it is no power of two", self.modulus())
+                panic!(
+                    "the modulus {} is not a power of two, so residues are not shifted",
+                    self.modulus()
+                )
             }
             ResidueRing::PowerOfTwo(ring) => {
                 ring.linear.sub_from_shift_mul_scalar_assign(a, b, shift, s);
@@ -292,7 +295,7 @@ impl ResidueRing {
         match self {
             ResidueRing::Odd(ring) => ring,
             ResidueRing::PowerOfTwo(_) => {
-                panic!("limbs modulo 2^{} hold no values", self.modulus().ilog2())
+                panic!("the modulus 2^{} has no evaluation domain", self.modulus().ilog2())
             }
         }
     }
@@ -383,7 +386,7 @@ impl ResidueRing {
     /// # Panics
     /// If the limb does not have the ring degree.
     pub fn add_constant_assign(&self, domain: Domain, a: &mut [u64], c: u64) {
-        assert_eq!(a.len(), self.degree(), "limbs are of the ring degree");
+        assert_eq!(a.len(), self.degree(), "a limb must have the ring degree");
         match (self, domain) {
             (ResidueRing::Odd(ring), Domain::Evaluation) => {
                 ring.elementwise.add_scalar_assign(a, c);
@@ -419,7 +422,7 @@ impl KeyRing for ResidueRing {
         match self {
             ResidueRing::Odd(ring) => ring.elementwise.coalesce_into(out, key, groups),
             ResidueRing::PowerOfTwo(_) => {
-                panic!("digits of a key modulo 2^{} are not coalesced", self.modulus().ilog2())
+                panic!("digits of a key modulo 2^{} cannot be coalesced", self.modulus().ilog2())
             }
         }
     }

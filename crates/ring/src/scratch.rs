@@ -42,7 +42,7 @@ impl ScratchPool {
         ScratchPool { degree, meter: Some(meter.clone()), free: Mutex::new(Vec::new()) }
     }
 
-    fn fresh(&self, domain: Domain) -> Poly {
+    fn new_poly(&self, domain: Domain) -> Poly {
         match &self.meter {
             None => Poly::zero(self.degree, 0, domain),
             Some(meter) => Poly::dry_run(self.degree, 0, domain, meter),
@@ -76,7 +76,7 @@ impl ScratchPool {
         });
         let mut poly = match best {
             Some(i) => free.remove(i),
-            None => self.fresh(domain),
+            None => self.new_poly(domain),
         };
         drop(free);
         poly.resize_limbs(limbs);

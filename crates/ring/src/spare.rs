@@ -44,7 +44,7 @@ pub struct SpareMemory(Arc<Store>);
 struct Store {
     /// The maximum number of kept bytes.
     limit_bytes: usize,
-    kept: Mutex<VecDeque<Words>>,
+    blocks: Mutex<VecDeque<Words>>,
 }
 
 fn bytes(words: &Words) -> usize {
@@ -59,12 +59,12 @@ fn wipe(words: &mut Words) {
 impl SpareMemory {
     /// Makes an empty store that keeps at most `limit_bytes`.
     pub fn new(limit_bytes: usize) -> Self {
-        SpareMemory(Arc::new(Store { limit_bytes, kept: Mutex::default() }))
+        SpareMemory(Arc::new(Store { limit_bytes, blocks: Mutex::default() }))
     }
 
     /// Returns the number of kept bytes.
     pub fn bytes(&self) -> usize {
-        self.with(|kept| kept.iter().map(bytes).sum())
+        self.with(|blocks| blocks.iter().map(bytes).sum())
     }
 
     /// Wipes and frees the kept memory. Dropping the last clone does the same.
@@ -73,7 +73,7 @@ impl SpareMemory {
     }
 
     fn with<T>(&self, f: impl FnOnce(&mut VecDeque<Words>) -> T) -> T {
-        f(&mut self.0.kept.lock().unwrap_or_else(PoisonError::into_inner))
+        f(&mut self.0.blocks.lock().unwrap_or_else(PoisonError::into_inner))
     }
 
     /// Takes memory of at least `words` words, and of at most [`MAX_OVERSIZE_FACTOR`] times as
@@ -82,31 +82,33 @@ impl SpareMemory {
     /// Among the smallest that fit, it takes the memory returned last, which is most likely in the
     /// cache.
     fn take(&self, words: usize) -> Option<Words> {
-        self.with(|kept| {
+        self.with(|blocks| {
             let fits = |memory: &Words| {
                 memory.len() >= words && memory.len() <= MAX_OVERSIZE_FACTOR * words
             };
-            let best =
-                (0..kept.len()).rev().filter(|i| fits(&kept[*i])).min_by_key(|i| kept[*i].len())?;
-            kept.remove(best)
+            let best = (0..blocks.len())
+                .rev()
+                .filter(|i| fits(&blocks[*i]))
+                .min_by_key(|i| blocks[*i].len())?;
+            blocks.remove(best)
         })
     }
 
     fn keep(&self, words: Words) {
         // Wiping happens after the lock is released. It is a pass over memory that the system would
         // otherwise clear when it provides the memory again.
-        let mut gone: Vec<Words> = Vec::new();
-        self.with(|kept| {
-            kept.push_back(words);
-            let mut total: usize = kept.iter().map(bytes).sum();
+        let mut freed: Vec<Words> = Vec::new();
+        self.with(|blocks| {
+            blocks.push_back(words);
+            let mut total: usize = blocks.iter().map(bytes).sum();
             while total > self.0.limit_bytes
-                && let Some(first) = kept.pop_front()
+                && let Some(first) = blocks.pop_front()
             {
                 total -= bytes(&first);
-                gone.push(first);
+                freed.push(first);
             }
         });
-        gone.iter_mut().for_each(wipe);
+        freed.iter_mut().for_each(wipe);
     }
 }
 
@@ -122,9 +124,9 @@ impl fmt::Debug for SpareMemory {
 
 impl Store {
     fn forget(&self) {
-        let mut kept =
-            std::mem::take(&mut *self.kept.lock().unwrap_or_else(PoisonError::into_inner));
-        kept.iter_mut().for_each(wipe);
+        let mut blocks =
+            std::mem::take(&mut *self.blocks.lock().unwrap_or_else(PoisonError::into_inner));
+        blocks.iter_mut().for_each(wipe);
     }
 }
 

@@ -56,7 +56,7 @@ macro_rules! each {
         let length = $output.len();
         assert!(
             true $(&& $input.len() == length)*,
-            "the slices of an elementwise operation have one length"
+            "the slices of an elementwise operation must have the same length"
         );
         for i in 0..length {
             let value = {
@@ -176,7 +176,11 @@ impl Words {
 
         /// Sets `a = floor((b - a mod 2^(e + shift)) / 2^shift) s`, for `e + shift <= 64`.
         sub_from_shift_mul_scalar_assign(w, a: &mut [u64], b: &[u64], shift: u32, s: &Scalar) {
-            assert!(w.exponent + shift <= 64, "a shift by {shift} leaves fewer than {} bits", w.exponent);
+            assert!(
+                w.exponent + shift <= 64,
+                "a shift by {shift} leaves fewer than {} bits",
+                w.exponent
+            );
             let s = s.value();
             each!(w, (a, b) -> a, w.times(b.wrapping_sub(a) >> shift, s))
         }
@@ -193,15 +197,19 @@ impl Words {
         /// Sets `out` to the representative in `[-from/2, from/2)` of `a`, which is a residue in
         /// `[0, from)` of another modulus `from < 2^63`.
         reduce_centred(w, out: &mut [u64], a: &[u64], from: u64) {
-            let least = (from - from / 2) as i64;
-            each!(w, (a) -> out, if (a as i64) < least { a } else { a.wrapping_sub(from) })
+            let first_negative = (from - from / 2) as i64;
+            each!(w, (a) -> out, if (a as i64) < first_negative { a } else { a.wrapping_sub(from) })
         }
 
         /// Sets `out = v mod q` in `[0, q)`, where `v` is the representative of `a` in `[-2^(e-1),
         /// 2^(e-1))`, for `2^(e-1) <= q < 2^63`.
         embed(w, out: &mut [u64], a: &[u64], q: u64) {
             debug_assert!(q > w.mask >> 1);
-            assert_eq!(out.len(), a.len(), "the slices of an elementwise operation have one length");
+            assert_eq!(
+                out.len(),
+                a.len(),
+                "the slices of an elementwise operation must have the same length"
+            );
             for (out, a) in out.iter_mut().zip(a) {
                 let v = w.centred(*a);
                 *out = (v as u64).wrapping_add(q & (v >> 63) as u64);

@@ -310,14 +310,14 @@ fn no_moduli_convert_to_zero() {
 }
 
 #[test]
-#[should_panic(expected = "limbs of one length")]
+#[should_panic(expected = "all limbs must have the same length")]
 fn limbs_of_different_lengths_are_refused() {
     let converter = BaseConverter::new(&[97, 101], &[103], Kernel::Portable);
     converter.convert(&mut [&mut [0; 16]], &[&[0; 16], &[0; 32]]);
 }
 
 #[test]
-#[should_panic(expected = "limbs of one length")]
+#[should_panic(expected = "all limbs must have the same length")]
 fn short_outputs_are_refused() {
     let converter = BaseConverter::new(&[97], &[103], Kernel::Portable);
     converter.convert(&mut [&mut [0; 16]], &[&[0; 32]]);

@@ -482,14 +482,14 @@ fn an_empty_inner_product_is_zero() {
 }
 
 #[test]
-#[should_panic(expected = "one length")]
+#[should_panic(expected = "must have the same length")]
 fn lengths_that_differ_are_refused() {
     let e = Elementwise::new(65537, Kernel::supported().max().unwrap());
     e.add_assign(&mut [0; 16], &[0; 8]);
 }
 
 #[test]
-#[should_panic(expected = "digits are among the 1")]
+#[should_panic(expected = "digits of an inner product must be among the 1")]
 fn a_digit_that_the_key_lacks_is_refused() {
     let e = Elementwise::new(65537, Kernel::supported().max().unwrap());
     let key = KeyLimb::of_pairs(&e, &[(&[3; 16], &[4; 16])]);
@@ -497,7 +497,7 @@ fn a_digit_that_the_key_lacks_is_refused() {
 }
 
 #[test]
-#[should_panic(expected = "coalesced are among the 1")]
+#[should_panic(expected = "coalesced digits must be among the 1")]
 fn a_digit_that_the_key_lacks_is_not_coalesced() {
     let e = Elementwise::new(65537, Kernel::supported().max().unwrap());
     let key = KeyLimb::of_pairs(&e, &[(&[3; 16], &[4; 16])]);
@@ -531,17 +531,17 @@ fn keys_are_put_as_they_are_declared() {
                 panics(std::panic::AssertUnwindSafe(key))
             };
             let [first, second] = [(0, &one[..], &one[..]), (1, &one[..], &one[..])];
-            assert_eq!(put(64, &[first, first]), "digit 0 of a key is put once");
-            assert_eq!(put(64, &[first, second, first]), "digit 0 of a key is put once");
-            assert_eq!(put(64, &[second]), "every digit of a key is put: digit 0 of 2 is not");
-            assert_eq!(put(64, &[(2, &one, &one)]), "digit 2 of 2");
+            assert_eq!(put(64, &[first, first]), "digit 0 of a key is put twice");
+            assert_eq!(put(64, &[first, second, first]), "digit 0 of a key is put twice");
+            assert_eq!(put(64, &[second]), "digit 0 of the 2 digits of a key is missing");
+            assert_eq!(put(64, &[(2, &one, &one)]), "a key of 2 digits has no digit 2");
             for (b, a) in [(8, 64), (64, 8), (8, 8)] {
                 let text = put(64, &[first, (1, &one[..b], &one[..a])]);
-                assert!(text.contains("one length, 64"), "{text}");
+                assert!(text.contains("the key's length 64"), "{text}");
             }
             for length in [1 << 60, 1 << 59, 1 << 63, usize::MAX] {
                 let text = put(length, &[(0, &[], &[]), (1, &[], &[])]);
-                assert!(text.contains("fits the address space"), "{length}: {text}");
+                assert!(text.contains("must fit the address space"), "{length}: {text}");
             }
         }
     }
@@ -585,6 +585,6 @@ fn ranges_are_gathered() {
 fn moduli_without_arithmetic_are_refused() {
     for q in [0, 1, 2, 1 << 20, (1 << 61) + 1] {
         let new = || _ = Elementwise::new(q, Kernel::Portable);
-        assert!(panics(new).contains("no odd modulus"));
+        assert!(panics(new).contains("not an odd modulus"));
     }
 }

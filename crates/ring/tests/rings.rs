@@ -529,14 +529,14 @@ fn shifts_end_a_switch() {
 }
 
 #[test]
-#[should_panic(expected = "it is no power of two")]
+#[should_panic(expected = "is not a power of two")]
 fn other_residues_are_not_shifted() {
     let ring = ResidueRing::prime(97, 16, Kernel::Portable).unwrap();
     ring.sub_from_shift_mul_scalar_assign(&mut [0; 16], &[0; 16], 1, &ring.scalar(1));
 }
 
 #[test]
-#[should_panic(expected = "digits are among the 1")]
+#[should_panic(expected = "digits of an inner product must be among the 1")]
 fn a_digit_that_the_key_lacks_is_refused() {
     let ring = ResidueRing::power_of_two(60, 16, Kernel::Portable).unwrap();
     let key = KeyLimb::of_pairs(&ring, &[(&[3; 16], &[4; 16])]);
@@ -544,7 +544,7 @@ fn a_digit_that_the_key_lacks_is_refused() {
 }
 
 #[test]
-#[should_panic(expected = "a key modulo 2^60 are not coalesced")]
+#[should_panic(expected = "a key modulo 2^60 cannot be coalesced")]
 fn digits_modulo_powers_of_two_are_not_coalesced() {
     let ring = ResidueRing::power_of_two(60, 16, Kernel::Portable).unwrap();
     let key = KeyLimb::of_pairs(&ring, &[(&[3; 16], &[4; 16])]);

@@ -86,7 +86,8 @@ impl GateParameters {
         let worst = parameters.deviations(Gate::Majority, &[parameters.select_noise(); 3])?;
         if worst < CERTAIN_DEVIATIONS {
             let what = format!(
-                "a gate is {worst:.1} standard deviations from its decision, but {CERTAIN_DEVIATIONS} are needed"
+                "a gate is {worst:.1} standard deviations from the wrong result, but \
+                 {CERTAIN_DEVIATIONS} are needed"
             );
             return Err(FhewError::Parameters { what });
         }

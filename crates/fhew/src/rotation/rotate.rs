@@ -28,7 +28,8 @@ use crate::{
 ///
 /// ```
 /// use hippocrene_fhew::{
-///     BlindRotationKey, LookupTable, LweParameters, LweSecretKey, RotationGadget, RotationParameters,
+///     BlindRotationKey, LookupTable, LweParameters, LweSecretKey, RotationGadget,
+///     RotationParameters,
 /// };
 /// use hippocrene_ring::{Threads, primes::ntt_primes};
 /// use hippocrene_rlwe::SecretDistribution;
@@ -39,7 +40,8 @@ use crate::{
 /// let ring = LweParameters::insecure(256, q, SecretDistribution::Ternary)?;
 /// let gadget = RotationGadget::Digits { base_log2: 15, count: 2 };
 /// let parameters = RotationParameters::insecure(input, ring, gadget)?;
-/// let (input_secret, ring_secret) = (LweSecretKey::generate(input)?, LweSecretKey::generate(ring)?);
+/// let input_secret = LweSecretKey::generate(input)?;
+/// let ring_secret = LweSecretKey::generate(ring)?;
 /// let threads = Threads::single();
 /// let key = BlindRotationKey::generate(parameters, &input_secret, &ring_secret, &threads)?
 ///     .prepare(&threads)?;

@@ -73,7 +73,7 @@ impl LookupTables {
             rings(parameters.ring().dimension(), &[parameters.ring().modulus()])?.swap_remove(0);
         let q = ring.modulus();
         let Some(first) = tables.first() else {
-            return Err(FhewError::Table { what: "at least one is needed".into() });
+            return Err(FhewError::Table { what: "at least one table is needed".into() });
         };
         if let Some(other) = tables.iter().find(|table| table.domain() != first.domain()) {
             let what = format!(

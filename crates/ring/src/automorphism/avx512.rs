@@ -14,7 +14,7 @@ pub(super) struct Tables {
     rows: [usize; 8],
     /// The source lane of each lane, for every `offset mod 8`.
     lanes: [[u64; 8]; 8],
-    /// The number of rows by which each lane is rotated, for every offset. The number is stored bit
+    /// The number of rows that each lane is rotated by, for every offset. The number is stored bit
     /// by bit, as one mask of lanes per bit.
     rotations: Vec<[u8; 3]>,
 }

@@ -170,7 +170,10 @@ impl Automorphism {
     /// # Panics
     /// If a limb does not have the ring degree.
     pub fn apply_evaluation(&self, out: &mut [u64], a: &[u64]) {
-        assert!(out.len() == self.degree && a.len() == self.degree, "limbs are of the ring degree");
+        assert!(
+            out.len() == self.degree && a.len() == self.degree,
+            "a limb must have the ring degree"
+        );
         self.permute(&self.blocks, 0, out, a);
     }
 
@@ -190,11 +193,12 @@ impl Automorphism {
         }
     }
 
-    /// Returns the first of the positions in the evaluation domain that `length` values of the
-    /// image from position `first` on are read from.
+    /// Returns the position at which the source of a range of the image begins, in the evaluation
+    /// domain.
     ///
-    /// There are as many of them. `length` is a power of two that divides `first`, and at least 64
-    /// (or `N` if that is less).
+    /// The `length` values of the image from position `first` on are a permutation of the `length`
+    /// values of the limb from the returned position on. `length` is a power of two that divides
+    /// `first`, and at least 64 (or `N` if that is less).
     ///
     /// # Panics
     /// If `first` is not below the ring degree.
@@ -205,7 +209,7 @@ impl Automorphism {
 
     /// Sets `out` to the values of the image from position `first` on.
     ///
-    /// `a` has as many values of the limb, beginning at position [`Automorphism::source`].
+    /// `a` has the values of the limb from position [`Automorphism::source`] on, as many as `out`.
     ///
     /// # Panics
     /// If `out` and `a` differ in length, or `first` and this length do not satisfy the conditions
@@ -217,7 +221,8 @@ impl Automorphism {
                 && length >= size
                 && first.is_multiple_of(length)
                 && a.len() == length,
-            "{length} values of a power of two, from a multiple of it on"
+            "both slices must have the same length, a power of two that divides {first}, but it is \
+             {length}"
         );
         let blocks = &self.blocks[first / size..(first + length) / size];
         self.permute(blocks, self.source(first, length) / size, out, a);
@@ -231,7 +236,10 @@ impl Automorphism {
     /// # Panics
     /// If a limb does not have the ring degree.
     pub fn apply_coefficient(&self, q: u64, out: &mut [u64], a: &[u64]) {
-        assert!(out.len() == self.degree && a.len() == self.degree, "limbs are of the ring degree");
+        assert!(
+            out.len() == self.degree && a.len() == self.degree,
+            "a limb must have the ring degree"
+        );
         // X^k goes to X^(g k), and X^N = -1. So the coefficient of X^j comes from k = j / g mod 2N,
         // with a minus sign if k >= N.
         let (inverse, mask) = (self.inverse, self.degree - 1);

@@ -103,7 +103,7 @@ impl BaseConverter {
                 let (p, c) = to;
                 assert!(
                     (2..1 << 61).contains(&p) && c < p,
-                    "the target {p}, {c} is not in [2, 2^61)"
+                    "the target {p} is not in [2, 2^61), or its factor {c} is not below it"
                 );
                 let family = Family::choose(&source, to, kernel);
                 match family {
@@ -163,7 +163,7 @@ impl BaseConverter {
     /// # Panics
     /// If the number of limbs is not `l`.
     pub fn scale_inputs(&self, x: &mut [&mut [u64]]) {
-        assert_eq!(x.len(), self.inputs(), "one limb per source modulus");
+        assert_eq!(x.len(), self.inputs(), "there must be one limb for each source modulus");
         for (limb, input) in x.iter_mut().zip(&self.source.inputs) {
             input.scale(limb);
         }
@@ -179,7 +179,7 @@ impl BaseConverter {
     /// # Panics
     /// If there are not `l` inputs and `k` outputs of the same length, a multiple of 16.
     pub fn convert(&self, out: &mut [&mut [u64]], y: &[&[u64]]) {
-        assert_eq!(out.len(), self.outputs(), "one limb per target modulus");
+        assert_eq!(out.len(), self.outputs(), "there must be one limb for each target modulus");
         self.run(false, out.iter_mut().map(|data| &mut **data).enumerate(), y);
     }
 
@@ -213,7 +213,7 @@ impl BaseConverter {
     /// # Panics
     /// The same as `convert`.
     pub fn convert_exact(&self, out: &mut [&mut [u64]], y: &[&[u64]]) {
-        assert_eq!(out.len(), self.outputs(), "one limb per target modulus");
+        assert_eq!(out.len(), self.outputs(), "there must be one limb for each target modulus");
         self.run(true, out.iter_mut().map(|data| &mut **data).enumerate(), y);
     }
 
@@ -233,18 +233,18 @@ impl BaseConverter {
         outputs: impl Iterator<Item = (usize, &'a mut [u64])>,
         y: &[&[u64]],
     ) {
-        assert_eq!(y.len(), self.inputs(), "one limb per source modulus");
+        assert_eq!(y.len(), self.inputs(), "there must be one limb for each source modulus");
         let Some(n) = y.first().map(|limb| limb.len()) else {
             outputs.for_each(|(_, data)| data.fill(0));
             return;
         };
         assert!(n.is_multiple_of(16), "the length {n} is not a multiple of 16");
-        assert!(y.iter().all(|limb| limb.len() == n), "limbs of one length");
+        assert!(y.iter().all(|limb| limb.len() == n), "all limbs must have the same length");
         let Some(first) = self.targets.first() else { return };
         // With one input, the centred residue is already exact.
         let exact = exact && self.inputs() > 1;
         let mut outputs = outputs.map(|(j, data)| {
-            assert_eq!(data.len(), n, "limbs of one length");
+            assert_eq!(data.len(), n, "all limbs must have the same length");
             Output { target: &self.targets[j], data }
         });
         let mut batch: [Output; MAX_OUTPUTS_PER_PASS] =

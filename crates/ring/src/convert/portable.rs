@@ -119,8 +119,8 @@ fn sums(
                 }
             }
             for (total, sum) in total.iter_mut().zip(sum) {
-                let both = *total + reduce(sum, target);
-                *total = both.min(both.wrapping_sub(2 * target.p));
+                let sum = *total + reduce(sum, target);
+                *total = sum.min(sum.wrapping_sub(2 * target.p));
             }
             (row, start) = (end, 0);
         }
@@ -150,7 +150,7 @@ fn by_words(p: u64) -> impl Fn(u128, &Target) -> u64 {
     let radix = ((1u128 << 64) % u128::from(p)) as u64;
     let [of_radix, of_one] = [radix, 1].map(quotient);
     move |sum, _| {
-        let both = times((sum >> 64) as u64, radix, of_radix) + times(sum as u64, 1, of_one);
-        both.min(both.wrapping_sub(2 * p))
+        let sum = times((sum >> 64) as u64, radix, of_radix) + times(sum as u64, 1, of_one);
+        sum.min(sum.wrapping_sub(2 * p))
     }
 }

@@ -44,8 +44,8 @@ impl Source {
             .enumerate()
             .map(|(i, &q)| {
                 assert!((2..1 << 61).contains(&q), "the modulus {q} is not in [2, 2^61)");
-                let factor = inv_mod(others(moduli, i, q), q)
-                    .expect("no two moduli of a basis share a factor");
+                let factor =
+                    inv_mod(others(moduli, i, q), q).expect("two moduli of a basis share a factor");
                 let prepared = (q % 2 == 1).then(|| {
                     let elementwise = Elementwise::new(q, kernel);
                     let factor = elementwise.scalar(factor);

@@ -22,11 +22,11 @@ thread_local! {
 impl Tile {
     /// Returns a tile of at least `words` words.
     pub fn of(words: usize) -> Self {
-        let mut kept = REUSED_WORDS.take().unwrap_or_else(|| Words(AVec::new(64)));
-        if kept.0.len() < words {
-            kept = Words(AVec::from_iter(64, std::iter::repeat_n(0, words)));
+        let mut buffer = REUSED_WORDS.take().unwrap_or_else(|| Words(AVec::new(64)));
+        if buffer.0.len() < words {
+            buffer = Words(AVec::from_iter(64, std::iter::repeat_n(0, words)));
         }
-        Tile(kept)
+        Tile(buffer)
     }
 
     pub fn as_mut_ptr(&mut self) -> *mut u64 {
@@ -38,7 +38,7 @@ impl Drop for Tile {
     fn drop(&mut self) {
         let words = std::mem::replace(&mut self.0, Words(AVec::new(64)));
         // At the end of the thread, the words are dropped.
-        let _ = REUSED_WORDS.try_with(|kept| kept.set(Some(words)));
+        let _ = REUSED_WORDS.try_with(|buffer| buffer.set(Some(words)));
     }
 }
 

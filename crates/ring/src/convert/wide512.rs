@@ -47,14 +47,14 @@ pub(super) fn target(source: &Source, (p, c): (u64, u64)) -> Target {
     // A group is as large as its low sum (2^58 for each row) and its middle sum allow, with room
     // for the terms that the reduction adds.
     const MAX_ROWS_PER_GROUP: usize = 24;
-    let room = (1u128 << 63) - (u128::from(p1 + 1) << 30) - (1 << 59) - (1 << 40);
+    let middle_limit = (1u128 << 63) - (u128::from(p1 + 1) << 30) - (1 << 59) - (1 << 40);
     let (mut groups, mut middle) = (vec![0], 0);
     // The current and the largest sum of a group, in units of 2^-62 p.
     let (mut group_sum, mut largest) = (0, 0);
     for (i, input) in source.inputs.iter().enumerate() {
         let term =
             u128::from((input.q >> (DIGIT_BITS + 1)) + 1 + (p1 >> 1) + 1) << (DIGIT_BITS - 1);
-        if middle + term > room || i - groups[groups.len() - 1] == MAX_ROWS_PER_GROUP {
+        if middle + term > middle_limit || i - groups[groups.len() - 1] == MAX_ROWS_PER_GROUP {
             groups.push(i);
             (middle, group_sum) = (0, 0);
         }

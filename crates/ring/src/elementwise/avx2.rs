@@ -46,8 +46,8 @@ impl Lanes for F64 {
     type V = I;
     const LANES: usize = 4;
     type Factor = Factor;
-    /// The high parts, which are multiples of `2^51` away from [`HIGH_START`], and the remainders of
-    /// the products, at most `2^50` each.
+    /// The high parts, which are multiples of `2^51` away from [`HIGH_START`], and the remainders
+    /// of the products, at most `2^50` each.
     type Sum = (V, V);
     /// Products are below `2^100`, because keys are centred and [`Lanes::multiplicand`] returns at
     /// most `2^51.3` (`3q` if `5q < 2^52`, and `2q` otherwise).

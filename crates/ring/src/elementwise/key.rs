@@ -52,6 +52,8 @@ type Memory = Block<u8>;
 const PADDING_BYTES: usize = 64;
 
 /// A function that receives a digit `d` of a key with its pair `(b_d, a_d)`.
+///
+/// See [`KeyLimb`] for an example of a key.
 pub type PutDigit<'a> = dyn FnMut(usize, &[u64], &[u64]) + 'a;
 
 /// A ring that stores the residues of keys in a form of its own. See [`KeyLimb`] for an example.
@@ -103,21 +105,22 @@ impl KeyLimb {
         let memory = write_pieces(&sizes, threads, &|k, out| {
             let mut missing = vec![true; digits];
             limb(k, &mut |d, b, a| {
-                assert!(d < digits, "digit {d} of {digits}");
+                assert!(d < digits, "a key of {digits} digits has no digit {d}");
                 assert!(
                     std::mem::replace(&mut missing[d], false),
-                    "digit {d} of a key is put once"
+                    "digit {d} of a key is put twice"
                 );
                 assert!(
                     b.len() == length && a.len() == length,
-                    "the two polynomials of a digit of a key have one length, {length}: {} and {}",
+                    "both polynomials of a digit must have the key's length {length}, but have {} \
+                     and {}",
                     b.len(),
                     a.len()
                 );
                 rings[k].write_key_digit(out, [digits, d], b, a);
             });
             if let Some(d) = missing.iter().position(|missing| *missing) {
-                panic!("every digit of a key is put: digit {d} of {digits} is not");
+                panic!("digit {d} of the {digits} digits of a key is missing");
             }
         });
         place(&mut limbs, memory);
@@ -193,7 +196,7 @@ impl KeyLimb {
         let fits = first.checked_add(length).is_some_and(|end| end <= self.length);
         assert!(
             fits && self.parts == 1 && first.is_multiple_of(8) && length.is_multiple_of(8),
-            "{length} residues from {first} on, of {}",
+            "{length} residues from {first} on are not a range of the {} of a key",
             self.length
         );
         let start = self.start + 2 * first * self.word.bytes;
@@ -225,7 +228,7 @@ impl KeyLimb {
     pub(crate) fn digit_of_part(&self, part: usize, d: usize) -> usize {
         assert!(
             d < self.digits,
-            "an inner product's digits are among the {} of its key",
+            "the digits of an inner product must be among the {} of its key",
             self.digits
         );
         part * self.digits + d
@@ -248,7 +251,7 @@ impl KeyLimb {
     pub(super) fn assert_stored_for<L: Lanes>(&self) {
         assert!(
             self.word == L::KEY_WORD && self.lanes == L::LANES,
-            "a switching key is used with the kernel that prepared it"
+            "a switching key must be used with the kernel that prepared it"
         );
     }
 
@@ -279,7 +282,7 @@ pub(crate) fn digit_bytes(length: usize, width: usize) -> usize {
 fn addressable(bytes: Option<usize>) -> usize {
     bytes
         .filter(|bytes| *bytes <= isize::MAX as usize)
-        .expect("a switching key fits the address space")
+        .expect("a switching key must fit the address space")
 }
 
 /// Returns the bytes of pieces of these sizes and of the padding after them.

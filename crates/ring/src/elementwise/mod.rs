@@ -105,10 +105,23 @@ pub struct Beside<'a> {
 }
 
 /// A term of [`Elementwise::sum_products`]: the common factor, and the pair that it multiplies.
+///
+/// ```
+/// use hippocrene_ring::{Kernel, elementwise::Elementwise};
+///
+/// let arithmetic = Elementwise::new(97, Kernel::detect()?);
+/// let (x, y0, y1) = ([2; 8], [3; 8], [5; 8]);
+/// let (mut sum0, mut sum1) = ([0; 8], [0; 8]);
+/// arithmetic.sum_products(&mut sum0, &mut sum1, &[(&x, [&y0, &y1]), (&x, [&y1, &y1])]);
+/// assert_eq!((sum0[0], sum1[0]), (2 * 3 + 2 * 5, 2 * 5 + 2 * 5));
+/// # Ok::<(), hippocrene_ring::RingError>(())
+/// ```
 pub type PairTerm<'a> = (&'a [u64], [&'a [u64]; 2]);
 
 /// A term of [`Elementwise::inner_product_turned`]: digits of a key with their multipliers, and the
 /// monomial.
+///
+/// See [`crate::monomial::Monomials`] for an example.
 pub type Turned<'a> = (&'a [(usize, &'a [u64])], Monomial<'a>);
 
 /// A variant with vectors exists only after the CPU has been found to support its instructions.
@@ -225,7 +238,7 @@ impl Elementwise {
     pub fn new(q: u64, kernel: Kernel) -> Self {
         assert!(
             q % 2 == 1 && (3..1 << 61).contains(&q),
-            "{q} is no odd modulus from 3 to 2^61 - 1"
+            "{q} is not an odd modulus from 3 to 2^61 - 1"
         );
         let kernel = if kernel.is_supported() { kernel } else { Kernel::Portable };
         let (q_inverse, arithmetic) = (inv64(q), Arithmetic::new(q, kernel));

@@ -260,8 +260,8 @@ impl<const IFMA: bool> Lanes for Word61<IFMA> {
     fn reduce_sum(&self, [s0, s1, s2]: [V; 3]) -> V {
         let q = set1(self.q);
         if IFMA {
-            // This replaces the sum twice by (sum + m q) / 2^52 with m = -sum q^-1 mod 2^52. The sum
-            // is below 64 2^63 q, so the result is below q + 64 2^63 q / 2^104 < 2q.
+            // This replaces the sum twice by (sum + m q) / 2^52 with m = -sum q^-1 mod 2^52. The
+            // sum is below 64 2^63 q, so the result is below q + 64 2^63 q / 2^104 < 2q.
             let (q1, q_inverse) = (shr::<52>(q), set1(self.q_inverse));
             let m = madd52lo(zero(), s0, q_inverse);
             let s0 = madd52lo(s0, m, q);

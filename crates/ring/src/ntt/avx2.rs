@@ -278,7 +278,7 @@ impl Plan {
     /// Transforms `[0, 2q)` to `[0, q)`, or if `LAZY` to `[0, 4q)`.
     #[target_feature(enable = "avx2,fma")]
     fn transform<const LAZY: bool>(&self, a: &mut [u64]) {
-        assert_eq!(a.len(), self.degree, "a limb holds one residue for each coefficient");
+        assert_eq!(a.len(), self.degree, "a limb must have one residue for each coefficient");
         self.forward_block::<true, LAZY>(a, 1);
     }
 
@@ -379,7 +379,7 @@ impl Plan {
     /// Transforms `[0, 2q)` to `[0, q)`.
     #[target_feature(enable = "avx2,fma")]
     fn inverse_transform(&self, a: &mut [u64], factor: &InverseFactor) {
-        assert_eq!(a.len(), self.degree, "a limb holds one residue for each coefficient");
+        assert_eq!(a.len(), self.degree, "a limb must have one residue for each coefficient");
         self.inverse_children(a, 1);
         match radix(a.len()) {
             8 => self.inverse_last_pass::<8>(a, factor),

@@ -94,7 +94,7 @@ impl Plan {
 
     /// Transforms `[0, 2q)` to `[0, q)`, or if `LAZY` to `[0, 4q)`.
     fn transform<const LAZY: bool>(&self, a: &mut [u64]) {
-        assert_eq!(a.len(), self.degree, "a limb holds one residue for each coefficient");
+        assert_eq!(a.len(), self.degree, "a limb must have one residue for each coefficient");
         let (n, q) = (self.degree, self.q);
         let mut len = n;
         if n.trailing_zeros() % 2 == 1 {
@@ -149,7 +149,7 @@ impl Plan {
         let InverseFactor([value, quotient, difference, difference_quotient]) = *factor;
         let sum = Shoup { value, quotient };
         let difference = Shoup { value: difference, quotient: difference_quotient };
-        assert_eq!(a.len(), self.degree, "a limb holds one residue for each coefficient");
+        assert_eq!(a.len(), self.degree, "a limb must have one residue for each coefficient");
         let (n, q) = (self.degree, self.q);
         if n < 64 {
             for (i, block) in a.as_chunks_mut().0.iter_mut().enumerate() {

@@ -28,7 +28,7 @@ impl Identity {
 
     /// Takes words in `[0, 2q)` and leaves them as they are.
     pub(crate) fn forward_lazy(&self, a: &mut [u64]) {
-        assert_eq!(a.len(), self.degree, "a limb holds one residue for each coefficient");
+        assert_eq!(a.len(), self.degree, "a limb must have one residue for each coefficient");
     }
 
     pub(crate) fn forward_lazy_centred(&self, out: &mut [u64], y: &[u64], from: u64) {
@@ -38,12 +38,12 @@ impl Identity {
 
     /// Reduces words in `[0, 2q)` to `[0, q)`.
     pub(crate) fn inverse(&self, a: &mut [u64]) {
-        assert_eq!(a.len(), self.degree, "a limb holds one residue for each coefficient");
+        assert_eq!(a.len(), self.degree, "a limb must have one residue for each coefficient");
         self.words.reduce_assign(a);
     }
 
     pub(crate) fn inverse_scaled(&self, a: &mut [u64], factor: &InverseFactor) {
-        assert_eq!(a.len(), self.degree, "a limb holds one residue for each coefficient");
+        assert_eq!(a.len(), self.degree, "a limb must have one residue for each coefficient");
         self.words.mul_assign_by(a, factor.0[0]);
     }
 

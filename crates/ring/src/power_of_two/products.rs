@@ -62,8 +62,8 @@ fn cheapest_primes(prime_choices: &[Vec<u64>], exponent: u32, degree: usize) -> 
 /// `d N 2^(2e-1) <= (1 - 2^-32) G`.
 fn max_terms(primes: &[u64], exponent: u32, degree: usize) -> usize {
     let product: BigUint = primes.iter().product();
-    let room = &product - (&product >> 32u32);
-    let terms = room / (BigUint::from(degree) << (2 * exponent - 1));
+    let bound = &product - (&product >> 32u32);
+    let terms = bound / (BigUint::from(degree) << (2 * exponent - 1));
     usize::try_from(terms).unwrap_or(usize::MAX)
 }
 
@@ -367,7 +367,7 @@ impl Products {
         assert_eq!(
             words * self.rings.len(),
             lifted.len(),
-            "lifted polynomials have a limb for each prime"
+            "lifted polynomials must have a limb for each prime"
         );
         &lifted[i * words..][..words]
     }
@@ -396,7 +396,11 @@ impl Products {
     /// Sets `out` to the transforms of `a` modulo the primes, each reduced.
     pub(crate) fn lift(&self, out: &mut [u64], a: &[u64]) {
         let degree = self.shared.degree;
-        assert_eq!(out.len(), self.rings.len() * degree, "one limb for each prime");
+        assert_eq!(
+            out.len(),
+            self.rings.len() * degree,
+            "lifted polynomials must have a limb for each prime"
+        );
         let mut spare = self.shared.scratch.take(1, Domain::Coefficient);
         for ((OddRing { ntt, elementwise, .. }, _), out) in
             self.rings().zip(out.chunks_exact_mut(degree))
@@ -445,7 +449,7 @@ impl Products {
         assert_eq!(
             key.parts(),
             self.rings.len(),
-            "a switching key is used in the ring that prepared it"
+            "a switching key must be used in the ring that prepared it"
         );
         self.sum_lifted([acc0, acc1], digits, |part, elementwise, [sum0, sum1], digits| {
             let of_part: ArrayVec<(usize, &[u64]), MAX_TERMS> = digits
@@ -506,8 +510,8 @@ mod tests {
                 assert!(terms >= 2);
                 let sum =
                     (terms.min(MAX_TERMS) as f64).log2() + f64::from(log + 2 * exponent) - 2.0;
-                let room: f64 = primes.iter().map(|&g| (g as f64).log2()).sum::<f64>() - 1.0;
-                assert!(sum < room, "N = 2^{log}, e = {exponent}");
+                let bound: f64 = primes.iter().map(|&g| (g as f64).log2()).sum::<f64>() - 1.0;
+                assert!(sum < bound, "N = 2^{log}, e = {exponent}");
             }
         }
     }

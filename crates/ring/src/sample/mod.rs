@@ -30,15 +30,29 @@ pub use seed::Seed;
 
 use stream::Keystream;
 
-/// Draws from the distributions of this module, in order, from the keystream of one seed and one
+/// Draws from the distributions of this module, in order, with the keystream of one seed and one
 /// stream number.
+///
+/// ```
+/// use hippocrene_ring::{Sampler, Seed};
+///
+/// let mut sampler = Sampler::new(&Seed::random()?, 0);
+/// let (mut secret, mut residues) = ([0; 16], [0; 16]);
+/// sampler.sparse_ternary(5, &mut secret)?;
+/// sampler.uniform(97, &mut residues);
+/// assert_eq!(secret.iter().filter(|x| **x != 0).count(), 5);
+/// assert!(residues.iter().all(|x| *x < 97));
+/// # Ok::<(), hippocrene_ring::RingError>(())
+/// ```
 pub struct Sampler {
     stream: Keystream,
 }
 
 impl Sampler {
-    /// The start of keystream number `stream` of `seed`. Different streams of one seed are
-    /// independent of each other and of the seeds derived from it.
+    /// Starts at the beginning of the keystream number `stream` of `seed`.
+    ///
+    /// Different streams of one seed are independent of each other and of the seeds derived from
+    /// it.
     pub fn new(seed: &Seed, stream: u64) -> Self {
         Sampler { stream: Keystream::new(seed.as_bytes(), stream, 0) }
     }

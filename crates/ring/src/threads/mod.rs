@@ -91,14 +91,15 @@ impl Threads {
         f: impl Fn(usize) -> T + Sync,
         wait: impl FnMut(),
     ) -> Vec<T> {
-        let mut made: Vec<Option<T>> = (0..count).map(|_| None).collect();
-        let (items, make) =
-            (made.iter_mut().enumerate().rev(), |(i, made): (_, &mut _)| *made = Some(f(i)));
+        let mut results: Vec<Option<T>> = (0..count).map(|_| None).collect();
+        let (items, make) = (results.iter_mut().enumerate().rev(), |(i, results): (_, &mut _)| {
+            *results = Some(f(i))
+        });
         match &self.pool {
             None => items.rev().for_each(make),
             Some(pool) => pool.distribute(items, make, wait),
         }
-        made.into_iter().flatten().collect()
+        results.into_iter().flatten().collect()
     }
 
     /// Returns true if the present work of this thread was distributed among threads.

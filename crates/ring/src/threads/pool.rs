@@ -196,9 +196,9 @@ impl Pool {
                 });
             }
             work_on();
-            let begun = Instant::now();
+            let waiting_since = Instant::now();
             while ended.load(Ordering::Acquire) < count {
-                match begun.elapsed() < SPIN_TIME {
+                match waiting_since.elapsed() < SPIN_TIME {
                     true => thread::yield_now(),
                     false => {
                         wait();

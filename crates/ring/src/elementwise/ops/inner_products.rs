@@ -66,7 +66,7 @@ pub(in crate::elementwise) fn inner_product_beside<L: Lanes>(
     }
     assert!(
         beside.added.iter().flatten().all(|(x, _)| x.len() == length),
-        "what is added to an inner product has the length of its key, {length}"
+        "a limb that is added to an inner product must have the length of its key, {length}"
     );
     let montgomery = l.factor(montgomery);
     let mut added = [None; 2];
@@ -101,11 +101,11 @@ fn check_inner_product<L: Lanes>(
         acc0.len() == length
             && acc1.len() == length
             && digits.iter().all(|(_, x)| x.len() == length),
-        "an inner product's slices have the length of its key, {length}"
+        "the slices of an inner product must have the length of its key, {length}"
     );
     assert!(
         digits.iter().all(|&(d, _)| d < key.stored_digits()),
-        "an inner product's digits are among the {} of its key",
+        "the digits of an inner product must be among the {} of its key",
         key.stored_digits()
     );
     key.assert_stored_for::<L>();
@@ -368,11 +368,14 @@ pub(in crate::elementwise) fn inner_product_turned<L: Lanes>(
 ) {
     for (digits, monomial) in turned {
         let length = check_inner_product::<L>(acc0, acc1, digits, key);
-        assert!(length == monomial.blocks() * PERIOD, "monomial and key are of one degree");
+        assert!(
+            length == monomial.blocks() * PERIOD,
+            "the monomial and the key must have the same degree"
+        );
     }
     assert!(
         (1..=MAX_TURNED_SUMS).contains(&turned.len()),
-        "1 to {MAX_TURNED_SUMS} turned inner products are added up"
+        "the number of turned inner products must be from 1 to {MAX_TURNED_SUMS}"
     );
     match L::LANES {
         8 => turned_by_vectors::<L, 2>(l, acc0, acc1, turned, key, montgomery.value),

@@ -20,7 +20,7 @@ macro_rules! each {
         let length = $first.len();
         assert!(
             length.is_multiple_of(<$lanes>::LANES) $(&& $input.len() == length)* $(&& $output.len() == length)*,
-            "the slices of an elementwise operation have one length, a multiple of 8"
+            "the slices of an elementwise operation must have the same length, a multiple of 8"
         );
         let mut at = 0;
         while at < length {
@@ -199,7 +199,7 @@ pub(super) fn pack_key<L: Lanes>(l: L, out: &mut [u8], b: &[u64], a: &[u64], mon
     let width = 2 * b.len() * L::KEY_WORD.bytes;
     assert!(
         b.len() == a.len() && b.len().is_multiple_of(L::LANES) && width <= out.len(),
-        "the two polynomials of a digit of a key have one length"
+        "both polynomials of a digit of a key must have the same length"
     );
     let factor = l.factor(montgomery);
     let mut at = 0;
@@ -224,13 +224,13 @@ pub(super) fn coalesce_key<L: Lanes>(l: L, out: &mut [u8], key: &KeyLimb, groups
         groups
             .iter()
             .all(|group| !group.is_empty() && group.iter().all(|&d| d < key.stored_digits())),
-        "digits that are coalesced are among the {} of their key",
+        "coalesced digits must be among the {} of their key",
         key.stored_digits()
     );
     assert_eq!(
         out.len(),
         groups.len() * key.stride(),
-        "the digits of a sum are as long as those of its key"
+        "the digits of a sum must be as long as those of its key"
     );
     key.assert_stored_for::<L>();
     let (width, step) = (2 * key.length() * L::KEY_WORD.bytes, L::LANES * L::KEY_WORD.bytes);

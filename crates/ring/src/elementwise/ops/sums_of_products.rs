@@ -46,7 +46,8 @@ fn sum_any_products<L: Lanes, const REPEATED: bool>(
             && terms.iter().all(|(x, pair)| {
                 x.len() * repeats == length && pair.iter().all(|y| y.len() == length)
             }),
-        "the slices of a sum of products have one length, a multiple of 8, and repeated ones an eighth of it"
+        "the slices of a sum of products must have the same length, a multiple of 8, and repeated \
+         ones an eighth of it"
     );
     match L::LANES {
         8 => sum_products_by_vectors::<L, 4, REPEATED>(l, acc0, acc1, terms, montgomery),
