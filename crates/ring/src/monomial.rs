@@ -102,8 +102,8 @@ impl Monomial<'_> {
     }
 }
 
-/// Sets `out = X^exponent y` modulo `q`, for residues in the coefficient domain and `exponent <
-/// 2N`.
+/// Sets `out = X^exponent y` modulo `q`, for residues in the coefficient domain and
+/// `exponent < 2N`.
 ///
 /// Because `X^N = -1`, coefficients that wrap around are negated. For exponents from `N` on, all
 /// are negated once more.

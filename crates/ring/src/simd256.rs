@@ -322,12 +322,13 @@ impl Modulus {
     /// Returns an integer `t` congruent to `w y`, for an integer `|y| < 2^52`, with `|t| < (1/2 + e
     /// |y|) q`.
     ///
-    /// Here `e` is the error of the factor's quotient. For `|y| <= B q` the bound is `(1/2 + B/32)
-    /// q`, or `(1/2 + B/8) q` with [`Modulus::factor`].
+    /// Here `e` is the error of the factor's quotient. For `|y| <= B q` the bound is
+    /// `(1/2 + B/32) q`, or `(1/2 + B/8) q` with [`Modulus::factor`].
     ///
-    /// Proof: `c` is the integer nearest to `y (w/q + e)`, which is at most `2^51`. So `|w y - c q|
-    /// <= (1/2 + e |y|) q < q`. `low` is the exact error of `high`, at most `2^47`. Then `high - c
-    /// q = (w y - c q) - low` is an integer below `2^51`, so it and its sum with `low` are exact.
+    /// Proof: `c` is the integer nearest to `y (w/q + e)`, which is at most `2^51`. So
+    /// `|w y - c q| <= (1/2 + e |y|) q < q`. `low` is the exact error of `high`, at most `2^47`.
+    /// Then `high - c q = (w y - c q) - low` is an integer below `2^51`, so it and its sum with
+    /// `low` are exact.
     #[inline(always)]
     pub(crate) fn mul_factor(self, y: V, w: Factor) -> V {
         let high = mul(y, w.value);
@@ -346,8 +347,8 @@ impl Modulus {
         self.subtract_quotient(x, SIGNED_BIAS)
     }
 
-    /// Returns `x - c q` for the multiple `c` of `2^i` nearest to `x/q`, where `rounding` is `3
-    /// 2^(51 + i)`.
+    /// Returns `x - c q` for the multiple `c` of `2^i` nearest to `x/q`, where `rounding` is
+    /// `3 2^(51 + i)`.
     ///
     /// The result is exact for `|x| <= 2^(51 + i) q`.
     #[inline(always)]

@@ -271,10 +271,10 @@ pub(crate) fn red(x: V, c: V) -> V {
 
 /// Reduces `2^52 hi + lo` (Montgomery).
 ///
-/// The result is congruent to `(2^52 hi + lo) 2^-52` and between `hi' - q` and `hi'`, where `hi' =
-/// hi + floor(lo / 2^52)`. `lo` is any word, so sums of low products need no carry before. Sums
-/// that start with `hi = q` give a positive result. `q_inverse = q^-1 mod 2^52`, and `q < 2^52`.
-/// Needs `avx512ifma`.
+/// The result is congruent to `(2^52 hi + lo) 2^-52` and between `hi' - q` and `hi'`, where
+/// `hi' = hi + floor(lo / 2^52)`. `lo` is any word, so sums of low products need no carry before.
+/// Sums that start with `hi = q` give a positive result. `q_inverse = q^-1 mod 2^52`, and
+/// `q < 2^52`. Needs `avx512ifma`.
 #[inline(always)]
 pub(crate) fn redc52(hi: V, lo: V, q: V, q_inverse: V) -> V {
     let m = madd52lo(zero(), lo, q_inverse);

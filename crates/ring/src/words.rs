@@ -201,8 +201,8 @@ impl Words {
             each!(w, (a) -> out, if (a as i64) < first_negative { a } else { a.wrapping_sub(from) })
         }
 
-        /// Sets `out = v mod q` in `[0, q)`, where `v` is the representative of `a` in `[-2^(e-1),
-        /// 2^(e-1))`, for `2^(e-1) <= q < 2^63`.
+        /// Sets `out = v mod q` in `[0, q)`, where `v` is the representative of `a` in
+        /// `[-2^(e-1), 2^(e-1))`, for `2^(e-1) <= q < 2^63`.
         embed(w, out: &mut [u64], a: &[u64], q: u64) {
             debug_assert!(q > w.mask >> 1);
             assert_eq!(

@@ -176,9 +176,9 @@ impl RlweCoefficients {
 
     /// Returns coefficient `i = index` of the message as an LWE ciphertext.
     ///
-    /// Its `b` is `c0_i`. Its `a_j` is the factor of `s_j` in coefficient `i` of `c1 s`: `c1_(i -
-    /// j)` for `j <= i`, and `-c1_(N + i - j)` otherwise. Factors beyond the dimension are left
-    /// out. The secret, its fingerprint and the error stay the same.
+    /// Its `b` is `c0_i`. Its `a_j` is the factor of `s_j` in coefficient `i` of `c1 s`:
+    /// `c1_(i - j)` for `j <= i`, and `-c1_(N + i - j)` otherwise. Factors beyond the dimension are
+    /// left out. The secret, its fingerprint and the error stay the same.
     ///
     /// # Errors
     /// [`FhewError::Range`] if `index` is not below the ring degree.

@@ -10,9 +10,9 @@
 //! `acc X^(sum_j e_j m_j) = acc + sum_j (X^e_j - 1) (acc (.) K_j)`,
 //!
 //! where `(.)` is the external product. A step handles one coefficient of a ternary secret, with
-//! the bits `[s_i = 1]` and `[s_i = -1]`, or two coefficients of a binary one, with the bits `s_i
-//! (1 - s_k)`, `(1 - s_i) s_k` and `s_i s_k` (unrolling: Bourse, Minelli, Minihold and Paillier,
-//! ePrint 2017/1114).
+//! the bits `[s_i = 1]` and `[s_i = -1]`, or two coefficients of a binary one, with the bits
+//! `s_i (1 - s_k)`, `(1 - s_i) s_k` and `s_i s_k` (unrolling: Bourse, Minelli, Minihold and
+//! Paillier, ePrint 2017/1114).
 //!
 //! The paper computes one external product for each bit, one after the other. Here all bits use the
 //! digits of one accumulator. Their sum is formed in the evaluation domain, and one inverse

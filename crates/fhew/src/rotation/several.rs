@@ -1,10 +1,10 @@
 //! Looks up one input in several tables with one rotation.
 //!
 //! With `v = 1 + X + .. + X^(N - 1)`, `(1 - X) v = 2` in the ring. So a test polynomial `f` whose
-//! entries are multiples of an even quantum `t` is `f = (t/2) v w` with the small factor `w = (1 -
-//! X) f / t`. One rotation of `(t/2) v` therefore gives the value of every table after a product
-//! with its `w`, which needs a few transforms (Carpov, Izabachène and Mollimard, "New techniques
-//! for multi-value input homomorphic evaluation and applications", CT-RSA 2019).
+//! entries are multiples of an even quantum `t` is `f = (t/2) v w` with the small factor
+//! `w = (1 - X) f / t`. One rotation of `(t/2) v` therefore gives the value of every table after a
+//! product with its `w`, which needs a few transforms (Carpov, Izabachène and Mollimard, "New
+//! techniques for multi-value input homomorphic evaluation and applications", CT-RSA 2019).
 //!
 //! The error of the rotation is multiplied by `|w|`, the norm of the differences between
 //! neighbouring entries in quanta. Entries are rounded to the quantum. The quantum is chosen such

@@ -8,10 +8,11 @@ use crate::FhewError;
 
 /// The test polynomial of a function `T` on its *domain* `[-D, D)` (PEGASUS Fig. 2, step 1).
 ///
-/// An input of modulus `q'` represents `x` at the scale [`LookupTable::input_scale`]` = q' / (4
-/// D)`, which is the paper's condition `|m| < q / 4`. The `N` entries are `T(2 D k / N)` for `-N/2
-/// <= k < N/2`, at the output scale. A look-up returns entry `k` if the input is within half an
-/// entry of it, up to the noise of the index ([`RotationParameters::index_noise`]).
+/// An input of modulus `q'` represents `x` at the scale
+/// [`LookupTable::input_scale`]` = q' / (4 D)`, which is the paper's condition `|m| < q / 4`. The
+/// `N` entries are `T(2 D k / N)` for `-N/2 <= k < N/2`, at the output scale. A look-up returns
+/// entry `k` if the input is within half an entry of it, up to the noise of the index
+/// ([`RotationParameters::index_noise`]).
 ///
 /// Beyond the domain the table continues as `T(x) = -T(x - 2 D)`, because `X^N = -1`. A function
 /// that satisfies this equation itself can be looked up on the double domain `[-2D, 2D)`, with

@@ -15,10 +15,10 @@ use crate::{
 /// dimension `n`, modulo the prime `q` of the latter.
 ///
 /// `s` is also a polynomial of `R_n`, or of degree [`LweParameters::ring_degree`] if `n` is not a
-/// power of two. For each `v < N/n` and each digit `k`, the key holds an RLWE encryption of `w_k
-/// S_v` in `R_n`: `(b, a)` with `b = -a s + e + w_k S_v`. [`Digits`] defines the weights `w_k`, and
-/// the module documentation the parts `S_v` of `s'`. A seed stands for all `a`, which halves the
-/// size. See [`PreparedLweSwitchingKey`](crate::PreparedLweSwitchingKey) for an example.
+/// power of two. For each `v < N/n` and each digit `k`, the key holds an RLWE encryption of
+/// `w_k S_v` in `R_n`: `(b, a)` with `b = -a s + e + w_k S_v`. [`Digits`] defines the weights
+/// `w_k`, and the module documentation the parts `S_v` of `s'`. A seed stands for all `a`, which
+/// halves the size. See [`PreparedLweSwitchingKey`](crate::PreparedLweSwitchingKey) for an example.
 #[derive(Debug, Clone)]
 pub struct LweSwitchingKey {
     pub(super) from: LweParameters,

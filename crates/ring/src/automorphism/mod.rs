@@ -6,9 +6,10 @@
 //! permutation has a structure that makes it cheap.
 //!
 //! Positions come in blocks of 64, or in one block of `N` for `N < 64`. With `s = 2N/64`, block `b`
-//! holds the exponents `e_b + s t` for `t = 0 .. 63` and one `e_b < s`. Because `g (e_b + s t) = (g
-//! e_b mod s) + s (g t + c_b)` with `c_b = floor(g e_b / s)`, every block is read from one other
-//! block, by the affine map `t -> g t + c_b mod 64`. For every `N` there are 64 such maps.
+//! holds the exponents `e_b + s t` for `t = 0 .. 63` and one `e_b < s`. Because
+//! `g (e_b + s t) = (g e_b mod s) + s (g t + c_b)` with `c_b = floor(g e_b / s)`, every block is
+//! read from one other block, by the affine map `t -> g t + c_b mod 64`. For every `N` there are 64
+//! such maps.
 //!
 //! In a block, position `8 c + r` holds `t = 8 brv(c) + brv(r)`, where `brv` reverses 3 bits. The
 //! low digit of `t` is the lane of an 8 x 8 matrix, and the high digit is its row. The affine map

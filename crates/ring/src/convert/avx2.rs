@@ -7,9 +7,9 @@
 //! rows with separate weights. If it has to be centred, the digits of `q` are subtracted from its
 //! digits.
 //!
-//! A sum of products has a high part that starts at `3 2^(51 + k)`. While it stays between `2^(52 +
-//! k)` and `2^(53 + k)`, it is a multiple of `2^k`. So adding a product to it leaves a remainder of
-//! at most `2^(k - 1)`, which is known exactly and goes to the low part.
+//! A sum of products has a high part that starts at `3 2^(51 + k)`. While it stays between
+//! `2^(52 + k)` and `2^(53 + k)`, it is a multiple of `2^k`. So adding a product to it leaves a
+//! remainder of at most `2^(k - 1)`, which is known exactly and goes to the low part.
 
 use super::{
     MAX_INPUTS, ROUNDING,

@@ -1,9 +1,9 @@
 //! Base conversion: computes the residues of a number modulo some moduli from its residues modulo
 //! others.
 //!
-//! For moduli `q_0 .. q_{l-1}` with product `D`, the Chinese remainder theorem gives `x = sum_i y_i
-//! (D/q_i) mod D` with `y_i = x_i (D/q_i)^{-1} mod q_i`. Callers fold the factor `(D/q_i)^{-1}`
-//! into the preceding transform.
+//! For moduli `q_0 .. q_{l-1}` with product `D`, the Chinese remainder theorem gives
+//! `x = sum_i y_i (D/q_i) mod D` with `y_i = x_i (D/q_i)^{-1} mod q_i`. Callers fold the factor
+//! `(D/q_i)^{-1}` into the preceding transform.
 //!
 //! The sums modulo the targets `p_j` are a matrix product. It is computed in tiles of coefficients,
 //! so that the inputs stay in the first-level cache for all targets. Each sum is reduced once at
@@ -67,8 +67,8 @@ impl BaseConverter {
     /// Makes the conversion between these moduli, all in `[2, 2^61)`.
     ///
     /// The moduli of `from` are pairwise coprime and at most [`MAX_INPUTS`]. No modulus need be
-    /// prime. Conversion to even targets other than powers of two is slow. An empty `from` (`D =
-    /// 1`) converts everything to zero.
+    /// prime. Conversion to even targets other than powers of two is slow. An empty `from`
+    /// (`D = 1`) converts everything to zero.
     ///
     /// # Panics
     /// If `from` is too long, two of its moduli have a common factor, a modulus is out of range, or
@@ -173,8 +173,8 @@ impl BaseConverter {
     ///
     /// The `y_i` have already been multiplied by the input factors. `out_j` is congruent modulo
     /// `p_j` to `x + u D` with `|u| <= l/2`. This is the sum of the centred `y_i` times `D/q_i`,
-    /// without the final reduction modulo `D`. For uniform `x`, it has mean 0 and variance `l D^2 /
-    /// 12`. Centred means in `[-q_i/2, q_i/2)`.
+    /// without the final reduction modulo `D`. For uniform `x`, it has mean 0 and variance
+    /// `l D^2 / 12`. Centred means in `[-q_i/2, q_i/2)`.
     ///
     /// # Panics
     /// If there are not `l` inputs and `k` outputs of the same length, a multiple of 16.
@@ -198,11 +198,11 @@ impl BaseConverter {
     /// Computes the exact conversion, from `y_i` in `[0, q_i)` to `out_j` in `[0, 2 p_j)`.
     ///
     /// The `y_i` have already been multiplied by the input factors. `out_j` is congruent modulo
-    /// `p_j` to the representative of `x` in `[-D/2, D/2)`. The quotient by `D` is `sum_i y_i /
-    /// q_i`, summed in floating point in the order of the inputs and rounded, the same on every
-    /// CPU. It is wrong by one only if `x/D` is within `l (l + 7) 2^-54` of one half. The result is
-    /// then the other representative near `D/2`, which exceeds `D/2` by at most that fraction of
-    /// `D`. A single modulus is converted without floating point, always exactly.
+    /// `p_j` to the representative of `x` in `[-D/2, D/2)`. The quotient by `D` is
+    /// `sum_i y_i / q_i`, summed in floating point in the order of the inputs and rounded, the same
+    /// on every CPU. It is wrong by one only if `x/D` is within `l (l + 7) 2^-54` of one half. The
+    /// result is then the other representative near `D/2`, which exceeds `D/2` by at most that
+    /// fraction of `D`. A single modulus is converted without floating point, always exactly.
     ///
     /// The fraction is derived as follows. Roundings have a relative error of at most `2^-53`. Each
     /// of the `l` terms, which are below 1, has three roundings: of the residue, of the reciprocal

@@ -5,9 +5,10 @@
 //!
 //! Inputs and weights are centred and split, `y = y_0 + 2^30 y_1` with `y_0` in `[-2^29, 2^29)` and
 //! `|y_1| <= 2^30`. So the products of 5 inputs of 61 bits or 12 of 60 bits (more if smaller) can
-//! be summed in 64 bits. Let `s_0` be the sum of `y_0 w_0`, `s_2` of `y_1 w_1` and `s_1` of `(y_0 +
-//! y_1)(w_0 + w_1)`, all modulo 2^64. Then the sum of products is `s_0 + 2^30 (s_1 - s_0 - s_2) +
-//! 2^60 s_2`. Two Montgomery steps of 30 bits reduce it, so `R = 2^60`.
+//! be summed in 64 bits. Let `s_0` be the sum of `y_0 w_0`, `s_2` of `y_1 w_1` and `s_1` of
+//! `(y_0 + y_1)(w_0 + w_1)`, all modulo 2^64. Then the sum of products is
+//! `s_0 + 2^30 (s_1 - s_0 - s_2) + 2^60 s_2`. Two Montgomery steps of 30 bits reduce it, so
+//! `R = 2^60`.
 
 use std::arch::x86_64::*;
 

@@ -7,9 +7,9 @@ use crate::{memory::Block, threads::Threads};
 
 /// One limb of a switching key, with the pair `(b_d, a_d)` for each digit `d`.
 ///
-/// Residues are in Montgomery form. They have 6 bytes each if the kernel packs them (IFMA, `q <
-/// 2^48`), and 8 bytes otherwise. The digits are stored one after the other, each beginning at a
-/// multiple of 64 bytes. Within a digit, vectors of `b_d` and of `a_d` alternate.
+/// Residues are in Montgomery form. They have 6 bytes each if the kernel packs them (IFMA,
+/// `q < 2^48`), and 8 bytes otherwise. The digits are stored one after the other, each beginning at
+/// a multiple of 64 bytes. Within a digit, vectors of `b_d` and of `a_d` alternate.
 ///
 /// ```
 /// use hippocrene_ring::elementwise::{Elementwise, KeyLimb};
@@ -142,9 +142,9 @@ impl KeyLimb {
     /// Makes the key whose digit `j` is the sum of the digits `groups[j]` of a key with these
     /// limbs. This coalesces digits as in LAKS.
     ///
-    /// In inner products, the multiple of a sum equals the sum of the multiples of its summands, to
-    /// the last bit. The limbs are gathered as in [`KeyLimb::gather`], but without a copy. The time
-    /// is that of reading the old key and writing the new one.
+    /// In an inner product, a digit times a sum gives the same result as the digit times each
+    /// summand, to the last bit. The limbs are gathered as in [`KeyLimb::gather`], but without a
+    /// copy. The time is that of reading the old key and writing the new one.
     ///
     /// # Panics
     /// If a modulus is a power of two, a group is empty, the key lacks a digit, or another kernel

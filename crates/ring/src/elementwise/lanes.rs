@@ -54,8 +54,8 @@ pub(super) trait Lanes: Copy {
     /// Returns `a - b mod 2^64`.
     fn wrapping_sub(a: Self::V, b: Self::V) -> Self::V;
 
-    /// Returns `x - m` if that is not negative, and `x` otherwise, for `x < 2^63 + m` and `m <=
-    /// 2^63`.
+    /// Returns `x - m` if that is not negative, and `x` otherwise, for `x < 2^63 + m` and
+    /// `m <= 2^63`.
     fn subtract_if_above(x: Self::V, m: Self::V) -> Self::V;
 
     /// Returns `d + m` if the signed `d` is negative, and `d` otherwise, for `-m <= d < 2^62` and
@@ -168,8 +168,8 @@ pub(super) trait Lanes: Copy {
     }
 }
 
-/// The storage form of the residues of a switching key. Each is multiplied by `2^montgomery_log2
-/// mod q` and has `bytes` bytes.
+/// The storage form of the residues of a switching key. Each is multiplied by
+/// `2^montgomery_log2 mod q` and has `bytes` bytes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct KeyWord {
     pub(super) bytes: usize,

@@ -53,8 +53,8 @@ macro_rules! operations {
             mul_assign(a: &mut [u64], b: &[u64]);
             /// Sets `acc = acc + a b`. Cost: 12 / 35.
             mul_add_assign(acc: &mut [u64], a: &[u64], b: &[u64]);
-            /// Multiplies the ciphertexts `(a0, a1)` and `(b0, b1)`: `c0 = a0 b0`, `c1 = a0 b1 + a1
-            /// b0`, `c2 = a1 b1`. Cost: 34 / 122.
+            /// Multiplies the ciphertexts `(a0, a1)` and `(b0, b1)`: `c0 = a0 b0`,
+            /// `c1 = a0 b1 + a1 b0`, `c2 = a1 b1`. Cost: 34 / 122.
             tensor(
                 c0: &mut [u64], c1: &mut [u64], c2: &mut [u64],
                 a0: &[u64], a1: &[u64], b0: &[u64], b1: &[u64]

@@ -66,9 +66,9 @@ impl<const IFMA: bool> Word61<IFMA> {
     /// Reduces a product `p`, or the sum of two, to `p mod q + i q` (Barrett).
     ///
     /// The inputs are the [`Self::product_high`] `h` of `p` and `lo = p mod 2^64`. For each product
-    /// in `h`, the quotient is below `p / q` by less than `3 barrett / 2^64 < 1.5`, plus `h /
-    /// 2^64`, which is 1/2. The last high product adds 3. So `i < 5` for one product and `i < 7`
-    /// for two.
+    /// in `h`, the quotient is below `p / q` by less than `3 barrett / 2^64 < 1.5`, plus
+    /// `h / 2^64`, which is 1/2. The last high product adds 3. So `i < 5` for one product and
+    /// `i < 7` for two.
     #[inline(always)]
     fn barrett(&self, h: V, lo: V) -> V {
         sub(lo, mullo64(mulhi64_approximate(h, set1(self.barrett)), set1(self.q)))

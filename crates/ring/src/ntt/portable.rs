@@ -34,8 +34,8 @@ impl Shoup {
     }
 }
 
-/// Returns `x` if it is below `bound`, and `x - bound` otherwise. It maps `[0, 2 bound)` to `[0,
-/// bound)`.
+/// Returns `x` if it is below `bound`, and `x - bound` otherwise. It maps `[0, 2 bound)` to
+/// `[0, bound)`.
 #[inline(always)]
 fn correct(x: u64, bound: u64) -> u64 {
     x.min(x.wrapping_sub(bound))
@@ -240,8 +240,8 @@ fn forward_butterfly([x0, x1, x2, x3]: [u64; 4], w: [Shoup; 3], q: u64) -> [u64;
     [x0 + t1, x0 + 2 * q - t1, x2 + t3, x2 + 2 * q - t3]
 }
 
-/// Computes two Gentleman-Sande layers, from `[0, 2q)` to `[0, 8q)`, `[0, 4q)`, `[0, 2q)` and `[0,
-/// 2q)`.
+/// Computes two Gentleman-Sande layers, from `[0, 2q)` to `[0, 8q)`, `[0, 4q)`, `[0, 2q)` and
+/// `[0, 2q)`.
 #[inline(always)]
 fn inverse_layers([x0, x1, x2, x3]: [u64; 4], w: [Shoup; 3], q: u64) -> [u64; 4] {
     let (s0, d0) = (x0 + x1, w[1].mul(x0 + 2 * q - x1, q));

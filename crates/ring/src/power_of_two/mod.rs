@@ -1,9 +1,9 @@
 //! The ring `Z[X]/(2^e, X^N + 1)`, `1 <= e <= 60`.
 //!
-//! There is no transform, because 2 has no `2N`-th root of unity. A limb holds coefficients in `[0,
-//! 2^e)` in both domains. Sums and products with constants are those of words modulo `2^64`, whose
-//! low `e` bits count ([`Words`]). Products of polynomials are computed over the integers, modulo
-//! primes that have transforms ([`products`]; GRAFT Ex. 3.1, C.6).
+//! There is no transform, because 2 has no `2N`-th root of unity. A limb holds coefficients in
+//! `[0, 2^e)` in both domains. Sums and products with constants are those of words modulo `2^64`,
+//! whose low `e` bits count ([`Words`]). Products of polynomials are computed over the integers,
+//! modulo primes that have transforms ([`products`]; GRAFT Ex. 3.1, C.6).
 
 mod identity;
 mod products;

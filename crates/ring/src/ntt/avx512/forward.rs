@@ -133,8 +133,8 @@ pub(super) unsafe fn first<A: Arithmetic>(a: A, t: &Tables, p: *mut u64, stride:
     unsafe { three_layers(a, t, p, p, stride, 1, First { source: p, stride }) }
 }
 
-/// Computes [`first`] of the centred residues of `source`, which are in `[0, from)` modulo `from <=
-/// 2q`.
+/// Computes [`first`] of the centred residues of `source`, which are in `[0, from)` modulo
+/// `from <= 2q`.
 ///
 /// # Safety
 /// `source` and `p` have `8 stride` words; `stride` is a multiple of 16.

@@ -9,10 +9,10 @@ const MASK_52: u64 = (1 << 52) - 1;
 
 /// The constants of the arithmetic in every lane.
 ///
-/// Products are Shoup's: the constant `w` is stored with `w' = floor(2^52 w / q)`. For `0 <= y <
-/// 2^52` and `k = floor(y w' / 2^52)`, `w y - k q` is in `[0, (1 + y / 2^52) q)`. Modulo `2^52` it
-/// is the sum of two low halves, and another number is added at no cost. So residues are only known
-/// modulo `2^52`. They are in `[0, 2^52)` when they are multiplied. Higher bits, from
+/// Products are Shoup's: the constant `w` is stored with `w' = floor(2^52 w / q)`. For
+/// `0 <= y < 2^52` and `k = floor(y w' / 2^52)`, `w y - k q` is in `[0, (1 + y / 2^52) q)`. Modulo
+/// `2^52` it is the sum of two low halves, and another number is added at no cost. So residues are
+/// only known modulo `2^52`. They are in `[0, 2^52)` when they are multiplied. Higher bits, from
 /// [`Ifma48::butterfly`] and [`Ifma48::product`], are removed when residues leave or are compared.
 ///
 /// In multiples of `q`, *forward-tight* is `[4, 12)` and *forward-loose* `[1, 15)`. Each layer

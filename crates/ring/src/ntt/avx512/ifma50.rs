@@ -9,9 +9,9 @@ use crate::{
 /// The constants of the arithmetic in every lane.
 ///
 /// Products are Montgomery's with a precomputed companion, and every butterfly has a reduction. The
-/// constant `w` is stored as `W = 2^52 w mod q` and `W' = W q^-1 mod 2^52`. With `m = y W' mod
-/// 2^52`, the low halves of `y W` and `m q` are equal, and the difference of the high halves is `w
-/// y mod q`.
+/// constant `w` is stored as `W = 2^52 w mod q` and `W' = W q^-1 mod 2^52`. With
+/// `m = y W' mod 2^52`, the low halves of `y W` and `m q` are equal, and the difference of the high
+/// halves is `w y mod q`.
 ///
 /// *Forward-loose* is `[0, 4q)`. *Inverse-loose* is `[0, 2q)`. Within an inverse pass, subtrahends
 /// are kept in `[-2q, 0)`, so that differences are in `(0, 4q)` at no cost.

@@ -12,9 +12,9 @@ use crate::simd512::{V, add, and, madd52hi, maxu, minu, mul32, mullo64, red, set
 ///
 /// The reason is that `h` is below `w y / q` by less than 4: by less than 1 because `w'` is rounded
 /// down, and by less than 3 because of the estimate. The estimate adds up the high halves of
-/// partial products without carries. With `y = 2^32 y1 + y0` and `w' = 2^32 w1 + w0` they are `y1
-/// w1`, `y1 w0 / 2^32` and `y0 w1 / 2^32`. It leaves out `y0 w0 / 2^64 < 1`. With `IFMA` the last
-/// two are one instruction each, including shifts and additions.
+/// partial products without carries. With `y = 2^32 y1 + y0` and `w' = 2^32 w1 + w0` they are
+/// `y1 w1`, `y1 w0 / 2^32` and `y0 w1 / 2^32`. It leaves out `y0 w0 / 2^64 < 1`. With `IFMA` the
+/// last two are one instruction each, including shifts and additions.
 ///
 /// *Forward-loose* is `[0, 8q)`. *Inverse-loose* is `[0, 4q)`. Within an inverse pass, sums that
 /// will be subtracted are kept in `[-4q, 0)`, so that differences are in `(0, 8q)`.
