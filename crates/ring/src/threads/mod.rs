@@ -104,7 +104,7 @@ impl Threads {
 
     /// Returns true if the present work of this thread was distributed among threads.
     pub fn are_shared() -> bool {
-        pool::is_shared()
+        pool::is_distributed()
     }
 
     /// Calls `f(i, items[i])` for every item.

@@ -54,7 +54,7 @@ thread_local! {
 }
 
 /// Returns true if the present work of this thread was distributed.
-pub(super) fn is_shared() -> bool {
+pub(super) fn is_distributed() -> bool {
     IS_DISTRIBUTED.get()
 }
 
@@ -173,7 +173,7 @@ impl Pool {
         }
         let (items, ended) = (Mutex::new(items), AtomicUsize::new(0));
         let work_on = || {
-            let _shared = FlagGuard::of(&IS_DISTRIBUTED);
+            let _distributed = FlagGuard::of(&IS_DISTRIBUTED);
             // The lock is not held during the work on an item.
             let next = || items.lock().unwrap_or_else(PoisonError::into_inner).next_back();
             while let Some(item) = next() {
@@ -181,7 +181,7 @@ impl Pool {
             }
         };
         pool.rouse();
-        let sharing = FlagGuard::of(&IS_WAITING);
+        let waiting = FlagGuard::of(&IS_WAITING);
         pool.helpers.in_place_scope(|scope| {
             for _ in 0..count {
                 scope.spawn(|_| {
@@ -207,7 +207,7 @@ impl Pool {
                 }
             }
         });
-        drop(sharing);
+        drop(waiting);
         pool.awake.prolong();
     }
 
