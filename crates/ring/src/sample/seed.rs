@@ -56,7 +56,7 @@ impl Seed {
         let mut derived = Seed([0; 32]);
         let mut stream = Keystream::new(&self.0, domain, DERIVED_AT_BLOCK);
         for bytes in derived.0.chunks_exact_mut(8) {
-            bytes.copy_from_slice(&stream.word().to_le_bytes());
+            bytes.copy_from_slice(&stream.next_word().to_le_bytes());
         }
         derived
     }
