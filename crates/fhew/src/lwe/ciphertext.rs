@@ -193,10 +193,10 @@ impl LweCiphertext {
 
     /// Returns the ciphertext switched to the modulus `q' = modulus`.
     ///
-    /// The message and its error are multiplied by `q'/q`. Rounding adds an error of variance `(1 +
-    /// |s|^2) / 12` ([`hippocrene_rlwe::noise::rounding`]). For binary secrets this variance is `(1
-    /// + |s - 1/2|^2) / 12`, about half as much, because the contribution of the secret's mean is
-    /// known and subtracted.
+    /// The message and its error are multiplied by `q'/q`. Rounding adds an error of variance
+    /// `(1 + |s|^2) / 12` ([`hippocrene_rlwe::noise::rounding`]). For binary secrets this variance
+    /// is `(1 + |s - 1/2|^2) / 12`, about half as much, because the contribution of the secret's
+    /// mean is known and subtracted.
     ///
     /// # Errors
     /// [`FhewError::Parameters`] if the modulus is not in `[2^7, 2^61)`.

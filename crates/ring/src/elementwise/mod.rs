@@ -213,7 +213,7 @@ macro_rules! run {
     };
 }
 
-/// Defines the methods of [`operations`]. Each calls the operation of the same name.
+/// Defines the methods of [`mod@operations`]. Each calls the operation of the same name.
 macro_rules! methods {
     ($($group:ident {
         $($(#[$doc:meta])* $name:ident($($argument:ident: $type:ty),*);)*
