@@ -310,8 +310,8 @@ impl Elementwise {
     /// Sets `acc0 = sum x y0` and `acc1 = sum x y1` over the terms `(x, [y0, y1])`.
     ///
     /// As many terms share one reduction as in [`Elementwise::inner_product`]. The cost per term is
-    /// 4 / 17 with IFMA and 26 without. The cost of all reductions together, with `t` terms, is 18
-    /// + 4 log2(t + 1) / 60 with IFMA and 100 without.
+    /// 4 / 17 with IFMA and 26 without. The cost of all reductions together, with `t` terms, is
+    /// `18 + 4 log2(t + 1)` / 60 with IFMA and 100 without.
     ///
     /// # Panics
     /// If lengths differ.
