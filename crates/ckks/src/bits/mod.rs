@@ -14,12 +14,9 @@
 //!
 //! | gates | function of the angle | error of the result |
 //! |---|---|---|
-//! | two neighbouring sums give 1: and, or, nand, nor of two, majority | `(1 - sqrt(2) cos(theta -
-//! phi))/2` | `(1 - cos delta + sin delta)/2` |
-//! | two opposite sums give 1: xor, xnor | `1 - cos^2(theta - phi)`; alone, of twice the angle, `(1
-//! - cos)/2` | `sin^2 delta` |
-//! | one sum gives 1, or three do: and, or, nand, nor of three | `c^2 (1 + c)/2` with `c =
-//! cos(theta - phi)`, or 1 minus that | `1 - cos^2 delta (1 + cos delta)/2` |
+//! | two neighbouring sums give 1: and, or, nand, nor of two, majority | `(1 - sqrt(2) cos(theta - phi))/2` | `(1 - cos delta + sin delta)/2` |
+//! | two opposite sums give 1: xor, xnor | `1 - cos^2(theta - phi)`; alone, of twice the angle, `(1 - cos)/2` | `sin^2 delta` |
+//! | one sum gives 1, or three do: and, or, nand, nor of three | `c^2 (1 + c)/2` with `c = cos(theta - phi)`, or 1 minus that | `1 - cos^2 delta (1 + cos delta)/2` |
 //!
 //! The derivatives of the last two functions vanish at every position, so their errors are
 //! `O(e^2)`. The error of the first is `pi e/4` for an error `e` of the sum, to first order. In

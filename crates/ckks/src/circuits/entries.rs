@@ -27,9 +27,9 @@
 //! [Margins](super::comparison#how-scales-follow-from-the-precision) are sixteen standard
 //! deviations. One half of `2^-precision` covers the roundings of the last polynomial. One quarter
 //! covers the roundings of the cosine and the error of its polynomial. These errors appear in the
-//! result as their squares times half the second derivative `F''(c_j)`. In addition, an argument `j
-//! + e` causes an error of about `3.3 e^2` times the difference of the entries, or `8 e^2` for few
-//! entries.
+//! result as their squares times half the second derivative `F''(c_j)`. In addition, an argument
+//! `j + e` causes an error of about `3.3 e^2` times the difference of the entries, or `8 e^2` for
+//! few entries.
 
 use std::{borrow::Cow, f64::consts::PI};
 
@@ -278,8 +278,8 @@ impl EntriesPlan {
 
     /// The polynomials with their scales, in the order in which they are applied.
     ///
-    /// For `p` entries, the argument of the first one is `(2 x + 1)/p - 1` up to 4 entries and `(x
-    /// + 1/2)/p` for more. The values of the last one are the entries divided by the largest of
+    /// For `p` entries, the argument of the first one is `(2 x + 1)/p - 1` up to 4 entries and
+    /// `(x + 1/2)/p` for more. The values of the last one are the entries divided by the largest of
     /// them.
     pub fn stages(&self) -> &[Stage] {
         &self.composition.stages

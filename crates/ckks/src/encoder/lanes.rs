@@ -162,7 +162,7 @@ mod x86 {
     /// The CPU must support AVX-512F.
     #[inline(always)]
     unsafe fn four_columns(a: __m512d, b: __m512d, c: __m512d, d: __m512d) -> [Avx512; 4] {
-        // The caller guarantees AVX-512F.
+        // SAFETY: the caller guarantees AVX-512F.
         unsafe {
             let (ab, cd) = (_mm512_shuffle_f64x2::<0x88>(a, b), _mm512_shuffle_f64x2::<0x88>(c, d));
             let (ab2, cd2) =
@@ -226,7 +226,7 @@ mod x86 {
     /// The CPU must support AVX.
     #[inline(always)]
     unsafe fn transpose4(a: __m256d, b: __m256d, c: __m256d, d: __m256d) -> [__m256d; 4] {
-        // The caller guarantees AVX.
+        // SAFETY: the caller guarantees AVX.
         unsafe {
             let (ab0, ab1) = (_mm256_unpacklo_pd(a, b), _mm256_unpackhi_pd(a, b));
             let (cd0, cd1) = (_mm256_unpacklo_pd(c, d), _mm256_unpackhi_pd(c, d));
