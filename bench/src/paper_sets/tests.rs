@@ -79,7 +79,8 @@ fn bits_are_bootstrapped_with_table_3() {
         assert!(plan.log2_failure_probability() > -128.0, "{name}");
         assert!(plan.narrow().parameters().security().is_none(), "{name}");
         let parameters = plan.context().parameters();
-        let left = parameters.log2(parameters.top()) - plan.bits_of_refresh() - plan.bits_needed();
+        let left =
+            parameters.log2(parameters.top()) - plan.modulus_bits_of_refresh() - plan.bits_needed();
         assert!(left >= room - 1.0, "{name}: {left}");
     }
     assert!(bits_of("graSHE14").is_err() && bits_of("bits14").unwrap().clean);

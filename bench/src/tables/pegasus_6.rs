@@ -149,7 +149,7 @@ fn single_numbers(session: &Session, setup: &Setup, values: &[f64]) -> Result<Ve
     let mut rows = Vec::new();
     for side in POOLED {
         let size = side * side;
-        let x = extract(16, pegasus.order_bound(size.ilog2() as usize))?;
+        let x = extract(16, pegasus.sorting_bound_factor(size.ilog2() as usize))?;
         let start = Instant::now();
         let largest = pegasus.largest(&x, size)?;
         let each = start.elapsed().as_secs_f64() / largest.len() as f64;
@@ -166,7 +166,7 @@ fn single_numbers(session: &Session, setup: &Setup, values: &[f64]) -> Result<Ve
         let scale = pegasus.plan().table_scale(1.0)?;
         let mut a = fresh.clone();
         a.set_bound(BOUND);
-        let x = extract(count, pegasus.place_bound_of(&a, 0, count, scale)?)?;
+        let x = extract(count, pegasus.tournament_bound_factor_of(&a, 0, count, scale)?)?;
         let start = Instant::now();
         let bits = pegasus.is_smallest(&x, count, scale)?;
         let seconds = start.elapsed().as_secs_f64();
@@ -178,7 +178,7 @@ fn single_numbers(session: &Session, setup: &Setup, values: &[f64]) -> Result<Ve
         rows.push(Row::new(format!("lut12: {name}, the value found over the least"), more, ""));
     }
     for count in SORTED_SINGLE {
-        let x = extract(count, pegasus.order_bound(Pegasus::sort_rounds(count)))?;
+        let x = extract(count, pegasus.sorting_bound_factor(Pegasus::sort_rounds(count)))?;
         let start = Instant::now();
         let sorted = pegasus.sort(&x, count)?;
         let seconds = start.elapsed().as_secs_f64();
@@ -194,7 +194,7 @@ fn single_numbers(session: &Session, setup: &Setup, values: &[f64]) -> Result<Ve
 fn sort(session: &Session, setup: &Setup, tables: &str, values: &[f64]) -> Result<Vec<Row>> {
     let pegasus = &setup.pegasus;
     let mut a = setup.encrypt(&values.iter().copied().cycle().take(SLOTS).collect::<Vec<_>>())?;
-    a.set_bound(pegasus.order_bound(Pegasus::sort_rounds(SORTED)) * BOUND);
+    a.set_bound(pegasus.sorting_bound_factor(Pegasus::sort_rounds(SORTED)) * BOUND);
     let start = Instant::now();
     let x = pegasus.extract(&pegasus.to_coefficients(&a)?, &(0..SORTED).collect::<Vec<_>>())?;
     let sorted = pegasus.sort(&x.with_bound(BOUND)?, SORTED)?;

@@ -6,7 +6,8 @@ use hippocrene::Preset;
 use hippocrene_ckks::{Ciphertext, Context, Evaluator, Scale};
 use hippocrene_fhew::Preset as TableSet;
 use hippocrene_pegasus::{
-    KMeans, KMeansPlan, KMeansState, PegasusKeys, PegasusLiteral, PegasusSecrets, Sectors, Shape,
+    IterationTimes, KMeans, KMeansPlan, KMeansState, PegasusKeys, PegasusLiteral, PegasusSecrets,
+    Shape,
 };
 use hippocrene_ring::Threads;
 use hippocrene_rlwe::{EvaluationKeys, SecretKey};
@@ -190,7 +191,7 @@ fn extrapolated(
     pegasus.extract(&numbers, &slots)?;
     let extraction = start.elapsed();
     let times = |time: Duration, factor: usize| time * factor as u32;
-    let mut all = Sectors {
+    let mut all = IterationTimes {
         distance: times(sample.distance, encrypted.len()),
         extraction: times(extraction, encrypted.len()),
         look_ups: times(sample.look_ups, n / SAMPLE),
@@ -206,7 +207,7 @@ fn sector_rows(
     name: &str,
     n: usize,
     k: usize,
-    sectors: &Sectors,
+    sectors: &IterationTimes,
     compare: bool,
 ) -> Vec<Row> {
     let figures = [

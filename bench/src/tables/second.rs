@@ -28,7 +28,7 @@ fn run(session: &mut Session) -> Result<Vec<Row>> {
     let mut rows = Vec::new();
     for (name, capacity) in CASES {
         let settings = Preset::by_name(name)?.settings()?;
-        let second = settings.second(capacity)?;
+        let second = settings.for_second_key(capacity)?;
         let [wide, narrow] = [&settings, &second]
             .map(|settings| Scheme::of(settings.parameters().clone(), session.kernel, 1));
         let (wide, narrow) = (wide?, narrow?);

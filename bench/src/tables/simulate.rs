@@ -248,7 +248,7 @@ fn bootstrap(session: &mut Session, profile: &Profile) -> Result<Vec<Row>> {
     };
     let derived = real.context.rlwe().key_memory().0;
     rows.push(memory("keys", count * rlwe.prepared_key_bytes(), key_bytes));
-    let reckoned = rlwe.tally().derived_key_bytes().min(hippocrene_rlwe::DEFAULT_KEY_MEMORY);
+    let reckoned = rlwe.tally().derived_key_bytes().min(hippocrene_rlwe::DEFAULT_KEY_MEMORY_BYTES);
     rows.push(memory("derived keys", reckoned, derived));
     let scratch = [rlwe, real.context.rlwe()].map(|context| context.scratch_memory());
     rows.push(memory("scratch memory", scratch[0], scratch[1]));

@@ -99,7 +99,7 @@ impl Context {
     /// # Errors
     /// The same as those of [`Encoder::encode`].
     pub fn encode(&self, values: &[i64]) -> Result<Plaintext, BgvError> {
-        self.rlwe.note_encoding(Modulus::ONE, ENCODING_COST_IN_TRANSFORMS, 1);
+        self.rlwe.record_encoding(Modulus::ONE, ENCODING_COST_IN_TRANSFORMS, 1);
         self.encoder.encode(values)
     }
 

@@ -1,7 +1,7 @@
 //! The errors of this crate.
 
 use hippocrene_ring::RingError;
-use hippocrene_rlwe::{RlweError, need_and_have};
+use hippocrene_rlwe::{RlweError, format_need_and_have};
 use thiserror::Error;
 
 /// The errors of operations on encrypted integers.
@@ -25,7 +25,7 @@ pub enum BgvError {
     #[error(
         "{operation} needs {} bits of noise budget, but {} are left. Start with a larger modulus \
          (a preset of a larger ring degree) or a smaller plaintext modulus.",
-        need_and_have(*need, *have)[0], need_and_have(*need, *have)[1]
+        format_need_and_have(*need, *have)[0], format_need_and_have(*need, *have)[1]
     )]
     Budget {
         /// The operation.

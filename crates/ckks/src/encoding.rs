@@ -150,7 +150,7 @@ impl Context {
         let (encoder, bits) = (self.encoder(), self.parameters().log2(modulus));
         let widened = Widened::new(values, scale);
         let values = widened.as_ref().map_or(values, Widened::values);
-        self.note_encoding(extended, matches!(values, Values::Big(_) | Values::BigComplex(_)));
+        self.record_encoding(extended, matches!(values, Values::Big(_) | Values::BigComplex(_)));
         let mut integers = IntegerPolynomial::zero(self.rlwe().degree());
         match values {
             Values::Real(v) => {
@@ -170,8 +170,8 @@ impl Context {
     }
 
     /// Records an encoding in the list of primitives, with or without multi-precision numbers.
-    pub(crate) fn note_encoding(&self, extended: Modulus, big: bool) {
-        self.rlwe().note_encoding(
+    pub(crate) fn record_encoding(&self, extended: Modulus, big: bool) {
+        self.rlwe().record_encoding(
             extended,
             if big { BIG_ENCODING_TRANSFORMS } else { ENCODING_TRANSFORMS },
             1,
@@ -187,7 +187,7 @@ impl Context {
         extended: Modulus,
         big: bool,
     ) -> Plaintext {
-        self.note_encoding(extended, big);
+        self.record_encoding(extended, big);
         self.plaintext(
             self.rlwe().zero(extended, Domain::Evaluation),
             extended,
@@ -210,7 +210,7 @@ impl Context {
         modulus: Modulus,
         extended: Modulus,
     ) -> Result<Option<Poly>, CkksError> {
-        let (Some(encoder), true) = (self.small_encoder(), self.rlwe().has_repeats(extended))
+        let (Some(encoder), true) = (self.small_encoder(), self.rlwe().can_omit_repeats(extended))
         else {
             return Ok(None);
         };
@@ -228,7 +228,7 @@ impl Context {
             bits,
             &mut integers,
         )?;
-        self.rlwe().note_encoding(
+        self.rlwe().record_encoding(
             extended,
             ENCODING_TRANSFORMS,
             self.rlwe().degree() / encoder.degree(),
@@ -239,7 +239,7 @@ impl Context {
             .scratch_limbs(0, Domain::Evaluation)
             .alike(encoder.degree(), extended.limb_count());
         for (position, limb) in extended.factors().zip(poly.limbs_mut()) {
-            let ring = self.rlwe().ring_of_repeats(extended, position)?;
+            let ring = self.rlwe().ring_without_repeats(extended, position)?;
             encoder.reduce(&integers, &ring, limb)?;
             self.rlwe().order_repeats(limb);
         }

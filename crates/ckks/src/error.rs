@@ -1,7 +1,7 @@
 //! The errors of this crate.
 
 use hippocrene_ring::RingError;
-use hippocrene_rlwe::{RlweError, need_and_have};
+use hippocrene_rlwe::{RlweError, format_need_and_have};
 use std::fmt::{self, Display, LowerExp};
 use thiserror::Error;
 
@@ -75,7 +75,7 @@ pub enum CkksError {
 /// Describes needed and available capacity. The needed capacity is infinite if no bound of the
 /// result holds.
 fn of_capacity(need: f64, have: f64) -> String {
-    match need_and_have(need, have) {
+    match format_need_and_have(need, have) {
         _ if have == f64::NEG_INFINITY => "a finite bound on the values: declare one".into(),
         [_, have] if need == f64::INFINITY => {
             format!("more bits of capacity than any modulus has, {have} are left")

@@ -111,7 +111,7 @@ impl Refresh for Bootstrapper {
     }
 
     fn most(&self) -> f64 {
-        self.plan().certain_capacity()
+        self.plan().guaranteed_capacity()
     }
 }
 

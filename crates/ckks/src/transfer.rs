@@ -9,7 +9,7 @@ use crate::{Ciphertext, CkksError, Context};
 const OPERATION: &str = "transfer to the second key";
 
 /// Transfers ciphertexts from a first context to a second one
-/// ([`hippocrene_rlwe::Parameters::second`]), where computation continues with smaller keys. It
+/// ([`hippocrene_rlwe::Parameters::key_transfer_set`]), where computation continues with smaller keys. It
 /// holds no secret.
 ///
 /// # Examples
@@ -30,7 +30,7 @@ const OPERATION: &str = "transfer to the second key";
 /// # let first = Arc::new(Context::new(parameters, Threads::single())?);
 ///
 /// // The second set has the first two units only.
-/// let parameters = first.parameters().second_insecure(Modulus::of_range(0..2))?;
+/// let parameters = first.parameters().key_transfer_set_insecure(Modulus::of_range(0..2))?;
 /// let second = Arc::new(Context::new(parameters, Threads::single())?);
 /// let secrets = [SecretKey::generate(first.rlwe())?, SecretKey::generate(second.rlwe())?];
 /// let key = TransferKey::generate(first.rlwe(), second.rlwe(), &secrets[0], &secrets[1])?;

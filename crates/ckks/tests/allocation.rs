@@ -92,7 +92,7 @@ fn steady_double(s: &Setup) {
 /// Checks a transfer to a second parameter set and secret.
 fn steady_transfer(first: &Setup, top: Modulus) {
     let second = setup(
-        first.context.parameters().second_insecure(top).unwrap(),
+        first.context.parameters().key_transfer_set_insecure(top).unwrap(),
         &[],
         Threads::single(),
         first.scale,

@@ -153,7 +153,7 @@ fn gates_are_what_their_tables_say() {
         let encrypted: Vec<BitCiphertext> = inputs.iter().map(|bits| s.fresh(bits)).collect();
         let refreshed = s.bootstrapper.refresh(&encrypted[0]).unwrap();
         s.check(&refreshed, &inputs[0], "refresh");
-        assert!((raised - log2(&refreshed) - s.plan().bits_of_refresh()).abs() < 4.0);
+        assert!((raised - log2(&refreshed) - s.plan().modulus_bits_of_refresh()).abs() < 4.0);
         for (gate, k) in Gate::ALL.into_iter().flat_map(|gate| [(gate, 2), (gate, 3)]) {
             if (gate, k) == (Gate::Majority, 2) {
                 continue;

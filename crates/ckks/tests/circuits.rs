@@ -630,7 +630,7 @@ fn invalid_circuits_are_refused() {
     for (low, high) in [(1.0, 1.0), (-1.7e308, 1.7e308), (0.0, 1e-310)] {
         assert!(Polynomial::new(Basis::Chebyshev { low, high }, vec![1.0]).is_err());
     }
-    for degree in [Polynomial::MOST_APPROXIMATED + 1, 1 << 40, usize::MAX] {
+    for degree in [Polynomial::MAX_APPROXIMATION_DEGREE + 1, 1 << 40, usize::MAX] {
         let refused = Polynomial::approximate(f64::exp, 0.0, 1.0, degree).unwrap_err().to_string();
         assert_eq!(
             refused,

@@ -3,7 +3,7 @@
 use crate::common::{Setup, grafted, insecure};
 use hippocrene_ckks::{
     Ciphertext, CkksError, Scale,
-    circuits::{FreshTransform, LinearTransform},
+    circuits::{LinearTransform, OneTimeTransform},
 };
 use num_complex::Complex64;
 use proptest::prelude::*;
@@ -30,7 +30,7 @@ fn check(
     let diagonal = |r: usize, out: &mut [f64]| {
         out.iter_mut().enumerate().for_each(|(i, d)| *d = spread(r, i, entry))
     };
-    let t = FreshTransform {
+    let t = OneTimeTransform {
         slots,
         count,
         baby,
@@ -90,7 +90,7 @@ fn a_sprout_and_little_memory_change_nothing() {
         };
         let scale = Scale::power_of_two(30);
         let (slots, count, baby) = (32, 32, 8);
-        let t = FreshTransform {
+        let t = OneTimeTransform {
             slots,
             count,
             baby,
@@ -121,7 +121,7 @@ proptest! {
         let kept = s.evaluator.linear_transform(&a, &kept, s.scale).unwrap();
         let diagonal = |r: usize, out: &mut [f64]| out.iter_mut().enumerate().for_each(|(i, d)| *d = spread(r, i, 0.1));
         let (baby, scale) = (1 << log_baby, s.scale);
-        let t = FreshTransform { slots, count, baby, diagonal: &diagonal, magnitude: 0.06, operand: 0.6, bound: 1.6, scale, memory: 1 << 20 };
+        let t = OneTimeTransform { slots, count, baby, diagonal: &diagonal, magnitude: 0.06, operand: 0.6, bound: 1.6, scale, memory: 1 << 20 };
         let fresh = s.evaluator.fresh_linear_transform(&a, &t, s.scale).unwrap();
         prop_assert_eq!((fresh.modulus(), fresh.scale()), (kept.modulus(), kept.scale()));
         for (f, k) in s.decrypt(&fresh).iter().zip(s.decrypt(&kept)) {
@@ -135,7 +135,7 @@ fn invalid_maps_are_refused() {
     let s = insecure(9, 2, &[1]);
     let a = s.encrypt_at(&[Complex64::ONE; 8], 8, s.scale, s.top());
     let diagonal = |_: usize, out: &mut [f64]| out.fill(1.0);
-    let t = |slots, count, bound| FreshTransform {
+    let t = |slots, count, bound| OneTimeTransform {
         slots,
         count,
         baby: 2,

@@ -10,7 +10,7 @@ use hippocrene_rlwe::{Modulus, TransferKey};
 
 /// Returns two sets, each with its keys, and the transfer from one to the other.
 fn pair(first: Setup, top: Modulus) -> (Setup, Setup, Transfer) {
-    let parameters = first.context.parameters().second_insecure(top).unwrap();
+    let parameters = first.context.parameters().key_transfer_set_insecure(top).unwrap();
     let second = setup(parameters, &[1], Threads::single(), first.scale);
     let (wide, narrow) = (first.context.rlwe(), second.context.rlwe());
     let key = TransferKey::generate(wide, narrow, &first.secret, &second.secret).unwrap();

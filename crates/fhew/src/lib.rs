@@ -20,11 +20,11 @@ mod samples;
 mod switching;
 
 pub use error::FhewError;
-pub use gates::{CERTAIN_DEVIATIONS, GateEvaluator, GateKeys, GateParameters, GateSecretKey};
+pub use gates::{GateEvaluator, GateKeys, GateParameters, GateSecretKey, MIN_GATE_DEVIATIONS};
 pub use lwe::{LweCiphertext, LweParameters, LweSecretKey, RlweCoefficients, SeededCoefficients};
 pub use preset::Preset;
 pub use rotation::{
-    BlindRotationKey, LOOK_UP, LookupTable, LookupTables, PreparedBlindRotationKey, RotationGadget,
-    RotationParameters,
+    BlindRotationKey, LOOK_UP_OPERATION, LookupTable, LookupTables, PreparedBlindRotationKey,
+    RotationGadget, RotationParameters,
 };
 pub use switching::{LweSwitchingKey, PreparedLweSwitchingKey};

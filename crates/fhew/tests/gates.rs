@@ -2,8 +2,8 @@
 
 use crate::common::assert_noise;
 use hippocrene_fhew::{
-    CERTAIN_DEVIATIONS, FhewError, GateEvaluator, GateKeys, GateParameters, GateSecretKey,
-    LweCiphertext, LweParameters, LweSwitchingKey, RotationGadget, RotationParameters,
+    FhewError, GateEvaluator, GateKeys, GateParameters, GateSecretKey, LweCiphertext,
+    LweParameters, LweSwitchingKey, MIN_GATE_DEVIATIONS, RotationGadget, RotationParameters,
 };
 use hippocrene_ring::{Threads, primes::ntt_primes};
 use hippocrene_rlwe::{Gate, RlweError, SecretDistribution};
@@ -207,7 +207,7 @@ fn mistakes_are_named() {
     let mut sum = evaluator.gate(Gate::And, &[a, b]).unwrap();
     sum.set_noise(sum.noise().scaled(8.0));
     let error = evaluator.gate(Gate::And, &[&sum, b]).unwrap_err();
-    assert!(matches!(error, FhewError::Uncertain { need: CERTAIN_DEVIATIONS, .. }), "{error}");
+    assert!(matches!(error, FhewError::Uncertain { need: MIN_GATE_DEVIATIONS, .. }), "{error}");
 
     // Digits of 14 bits would leave errors that are too large, so these parameters are refused.
     let rotation = secret.parameters().rotation();

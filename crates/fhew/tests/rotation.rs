@@ -305,7 +305,8 @@ fn several_tables_take_one_rotation() {
             let x = 1.8 * (f64::from(i) / 120.0 - 1.0);
             let message = ((x * input_scale).round() as i64).rem_euclid(1 << 20) as u64;
             let ct = keys.input.encrypt(message).unwrap();
-            for (k, value) in keys.key.look_up_several(&ct, &together).unwrap().iter().enumerate() {
+            for (k, value) in keys.key.look_up_in_tables(&ct, &together).unwrap().iter().enumerate()
+            {
                 errors[k].push(keys.ring.decrypt(value).unwrap() as f64 / scale - functions[k](x));
                 estimates[k] = value.noise().scaled(-scale.log2());
             }
@@ -337,7 +338,7 @@ fn noise_of_several_tables_is_as_estimated() {
     let mut errors = Vec::new();
     for (keys, i) in all.iter().flat_map(|keys| (0..30).map(move |i| (keys, i))) {
         let ct = keys.input.encrypt(i << 12).unwrap();
-        let values = keys.key.look_up_several(&ct, &together).unwrap();
+        let values = keys.key.look_up_in_tables(&ct, &together).unwrap();
         let all = keys.key.look_up_several_all(&[&ct, &ct], &together, &Threads::single()).unwrap();
         assert_eq!(all, [values.clone(), values.clone()]);
         assert_eq!(values[1].noise().log2_std(), (together.quantum() as f64 / 12f64.sqrt()).log2());

@@ -394,13 +394,13 @@ fn bits_can_be_moved_anywhere() {
         server.gather_bits(&[&arrays[0], &arrays[1]], &[2], &all([lengths[0] + 1, 0])).unwrap();
         server.gather_bits(&[&arrays[0]], &[3], &all([2, 1, 0])).unwrap();
         assert_eq!(gates.bootstraps() - before, 3);
-        // A row and a column have different layouts. `standing_alike` gives them the same one.
+        // A row and a column have different layouts. `in_common_layout` gives them the same one.
         let (row, column) = (
             server.gather_bits(&[&arrays[1]], &[3], &all([3, 4, 5])).unwrap(),
             server.gather_bits(&[&arrays[1]], &[3], &all([1, 4, 7])).unwrap(),
         );
         assert!(gates.and(&row, &column).is_err());
-        let alike = server.standing_alike(&[&row, &column]).unwrap();
+        let alike = server.in_common_layout(&[&row, &column]).unwrap();
         let and = gates.and(&alike[0], &alike[1]).unwrap();
         check(&and, &[3, 4, 5].map(|i| plain[1][i] & plain[1][[1, 4, 7][i - 3]]));
     }

@@ -483,7 +483,7 @@ fn sums_of_products() {
 fn integers_are_transferred_to_a_second_key() {
     for scheme in [Scheme::Bgv, Scheme::Bfv] {
         let (client, server) = insecure(8, 7, scheme, 7681);
-        let second = client.second(60.0).unwrap();
+        let second = client.second_key(60.0).unwrap();
         assert_eq!(second.session().settings().integers(), client.session().settings().integers());
         let request = KeyRequest::only([1]);
         let (large, small) =
@@ -517,7 +517,7 @@ fn integers_are_transferred_to_a_second_key() {
         let (other, _) = insecure(8, 7, scheme, 7681);
         let foreign = encrypt_residues(&other, &x, &[300]);
         assert!(matches!(narrow.transfer(&foreign), Err(Error::KeyMismatch(_))));
-        assert!(client.second(1e4).unwrap_err().to_string().contains("leave no unit free"));
+        assert!(client.second_key(1e4).unwrap_err().to_string().contains("leave no unit free"));
     }
 }
 
@@ -534,7 +534,7 @@ fn results_of_any_depth_are_transferred() {
         )
         .unwrap();
         let server = Server::new(client.evaluation_keys(&KeyRequest::only([])).unwrap()).unwrap();
-        let second = client.second(ASKED).unwrap();
+        let second = client.second_key(ASKED).unwrap();
         let keys = second.evaluation_keys(&KeyRequest::only([])).unwrap();
         let narrow = Server::new(keys)
             .unwrap()

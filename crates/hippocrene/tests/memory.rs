@@ -16,7 +16,7 @@ use common::{assert_close, insecure, insecure_settings, numbers};
 use hippocrene::{
     ClientKey, Error, KeyRequest, Preset, Server, Stored, cache_budget, set_cache_budget, stoppable,
 };
-use hippocrene_ring::mapped_so_far;
+use hippocrene_ring::total_mapped_bytes;
 
 struct Counting;
 
@@ -50,9 +50,9 @@ fn alone() -> MutexGuard<'static, ()> {
 
 /// Returns the result of `f` and the peak memory in bytes while it runs, with all mapped memory.
 fn with_most<T>(f: impl FnOnce() -> T) -> (T, usize) {
-    let (before, mapped) = (NOW.load(Ordering::Relaxed), mapped_so_far());
+    let (before, mapped) = (NOW.load(Ordering::Relaxed), total_mapped_bytes());
     MOST.store(before, Ordering::Relaxed);
-    (f(), MOST.load(Ordering::Relaxed) - before + mapped_so_far() - mapped)
+    (f(), MOST.load(Ordering::Relaxed) - before + total_mapped_bytes() - mapped)
 }
 
 /// Keys are written to a file piece by piece, as the same bytes as in memory. A device that is

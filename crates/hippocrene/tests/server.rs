@@ -556,7 +556,7 @@ fn noise_at_a_preset_is_as_estimated() {
 #[test]
 fn arrays_are_transferred_to_a_second_key() {
     let (client, server) = insecure(8, 6);
-    let second = client.second(90.0).unwrap();
+    let second = client.second_key(90.0).unwrap();
     let request = KeyRequest::only([1]);
     let (large, small) =
         (client.evaluation_keys(&request).unwrap(), second.evaluation_keys(&request).unwrap());
@@ -601,7 +601,7 @@ fn arrays_are_transferred_to_a_second_key() {
         (0.0, "0 bits of capacity: a positive number"),
         (-1.0, "-1 bits of capacity: a positive number"),
     ] {
-        let refused = client.second(capacity).unwrap_err();
+        let refused = client.second_key(capacity).unwrap_err();
         assert!(
             matches!(&refused, Error::Argument { what: is, .. } if is.contains(what)),
             "{refused}"
@@ -616,7 +616,7 @@ fn second_sets_of_presets_are_secure() {
         [("n14", 150.0), ("n15", 400.0), ("n16", 600.0), ("n16s", 600.0), ("simple-n15", 300.0)]
     {
         let settings = Preset::by_name(name).unwrap().settings().unwrap();
-        let second = settings.second(capacity).unwrap();
+        let second = settings.for_second_key(capacity).unwrap();
         let (wide, narrow) = (settings.parameters(), second.parameters());
         assert!(narrow.security().is_some() && second.precision() == settings.precision());
         assert!(narrow.log2(second.fresh()) >= capacity + settings.scale().log2() + 1.0);

@@ -11,7 +11,7 @@ use hippocrene::{
     BitArray, ClientKey, EncryptedArray, EvaluationKeys, IntegerArray, PublicKey, Settings, Stored,
     TransferKey, wire::inspect,
 };
-use hippocrene_ring::mapped_so_far;
+use hippocrene_ring::total_mapped_bytes;
 use wire_common::things;
 
 /// Counts the bytes of all allocations, whether they were freed or not.
@@ -38,7 +38,7 @@ static ALLOCATOR: Counting = Counting;
 
 /// Returns the bytes that `f` allocates, including mapped memory.
 fn asked_for(f: impl FnOnce()) -> usize {
-    let so_far = || ASKED_FOR.load(Ordering::Relaxed) + mapped_so_far();
+    let so_far = || ASKED_FOR.load(Ordering::Relaxed) + total_mapped_bytes();
     let before = so_far();
     f();
     so_far() - before

@@ -35,7 +35,7 @@ impl Pegasus {
         let target = plan.reduced_bits(-relative_scale.log2());
         let (scale, target) = (scale_of_bits(literal.scale_bits)?, scale_of_bits(target)?);
         let rlwe = plan.context().rlwe();
-        rlwe.note_failure(|| plan.log2_failure_probability(decrypted.slots()));
+        rlwe.record_failure(|| plan.log2_failure_probability(decrypted.slots()));
         let y = e.reduce_modulo_one(decrypted, &literal.reduction, scale, target)?;
         // An error of standard deviation e in n real slots is one of e/sqrt(n) in coefficients.
         // Precision is computed from the error in coefficients. The error of a number repeats with

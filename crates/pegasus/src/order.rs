@@ -3,7 +3,7 @@
 //!
 //! All of these look up differences, so numbers need a scale at which differences fit a table. It
 //! is [`crate::PegasusPlan::table_scale`] for twice the bound of the numbers. If the results are
-//! repacked directly, the factor is 4 instead of 2, or that of [`Pegasus::order_bound`].
+//! repacked directly, the factor is 4 instead of 2, or that of [`Pegasus::sorting_bound_factor`].
 
 use std::ops::Range;
 
@@ -67,7 +67,7 @@ impl Pegasus {
     /// With it, tables on half of the circle at twice the scale hold the differences of numbers
     /// with the error that they have before the last round. The factor is about 4. With a smaller
     /// one, rounds would use tables on twice the domain and make twice the error.
-    pub fn order_bound(&self, rounds: usize) -> f64 {
+    pub fn sorting_bound_factor(&self, rounds: usize) -> f64 {
         let parameters = self.tables().parameters();
         // The error of rounding an index, relative to half of the domain.
         let index = parameters.index_noise(Noise::NONE, self.plan().literal().lwe().modulus());
@@ -174,7 +174,7 @@ impl Pegasus {
     ///
     /// Exactly one number of every group gets the 1. If several are closer to the largest than the
     /// error of the index of a table in a round, it is one of these. Differences must fit the
-    /// circle (see [`Pegasus::place_bound`]).
+    /// circle (see [`Pegasus::tournament_bound_factor`]).
     ///
     /// # Errors
     /// Returns [`PegasusError::Argument`] if groups have one number, or are so large that sums of

@@ -235,7 +235,7 @@ impl PegasusPlan {
 
     /// The largest capacity of results ([`PegasusLiteral::output_bits`]) that these parameters
     /// allow, in bits. It is negative if they allow none.
-    pub fn most_output_bits(&self) -> f64 {
+    pub fn max_output_bits(&self) -> f64 {
         self.context.parameters().log2(self.largest_key_modulus())
             - self.repacking_bits()
             - self.bits_without_capacity()
@@ -257,7 +257,7 @@ impl PegasusPlan {
             Some(modulus) => Ok(modulus),
             None => {
                 let have = parameters.log2(largest_key_modulus);
-                let fits = self.most_output_bits().floor();
+                let fits = self.max_output_bits().floor();
                 let fits = if fits >= 1.0 {
                     format!(", which is enough for {fits:.0}")
                 } else {

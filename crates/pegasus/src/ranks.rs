@@ -182,13 +182,13 @@ impl Pegasus {
     }
 
     /// Returns [`Pegasus::order_gap`] for numbers up to `bound` that have no error before they are
-    /// extracted with [`Pegasus::argsort_bound`] of 0.
+    /// extracted with [`Pegasus::argsort_bound_factor`] of 0.
     pub fn argsort_gap(&self, bound: f64) -> f64 {
         let (noise, modulus) = (self.extraction().noise(), self.plan().literal().lwe().modulus());
         let deviation =
             |factor: i64| self.position_deviation(noise.scaled((factor as f64).log2()), modulus);
         // Half of the circle, in units of the bound.
-        let half = 2.0 * (1.0 + self.plan().literal().margin) * self.argsort_bound(0.0);
+        let half = 2.0 * (1.0 + self.plan().literal().margin) * self.argsort_bound_factor(0.0);
         Grids::new(self.positions(), half, 1.0, deviation).gap() * bound
     }
 
@@ -197,7 +197,7 @@ impl Pegasus {
     /// `relative_deviation` is the standard deviation of their error, relative to their bound. With
     /// this factor, differences use all of the circle except for the [threshold](Grids) and the
     /// errors. It is about 1 for precise numbers.
-    pub fn argsort_bound(&self, relative_deviation: f64) -> f64 {
+    pub fn argsort_bound_factor(&self, relative_deviation: f64) -> f64 {
         let modulus = self.plan().literal().lwe().modulus();
         let deviation = self.position_deviation(self.extraction().noise(), modulus);
         let rounding = reserved_positions(deviation) / self.positions();

@@ -1,6 +1,6 @@
 //! Repacking of LWE ciphertexts into slots (PEGASUS, Fig. 5, Theorem 2).
 
-use hippocrene_ckks::{Ciphertext, Values, circuits::FreshTransform};
+use hippocrene_ckks::{Ciphertext, Values, circuits::OneTimeTransform};
 
 use crate::{Layout, Numbers, Pegasus, PegasusError, error::argument, plan::scale_of_bits};
 
@@ -70,7 +70,7 @@ impl Pegasus {
             }
         };
         let filled_fraction = x.len() as f64 / slots as f64;
-        let transform = FreshTransform {
+        let transform = OneTimeTransform {
             slots: rows,
             count: slots.min(n),
             baby: literal.baby,

@@ -102,7 +102,7 @@ impl Pegasus {
     /// # Errors
     /// Returns [`PegasusError::Argument`] if `size` is so large that the error in the last round
     /// exceeds half of a table.
-    pub fn place_bound(
+    pub fn tournament_bound_factor(
         &self,
         size: usize,
         extracted: Noise,
@@ -141,25 +141,25 @@ impl Pegasus {
         Ok(f64::from(last).exp2() * wide / (1.0 + self.plan().literal().margin))
     }
 
-    /// Returns [`Pegasus::place_bound`] for the numbers in the slots of `a`, with the noise that
+    /// Returns [`Pegasus::tournament_bound_factor`] for the numbers in the slots of `a`, with the noise that
     /// extraction gives the number in `slot`.
     ///
     /// # Errors
     /// Returns the errors of [`Pegasus::to_coefficients`], [`Pegasus::extract`] and
-    /// [`Pegasus::place_bound`].
-    pub fn place_bound_of(
+    /// [`Pegasus::tournament_bound_factor`].
+    pub fn tournament_bound_factor_of(
         &self,
         a: &Ciphertext,
         slot: usize,
         size: usize,
         scale: Scale,
     ) -> Result<f64, PegasusError> {
-        let factor = self.place_bound(size, self.extraction().noise(), scale)?;
+        let factor = self.tournament_bound_factor(size, self.extraction().noise(), scale)?;
         let mut wide = a.clone();
         wide.set_bound(factor * a.bound());
         let one = self.extract(&self.to_coefficients(&wide)?, &[slot])?;
         // A wider bound makes this noise smaller, in units of residues.
-        Ok(factor.max(self.place_bound(size, one.noise(), scale)?))
+        Ok(factor.max(self.tournament_bound_factor(size, one.noise(), scale)?))
     }
 
     /// Returns 1 where `x_i <= y_i` and 0 elsewhere. Except in the last round, it also returns

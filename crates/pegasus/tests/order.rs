@@ -31,9 +31,9 @@ fn wide(s: &Setup, values: &[f64], wide: f64) -> Numbers {
 }
 
 /// Returns the bound for a tournament of `size` such numbers.
-fn place_bound(s: &Setup, size: usize, scale: Scale) -> f64 {
+fn tournament_bound_factor(s: &Setup, size: usize, scale: Scale) -> f64 {
     let noise = s.lwe.encrypt(0).unwrap().noise();
-    s.pegasus.place_bound(size, noise, scale).unwrap()
+    s.pegasus.tournament_bound_factor(size, noise, scale).unwrap()
 }
 
 /// Numbers with larger errors than those of extraction, as in large rings, fit with the bound of
@@ -46,7 +46,7 @@ fn the_bound_of_places_is_tight() {
     // A fraction of an entry of a table. In the last of five rounds it is 16 times larger.
     for part in [0.0, 0.2, 0.5] {
         let noise = Noise::from_std(part * q / 2048.0);
-        let bound = s.pegasus.place_bound(32, noise, scale).unwrap();
+        let bound = s.pegasus.tournament_bound_factor(32, noise, scale).unwrap();
         let values: Vec<f64> = (0..32).map(|i| f64::from((7 * i + 3) % 32) / 2.0 - 7.75).collect();
         let found = |wider: f64| {
             let x = wide(&s, &values, wider * bound);
@@ -163,7 +163,7 @@ fn places_are_found() {
         close(&s, &s.pegasus.ranks(&x, count).unwrap(), &ranks, 0.05, "ranks");
         let of_rank =
             |rank: usize| ranks.iter().map(|r| f64::from(*r == rank as f64)).collect::<Vec<_>>();
-        let x = wide(&s, &values, place_bound(&s, count, scale));
+        let x = wide(&s, &values, tournament_bound_factor(&s, count, scale));
         close(
             &s,
             &s.pegasus.is_largest(&x, count, scale).unwrap(),
@@ -237,13 +237,13 @@ fn groups_are_independent() {
         of_groups(&values, size, |group, v| place(group, v[3])),
         of_groups(&values, size, |group, v| place(group, v[0])),
     );
-    let wide = wide(&s, &values, place_bound(&s, size, scale));
+    let wide = wide(&s, &values, tournament_bound_factor(&s, size, scale));
     close(&s, &p.argmax(&wide, size, scale).unwrap(), &last, 0.2, "argmax");
     close(&s, &p.argmin(&wide, size, scale).unwrap(), &first, 0.2, "argmin");
     let places = of_groups(&values, size, |group, sorted| {
         sorted.iter().map(|v| place(group, *v)[0] - 1.5).collect()
     });
-    let filling = self::wide(&s, &values, p.argsort_bound(0.0));
+    let filling = self::wide(&s, &values, p.argsort_bound_factor(0.0));
     close(&s, &p.argsort(&filling, size, scale).unwrap(), &places, 0.2, "argsort");
     for refused in [
         p.sort(&x, 5),
@@ -264,7 +264,7 @@ fn places_are_sorted() {
     let s = with_tables(1024);
     let scale = s.pegasus.plan().table_scale(16.0).unwrap();
     // The bound at extraction is hardly larger than the numbers.
-    let wide = s.pegasus.argsort_bound(0.0);
+    let wide = s.pegasus.argsort_bound_factor(0.0);
     let margin = 1.0 + s.pegasus.plan().literal().margin;
     assert!((1.0..1.2).contains(&(wide * margin)), "{wide}");
     let of = |x: &Numbers| {
@@ -299,7 +299,7 @@ fn places_are_sorted() {
 fn argsort_is_a_permutation() {
     let s = with_tables(256);
     let scale = s.pegasus.plan().table_scale(16.0).unwrap();
-    let (size, wide) = (8, s.pegasus.argsort_bound(0.0));
+    let (size, wide) = (8, s.pegasus.argsort_bound_factor(0.0));
     let gap = s.pegasus.order_gap(&self::wide(&s, &[0.0], wide));
     let permutation = |of: &[f64]| {
         let mut sorted: Vec<f64> = of.iter().map(|x| x.round()).collect();
@@ -357,7 +357,7 @@ fn one_of_equal_numbers_is_the_largest() {
     ] {
         let size = group.len();
         let values: Vec<f64> = (0..48).flat_map(|_| group.clone()).collect();
-        let x = wide(&s, &values, place_bound(&s, size, scale));
+        let x = wide(&s, &values, tournament_bound_factor(&s, size, scale));
         let largest = s.decrypt_numbers(&s.pegasus.is_largest(&x, size, scale).unwrap());
         let found = s.decrypt_numbers(&s.pegasus.argmax(&x, size, scale).unwrap());
         for (bits, found) in largest.chunks(size).zip(found) {
@@ -379,7 +379,7 @@ fn one_of_equal_numbers_is_the_largest() {
         }
     }
     // The numbers are equal to the bit, so differences have no error.
-    let x = wide(&s, &[-5.0, 5.0], place_bound(&s, 3, scale))
+    let x = wide(&s, &[-5.0, 5.0], tournament_bound_factor(&s, 3, scale))
         .select(&[0, 1, 1, 1, 0, 1, 1, 1, 1])
         .unwrap();
     let found = s.decrypt_numbers(&s.pegasus.argmax(&x, 3, scale).unwrap());
@@ -441,7 +441,7 @@ fn the_stated_bound_is_enough_for_every_round() {
     let mut last = 0.0;
     for count in [2, 4, 8, 12] {
         let rounds = Pegasus::sort_rounds(count);
-        let wide = s.pegasus.order_bound(rounds);
+        let wide = s.pegasus.sorting_bound_factor(rounds);
         assert!(wide > last && (3.5..8.0).contains(&wide), "{wide}");
         last = wide;
         let x = self::wide(&s, &apart(count), wide);

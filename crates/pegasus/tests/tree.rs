@@ -385,8 +385,11 @@ fn outputs_are_as_precise_as_stated() {
         };
         let possible: f64 = possible.split([' ', ',']).nth_back(2).unwrap().parse().unwrap();
         // The best possible deviation is accepted.
-        let any =
-            TreePlan::new(&model(4, nodes.clone(), 1e-12).or_as_possible(), parameters).unwrap();
+        let any = TreePlan::new(
+            &model(4, nodes.clone(), 1e-12).with_best_possible_deviation(),
+            parameters,
+        )
+        .unwrap();
         assert!((any.deviation() / possible - 1.0).abs() < 0.01);
         // Outputs that share a look-up are less precise than outputs with look-ups of their own.
         let rotations = |wanted| {

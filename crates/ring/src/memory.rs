@@ -37,7 +37,7 @@ static MAPPED_SO_FAR: AtomicUsize = AtomicUsize::new(0);
 ///
 /// It includes memory that has been returned. Mapped memory bypasses the allocator, so tests that
 /// count allocations add this number.
-pub fn mapped_so_far() -> usize {
+pub fn total_mapped_bytes() -> usize {
     MAPPED_SO_FAR.load(Relaxed)
 }
 
@@ -227,8 +227,8 @@ mod tests {
 
     #[test]
     fn mapped_bytes_are_counted() {
-        let before = mapped_so_far();
+        let before = total_mapped_bytes();
         drop(Block::<u8>::zeroed(MIN_MAPPED_BYTES));
-        assert!(mapped_so_far() >= before + MIN_MAPPED_BYTES);
+        assert!(total_mapped_bytes() >= before + MIN_MAPPED_BYTES);
     }
 }

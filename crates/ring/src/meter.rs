@@ -11,16 +11,16 @@ use std::sync::{
 /// Clones share one count.
 ///
 /// ```
-/// use hippocrene_ring::{Domain, Meter, Poly};
+/// use hippocrene_ring::{Domain, MemoryMeter, Poly};
 ///
-/// let meter = Meter::default();
+/// let meter = MemoryMeter::default();
 /// let poly = Poly::dry_run(1024, 3, Domain::Coefficient, &meter);
 /// assert_eq!(meter.live(), 3 * 1024 * 8);
 /// drop(poly);
 /// assert_eq!((meter.live(), meter.peak()), (0, 3 * 1024 * 8));
 /// ```
 #[derive(Debug, Clone, Default)]
-pub struct Meter(Arc<Bytes>);
+pub struct MemoryMeter(Arc<Bytes>);
 
 #[derive(Debug, Default)]
 struct Bytes {
@@ -29,18 +29,18 @@ struct Bytes {
     copied: AtomicUsize,
 }
 
-impl Meter {
+impl MemoryMeter {
     /// Returns the bytes in use now.
     pub fn live(&self) -> usize {
         self.0.live.load(Relaxed)
     }
 
-    /// Returns the maximum number of bytes in use at one time since the last [`Meter::reset`].
+    /// Returns the maximum number of bytes in use at one time since the last [`MemoryMeter::reset`].
     pub fn peak(&self) -> usize {
         self.0.peak.load(Relaxed)
     }
 
-    /// Returns the bytes of polynomials that were copied since the last [`Meter::reset`].
+    /// Returns the bytes of polynomials that were copied since the last [`MemoryMeter::reset`].
     pub fn copied(&self) -> usize {
         self.0.copied.load(Relaxed)
     }
@@ -60,16 +60,16 @@ impl Meter {
 /// The memory that one polynomial of a dry run would hold.
 #[derive(Debug)]
 pub(crate) struct Reservation {
-    meter: Meter,
+    meter: MemoryMeter,
     bytes: usize,
 }
 
 impl Reservation {
-    pub(crate) fn new(meter: &Meter) -> Self {
+    pub(crate) fn new(meter: &MemoryMeter) -> Self {
         Reservation { meter: meter.clone(), bytes: 0 }
     }
 
-    pub(crate) fn meter(&self) -> &Meter {
+    pub(crate) fn meter(&self) -> &MemoryMeter {
         &self.meter
     }
 
@@ -104,7 +104,7 @@ mod tests {
 
     #[test]
     fn polynomials_of_a_dry_run_are_measured_like_others() {
-        let meter = Meter::default();
+        let meter = MemoryMeter::default();
         let mut a = Poly::dry_run(16, 3, Domain::Evaluation, &meter);
         assert_eq!(
             (a.limb_count(), a.limb(2).len(), a.as_slice().len(), a.limbs().count()),
@@ -135,7 +135,7 @@ mod tests {
 
     #[test]
     fn pools_of_a_dry_run_keep_polynomials() {
-        let meter = Meter::default();
+        let meter = MemoryMeter::default();
         let pool = ScratchPool::dry_run(16, &meter);
         drop([pool.take(1, Domain::Coefficient), pool.take(5, Domain::Coefficient)]);
         drop(pool.take(4, Domain::Coefficient));

@@ -15,7 +15,7 @@ pub(crate) const PERIOD: usize = 64;
 
 /// The values of all monomials of one ring, in the evaluation domain.
 ///
-/// [`crate::elementwise::Elementwise::inner_product_turned`] reads them. Each block of 64 values is
+/// [`crate::elementwise::Elementwise::inner_product_times_monomials`] reads them. Each block of 64 values is
 /// a row times a power of `psi`. There are 64 rows, one for each exponent modulo 64.
 ///
 /// ```
@@ -30,7 +30,7 @@ pub(crate) const PERIOD: usize = 64;
 /// let digits = [(0, &one[..])];
 /// let monomials = ring.monomials();
 /// let turned = [(&digits[..], monomials.power(3))];
-/// ring.inner_product_turned(&mut sum0, &mut sum1, &turned, &key);
+/// ring.inner_product_times_monomials(&mut sum0, &mut sum1, &turned, &key);
 /// ring.inverse(&mut sum0);
 /// assert_eq!((sum0[0], sum0[1], sum0[3]), (q - 1, 0, 1));
 /// # Ok::<(), hippocrene_ring::RingError>(())
@@ -168,7 +168,7 @@ mod tests {
                     let [mut sum0, mut sum1] = [vec![0; degree], vec![0; degree]];
                     let (monomials, digits) = (ring.monomials(), [(0, &one[..])]);
                     let turned = [(&digits[..], monomials.power(exponent))];
-                    ring.inner_product_turned(&mut sum0, &mut sum1, &turned, &key);
+                    ring.inner_product_times_monomials(&mut sum0, &mut sum1, &turned, &key);
                     ring.inverse(&mut sum0);
                     let expected = |i: usize| sub_mod(rotated[i], y[i], q);
                     assert!(

@@ -3,7 +3,7 @@
 use zeroize::Zeroize;
 
 use crate::{
-    Meter, Threads,
+    MemoryMeter, Threads,
     meter::Reservation,
     spare::{Residues, SpareMemory},
 };
@@ -23,7 +23,7 @@ pub enum Domain {
 /// moduli of its limbs. Its owner does.
 ///
 /// A polynomial of a *dry run* ([`Poly::dry_run`]) has the same number of limbs as any other, but
-/// every limb is empty. Loops over limbs and residues then have nothing to do. A [`crate::Meter`]
+/// every limb is empty. Loops over limbs and residues then have nothing to do. A [`crate::MemoryMeter`]
 /// counts the memory that the residues would need.
 ///
 /// ```
@@ -86,7 +86,7 @@ impl Poly {
     /// Makes a polynomial of a dry run, which has no residues.
     ///
     /// `meter` counts the memory that the residues would need.
-    pub fn dry_run(degree: usize, limbs: usize, domain: Domain, meter: &Meter) -> Self {
+    pub fn dry_run(degree: usize, limbs: usize, domain: Domain, meter: &MemoryMeter) -> Self {
         let reservation = Some(Reservation::new(meter));
         let mut poly =
             Poly { degree, domain, limbs: 0, words: 0, data: Residues::new(None), reservation };

@@ -3,7 +3,9 @@
 use crate::{
     Automorphism, Domain, Kernel, RingError,
     arith::add_mod,
-    elementwise::{Beside, KeyLimb, KeyRing, PairTerm, Scalar, Turned, digit_bytes, operations},
+    elementwise::{
+        ExtraSummands, KeyLimb, KeyRing, MonomialTerm, PairTerm, Scalar, digit_bytes, operations,
+    },
     monomial::Monomials,
     ntt::InverseFactor,
     odd::OddRing,
@@ -250,36 +252,36 @@ impl ResidueRing {
 
     /// Computes [`ResidueRing::inner_product`] plus further summands.
     ///
-    /// See [`crate::elementwise::Elementwise::inner_product_beside`].
+    /// See [`crate::elementwise::Elementwise::inner_product_plus`].
     ///
     /// # Panics
     /// The same as `inner_product`. Also if the modulus is a power of two.
-    pub fn inner_product_beside(
+    pub fn inner_product_plus(
         &self,
         acc0: &mut [u64],
         acc1: &mut [u64],
         digits: &[(usize, &[u64])],
         key: &KeyLimb,
-        beside: &Beside<'_>,
+        beside: &ExtraSummands<'_>,
     ) {
-        self.odd().elementwise.inner_product_beside(acc0, acc1, digits, key, beside);
+        self.odd().elementwise.inner_product_plus(acc0, acc1, digits, key, beside);
     }
 
     /// Computes a sum of inner products, each times a monomial minus one.
     ///
-    /// See [`crate::elementwise::Elementwise::inner_product_turned`].
+    /// See [`crate::elementwise::Elementwise::inner_product_times_monomials`].
     ///
     /// # Panics
     /// The same as `inner_product`. Also if there is no pair or more than three, a monomial has
     /// another ring degree, or the modulus is a power of two.
-    pub fn inner_product_turned(
+    pub fn inner_product_times_monomials(
         &self,
         acc0: &mut [u64],
         acc1: &mut [u64],
-        turned: &[Turned<'_>],
+        turned: &[MonomialTerm<'_>],
         key: &KeyLimb,
     ) {
-        self.odd().elementwise.inner_product_turned(acc0, acc1, turned, key);
+        self.odd().elementwise.inner_product_times_monomials(acc0, acc1, turned, key);
     }
 
     /// Returns the monomials of this ring, whose degree must be at least 64.
@@ -312,7 +314,7 @@ impl ResidueRing {
 
     /// Returns [`ResidueRing::lifted_moduli`] as `kernel` would choose them. This CPU need not
     /// support it.
-    pub fn lifted_moduli_by(&self, kernel: Kernel) -> Vec<u64> {
+    pub fn lifted_moduli_of_kernel(&self, kernel: Kernel) -> Vec<u64> {
         match self {
             ResidueRing::Odd(_) => self.lifted_moduli().to_vec(),
             ResidueRing::PowerOfTwo(ring) => ring.products.primes_by(kernel),
@@ -321,7 +323,7 @@ impl ResidueRing {
 
     /// Returns [`ResidueRing::key_bytes`] modulo the odd number `q` for `kernel`, which this CPU
     /// need not support.
-    pub fn key_bytes_by(kernel: Kernel, q: u64, length: usize) -> usize {
+    pub fn key_bytes_of_kernel(kernel: Kernel, q: u64, length: usize) -> usize {
         let is_packed = kernel == Kernel::Avx512Ifma && q < 1 << 48;
         digit_bytes(length, if is_packed { 6 } else { 8 })
     }

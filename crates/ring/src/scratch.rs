@@ -6,7 +6,7 @@ use std::{
 };
 
 use crate::{
-    Meter,
+    MemoryMeter,
     poly::{Domain, Poly},
 };
 
@@ -26,7 +26,7 @@ use crate::{
 pub struct ScratchPool {
     degree: usize,
     /// Counts the memory of the polynomials, in a dry run.
-    meter: Option<Meter>,
+    meter: Option<MemoryMeter>,
     free: Mutex<Vec<Poly>>,
 }
 
@@ -38,7 +38,7 @@ impl ScratchPool {
 
     /// Makes an empty pool of dry-run polynomials of ring degree `degree`. `meter` counts their
     /// memory.
-    pub fn dry_run(degree: usize, meter: &Meter) -> Self {
+    pub fn dry_run(degree: usize, meter: &MemoryMeter) -> Self {
         ScratchPool { degree, meter: Some(meter.clone()), free: Mutex::new(Vec::new()) }
     }
 

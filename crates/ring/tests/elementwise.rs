@@ -3,7 +3,7 @@
 use hippocrene_ring::{
     Kernel, ResidueRing, Threads,
     arith::{centred, mul_mod, signed_mod},
-    elementwise::{Elementwise, KeyLimb, PairTerm, PutDigit},
+    elementwise::{DigitWriter, Elementwise, KeyLimb, PairTerm},
     primes::{ntt_primes_above, ntt_primes_below},
 };
 use proptest::prelude::*;
@@ -524,7 +524,7 @@ fn keys_are_put_as_they_are_declared() {
         ];
         for e in &rings {
             let put = |length: usize, digits: &[(usize, &[u64], &[u64])]| {
-                let puts = |_: usize, put: &mut PutDigit<'_>| {
+                let puts = |_: usize, put: &mut DigitWriter<'_>| {
                     digits.iter().for_each(|(d, b, a)| put(*d, b, a))
                 };
                 let key = || drop(KeyLimb::prepare(&[e], 2, length, &Threads::single(), puts));

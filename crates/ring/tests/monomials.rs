@@ -55,7 +55,7 @@ proptest! {
 
             let mut sums = [vec![1; degree], vec![2; degree]];
             let [sum0, sum1] = &mut sums;
-            e.inner_product_turned(sum0, sum1, &pairs, &key);
+            e.inner_product_times_monomials(sum0, sum1, &pairs, &key);
 
             let mut expected = [vec![0; degree], vec![0; degree]];
             for ((digits, _), exponent) in turned {

@@ -3,7 +3,7 @@
 use hippocrene_ring::{
     Automorphism, Domain, Kernel, ResidueRing, RingError, Sampler, Seed, Threads,
     arith::{add_mod, centred, mul_mod, neg_mod, signed_mod, sub_mod},
-    elementwise::{Beside, KeyLimb},
+    elementwise::{ExtraSummands, KeyLimb},
     primes::{is_prime, ntt_primes, ntt_primes_below},
 };
 use proptest::prelude::*;
@@ -350,7 +350,7 @@ fn products_beside(
     let [x, y0, y1] = &lazy;
     for which in 0..8 {
         let [scaled, first, second] = [0, 1, 2].map(|bit| which >> bit & 1 == 1);
-        let beside = Beside {
+        let beside = ExtraSummands {
             scaled: scaled.then_some((1, &x[..], &factor)),
             added: [first.then_some((&y0[..], &multiple)), second.then_some((&y1[..], &multiple))],
         };
@@ -370,7 +370,7 @@ fn products_beside(
         }
         let mut out = [case.coefficients(), case.coefficients()];
         let [acc0, acc1] = &mut out;
-        e.inner_product_beside(acc0, acc1, digits, key, &beside);
+        e.inner_product_plus(acc0, acc1, digits, key, &beside);
         assert_eq!(out, expected, "modulo {}, with {which:b} beside", case.ring.modulus());
     }
 }
@@ -580,7 +580,7 @@ fn key_bytes_and_lifted_moduli_are_known_of_every_kernel() {
         for q in [48, 50, 61].map(|bits| ntt_primes(bits, degree, 1, &[]).unwrap()[0]) {
             let ring = ResidueRing::prime(q, degree, kernel).unwrap();
             for length in [8, degree] {
-                let counted = ResidueRing::key_bytes_by(kernel, q, length);
+                let counted = ResidueRing::key_bytes_of_kernel(kernel, q, length);
                 assert_eq!(ring.key_bytes(length), counted, "{kernel} {q}");
             }
         }
@@ -588,7 +588,7 @@ fn key_bytes_and_lifted_moduli_are_known_of_every_kernel() {
         for &other in &kernels {
             let same = ResidueRing::powers_of_two(40, degree, other).unwrap();
             for (two, own) in powers.iter().zip(&same) {
-                assert_eq!(two.lifted_moduli_by(other), own.lifted_moduli(), "{other}");
+                assert_eq!(two.lifted_moduli_of_kernel(other), own.lifted_moduli(), "{other}");
             }
         }
     }

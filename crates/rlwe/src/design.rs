@@ -14,7 +14,9 @@ use std::collections::BTreeMap;
 
 use hippocrene_ring::primes;
 
-use crate::{MAX_FACTORS, ParametersLiteral, RlweError, SecretDistribution, Sprout, security};
+use crate::{
+    MAX_UNITS_AND_SPECIALS, ParametersLiteral, RlweError, SecretDistribution, Sprout, security,
+};
 
 /// A request for a parameter set.
 ///
@@ -111,7 +113,7 @@ pub fn design(request: &Request) -> Result<Design, RlweError> {
     let sprout_bits = odd + f64::from(sprout.two);
     let needed = (f64::from(*usable) - odd).ceil().max(0.0) as u32;
     let mut best: Option<((usize, usize), Design)> = None;
-    for count in 1..MAX_FACTORS as u32 {
+    for count in 1..MAX_UNITS_AND_SPECIALS as u32 {
         let units = spread(needed, count);
         if units.iter().any(|bits| bits > word) {
             continue;
@@ -164,7 +166,7 @@ pub(crate) fn divide(
 ) -> Option<Division> {
     let odd = (sprout.odd_product(u8::MAX) as f64).log2();
     let limbs = units.len() + usize::from(!sprout.primes.is_empty());
-    let max_specials = MAX_FACTORS.saturating_sub(units.len()) as u32;
+    let max_specials = MAX_UNITS_AND_SPECIALS.saturating_sub(units.len()) as u32;
     let divisions = (1..=max_specials).filter_map(|specials| {
         let p = remaining_bits.min(f64::from(specials * word));
         let gadget_rank = digits(odd + f64::from(sprout.two), units, p - margin)?;

@@ -9,7 +9,7 @@ use crate::{Fingerprint, Modulus};
 /// decimal.
 ///
 /// If both would read the same, the first is rounded up and the second down.
-pub fn need_and_have(need: f64, have: f64) -> [String; 2] {
+pub fn format_need_and_have(need: f64, have: f64) -> [String; 2] {
     let texts = [need, have].map(|bits| match bits.abs() < 1e6 {
         true => format!("{bits:.1}"),
         // Such a number exceeds every modulus, so it is printed in full.
@@ -51,7 +51,7 @@ pub enum RlweError {
     #[error(
         "log2(PQ) = {} bits at {} with a {secret} secret is beyond the {limit} bits that give \
          128-bit security ({source_of_limit})",
-        need_and_have(*have, f64::from(*limit))[0], degree_or_dimension(*dimension)
+        format_need_and_have(*have, f64::from(*limit))[0], degree_or_dimension(*dimension)
     )]
     Insecure {
         /// `log2(PQ)` of the parameters.
@@ -206,7 +206,7 @@ mod tests {
             (-0.01, -0.02, ["-0.0", "-0.1"]),
             (f64::INFINITY, 3.0, ["inf", "3.0"]),
         ] {
-            assert_eq!(need_and_have(need, have), texts);
+            assert_eq!(format_need_and_have(need, have), texts);
         }
     }
 }

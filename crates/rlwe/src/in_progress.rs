@@ -39,7 +39,7 @@ impl<K: PartialEq + Copy> InProgress<K> {
     /// its own work. The two might wait for each other. It computes the value a second time
     /// instead.
     pub(crate) fn begin(&self, key: K) -> Option<Started<'_, K>> {
-        let task = Task { key, is_piece: Threads::are_shared() };
+        let task = Task { key, is_piece: Threads::is_distributed() };
         let must_wait = |tasks: &mut Vec<Task<K>>| {
             tasks.iter().any(|other| other.key == key && (other.is_piece || !task.is_piece))
         };

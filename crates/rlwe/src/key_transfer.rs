@@ -40,17 +40,17 @@ impl Parameters {
     ///   second secret modulo `PQ`;
     /// - [`RlweError::Modulus`] if `top` is not a modulus of ciphertexts;
     /// - [`RlweError::Parameters`] if no second set allows key switching.
-    pub fn second(&self, top: Modulus) -> Result<Parameters, RlweError> {
+    pub fn key_transfer_set(&self, top: Modulus) -> Result<Parameters, RlweError> {
         security::check(self.log_degree(), self.secret(), self.log2(self.full()))?;
         Parameters::new(self.second_literal(top)?)
     }
 
-    /// [`Parameters::second`] without the security checks, for tests. **Nothing encrypted with such
+    /// [`Parameters::key_transfer_set`] without the security checks, for tests. **Nothing encrypted with such
     /// a set is secret.**
     ///
     /// # Errors
     /// Returns the same errors as `second`, except those of security.
-    pub fn second_insecure(&self, top: Modulus) -> Result<Parameters, RlweError> {
+    pub fn key_transfer_set_insecure(&self, top: Modulus) -> Result<Parameters, RlweError> {
         Parameters::new_insecure(self.second_literal(top)?)
     }
 

@@ -48,7 +48,7 @@ pub use budget::{DEFAULT_CACHE_BUDGET_BYTES, cache_budget, set_cache_budget};
 pub use ciphertext::{Ciphertext, SeededCiphertext};
 pub use context::Context;
 pub use dry_run::{KeyUse, OperationCost, Tally};
-pub use error::{RlweError, need_and_have};
+pub use error::{RlweError, format_need_and_have};
 pub use fingerprint::Fingerprint;
 pub use gate::Gate;
 pub use keys::{
@@ -57,12 +57,12 @@ pub use keys::{
     SwitchingKey, TransferKey, expand_uniform,
 };
 pub use keyswitch::{
-    DEFAULT_KEY_MEMORY, Decomposed, Destination, Gadget, LimbByLimb, LimbOperations, Method,
+    DEFAULT_KEY_MEMORY_BYTES, Decomposed, Destination, Gadget, LimbByLimb, LimbOperations, Method,
     Operations, RotationFactor, RotationSum, Summand, Term, TermFactor,
 };
 pub use linear::CombineInto;
 pub use linear_map_batch::{Batch, Encodings};
-pub use modulus::{MAX_FACTORS, Modulus};
+pub use modulus::{MAX_UNITS_AND_SPECIALS, Modulus};
 pub use noise::Noise;
 pub use parameters::{Parameters, ParametersLiteral, SIGMA};
 pub use profile::{LimbCosts, MemoryCosts, Profile, WordSize};

@@ -1,7 +1,7 @@
 //! Moduli as divisors of `PQ_max`.
 
 /// The maximum number of units and specials in `PQ_max`.
-pub const MAX_FACTORS: usize = 126;
+pub const MAX_UNITS_AND_SPECIALS: usize = 126;
 
 /// The maximum number of limbs of a polynomial: one for each unit and special, and two for the
 /// sprout.
@@ -50,7 +50,7 @@ impl Modulus {
     pub const TWO: usize = 127;
 
     /// The bits of the positions of units and specials.
-    const WORDS: u128 = (1 << MAX_FACTORS) - 1;
+    const WORDS: u128 = (1 << MAX_UNITS_AND_SPECIALS) - 1;
 
     fn new(words: u128, odd: u8, two: u8) -> Self {
         let sprout = u128::from(odd != 0) << Self::ODD | u128::from(two != 0) << Self::TWO;
@@ -60,11 +60,11 @@ impl Modulus {
     /// The product of the units and specials at the positions in `range`.
     ///
     /// # Panics
-    /// Panics if the range ends above [`MAX_FACTORS`].
+    /// Panics if the range ends above [`MAX_UNITS_AND_SPECIALS`].
     pub fn of_range(range: std::ops::Range<usize>) -> Self {
         assert!(
-            range.end <= MAX_FACTORS,
-            "units and specials are at positions below {MAX_FACTORS}"
+            range.end <= MAX_UNITS_AND_SPECIALS,
+            "units and specials are at positions below {MAX_UNITS_AND_SPECIALS}"
         );
         let below = |end: usize| (1u128 << end) - 1;
         Modulus::new(below(range.end) & !below(range.start), 0, 0)
@@ -73,9 +73,12 @@ impl Modulus {
     /// The single unit or special at position `i`.
     ///
     /// # Panics
-    /// Panics if `i` is not below [`MAX_FACTORS`].
+    /// Panics if `i` is not below [`MAX_UNITS_AND_SPECIALS`].
     pub fn of_factor(i: usize) -> Self {
-        assert!(i < MAX_FACTORS, "the position of a unit or special is below {MAX_FACTORS}");
+        assert!(
+            i < MAX_UNITS_AND_SPECIALS,
+            "the position of a unit or special is below {MAX_UNITS_AND_SPECIALS}"
+        );
         Modulus::new(1 << i, 0, 0)
     }
 

@@ -121,7 +121,7 @@ impl Noise {
 
     /// The noise of the sum of two errors that may be equal. Their standard deviations add.
     #[must_use]
-    pub fn plus_equal(self, other: Noise) -> Noise {
+    pub fn plus_correlated(self, other: Noise) -> Noise {
         let add = |a: f64, b: f64| match a.max(b) {
             high if high.is_finite() => high + log2(1.0 + (a.min(b) - high).exp2()),
             high => high,
@@ -139,7 +139,7 @@ impl Noise {
     /// The part that is the same in all slots is the same in both, so its standard deviations add.
     /// The rests are independent.
     #[must_use]
-    pub fn plus_alike(self, other: Noise) -> Noise {
+    pub fn plus_of_same_message(self, other: Noise) -> Noise {
         let common = Noise::alike(&[(self.common(), false), (other.common(), false)]);
         self.apart().plus(other.apart()).plus(common)
     }
@@ -178,7 +178,7 @@ impl Noise {
     /// `self` is the noise of a sum over the same number of slots that all hold the message. The
     /// other slots are zero.
     #[must_use]
-    pub fn of_share(self, share: f64) -> Noise {
+    pub fn for_filled_share(self, share: f64) -> Noise {
         let (message, zeros) = (0.5 * log2(share), 0.5 * log2(1.0 - share));
         let apart = log2_of_sum(self.apart().log2_std + message, self.log2_in_zeros + zeros);
         Noise { log2_std: apart, ..self.apart() }.plus(self.common().scaled(log2(share)))
@@ -307,8 +307,8 @@ mod tests {
         close(a.scaled(1.0).in_zeros(), 8.0);
         assert_eq!(a.everywhere(), Noise::from_log2_std(a.log2_std()));
         // One of four slots holds the message.
-        close(a.scaled(1.0).of_share(0.25), (160.0f64 + 3.0 * 16.0).sqrt());
-        assert_eq!(a.of_share(1.0), a);
+        close(a.scaled(1.0).for_filled_share(0.25), (160.0f64 + 3.0 * 16.0).sqrt());
+        assert_eq!(a.for_filled_share(1.0), a);
         assert_eq!(Noise::from_std(2.0).without_zeros().in_zeros(), Noise::NONE);
     }
 
@@ -325,25 +325,25 @@ mod tests {
         close(a.apart(), 4.0, 0.0);
         close(a.apart().plus(a.common()), 5.0, 3.0);
         close(a.plus(a), 50f64.sqrt(), 18f64.sqrt());
-        close(a.plus_alike(a), (32.0 + 36.0f64).sqrt(), 6.0);
-        close(a.plus_equal(a), 10.0, 6.0);
-        close(a.plus_equal(b), 11.0, 3.0);
-        assert_eq!(Noise::NONE.plus_equal(Noise::NONE), Noise::NONE);
-        close(a.plus_alike(b), 61f64.sqrt(), 3.0);
-        assert_eq!(b.plus_alike(b), b.plus(b));
+        close(a.plus_of_same_message(a), (32.0 + 36.0f64).sqrt(), 6.0);
+        close(a.plus_correlated(a), 10.0, 6.0);
+        close(a.plus_correlated(b), 11.0, 3.0);
+        assert_eq!(Noise::NONE.plus_correlated(Noise::NONE), Noise::NONE);
+        close(a.plus_of_same_message(b), 61f64.sqrt(), 3.0);
+        assert_eq!(b.plus_of_same_message(b), b.plus(b));
         close(a.scaled(1.0), 10.0, 6.0);
         close(a.beside(a.scaled(1.0)), 125f64.sqrt(), 6.0);
         // All of four slots are added, or one of them with errors of 5 in the others.
-        let all = (0..2).fold(a, |sum, _| sum.plus_alike(sum));
+        let all = (0..2).fold(a, |sum, _| sum.plus_of_same_message(sum));
         close(all, (64.0 + 144.0f64).sqrt(), 12.0);
-        close(all.of_share(1.0), (64.0 + 144.0f64).sqrt(), 12.0);
-        close(all.of_share(0.25), (16.0 + 9.0 + 75.0f64).sqrt(), 3.0);
+        close(all.for_filled_share(1.0), (64.0 + 144.0f64).sqrt(), 12.0);
+        close(all.for_filled_share(0.25), (16.0 + 9.0 + 75.0f64).sqrt(), 3.0);
         close(Noise::alike(&[(a.common(), false), (b, true), (a.common(), false)]), 0.0, 0.0);
         close(Noise::alike(&[(a.common(), false), (b, true)]), 3.0, 3.0);
         assert_eq!(Noise::alike(&[(Noise::NONE, true)]), Noise::NONE);
         // The common part is not larger than the whole.
         close(b.with_common(a.scaled(4.0)), 6.0, 6.0);
         close(b.with_common(b).apart(), 0.0, 0.0);
-        close(b.with_common(b).plus_alike(b.with_common(b)), 12.0, 12.0);
+        close(b.with_common(b).plus_of_same_message(b.with_common(b)), 12.0, 12.0);
     }
 }

@@ -4,7 +4,7 @@ use hippocrene_ring::{arith::mul_mod, primes};
 
 use crate::{
     Fingerprint, Modulus, RlweError, Sprout,
-    modulus::MAX_FACTORS,
+    modulus::MAX_UNITS_AND_SPECIALS,
     security::{self, SecretDistribution, SecurityLimit},
     sprout::MAX_SPROUT_PRIMES,
 };
@@ -123,9 +123,9 @@ impl Parameters {
             return fail(format!("the ring degree is 2^{log_degree}, 2^4 to 2^17 are supported"));
         }
         let degree = 1usize << log_degree;
-        if units.is_empty() || units.len() + specials.len() > MAX_FACTORS {
+        if units.is_empty() || units.len() + specials.len() > MAX_UNITS_AND_SPECIALS {
             return fail(format!(
-                "{} units and {} specials, 1 to {MAX_FACTORS} factors with at least one unit are \
+                "{} units and {} specials, 1 to {MAX_UNITS_AND_SPECIALS} factors with at least one unit are \
                  supported",
                 units.len(),
                 specials.len()

@@ -117,7 +117,8 @@ impl Rings {
         if position != Modulus::TWO {
             return std::iter::once(self.parameters.limb_modulus(modulus, position)).collect();
         }
-        let make = || Ok::<_, Infallible>(self.at(modulus, position).lifted_moduli_by(kernel));
+        let make =
+            || Ok::<_, Infallible>(self.at(modulus, position).lifted_moduli_of_kernel(kernel));
         let Ok(moduli) = self.lifted.get_or_try_insert((modulus.two(), kernel), make);
         moduli.iter().copied().collect()
     }

@@ -40,7 +40,7 @@ impl SecretDistribution {
     ///
     /// It replaces the squared norm in the rounding error if the mean of the secret has been
     /// accounted for.
-    pub fn expected_spread(self, degree: usize) -> f64 {
+    pub fn expected_squared_distance_from_mean(self, degree: usize) -> f64 {
         match self {
             SecretDistribution::Binary => degree as f64 / 4.0,
             SecretDistribution::Ternary | SecretDistribution::SparseTernary { .. } => {

@@ -27,7 +27,7 @@ impl Context {
         count: usize,
         f: impl Fn(usize) -> Result<T, E> + Sync,
     ) -> Result<Vec<T>, E> {
-        if Threads::are_shared() || self.threads().count() == 1 {
+        if Threads::is_distributed() || self.threads().count() == 1 {
             return (0..count).map(f).collect();
         }
         let (failed, stopped) = (AtomicBool::new(false), Arc::new(AtomicBool::new(false)));
@@ -54,7 +54,7 @@ impl Context {
             failed.fetch_or(result.is_err(), Relaxed);
             Some(result)
         };
-        let all = self.threads().map_waiting(count, piece, || {
+        let all = self.threads().map_with_wait(count, piece, || {
             stops();
         });
         all.into_iter().flatten().collect()

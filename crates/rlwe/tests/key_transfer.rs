@@ -26,7 +26,7 @@ struct Setup {
 
 impl Setup {
     fn new(first: Context, top: Modulus) -> Self {
-        let second = first.parameters().second_insecure(top).unwrap();
+        let second = first.parameters().key_transfer_set_insecure(top).unwrap();
         let second = Context::new(second, Threads::single()).unwrap();
         let (from, to) =
             (SecretKey::generate(&first).unwrap(), SecretKey::generate(&second).unwrap());
@@ -105,7 +105,7 @@ fn second_sets_follow_the_rule() {
     let log2_pq = first.log2(first.full());
     for (count, rank, specials) in [(7, 3, 3), (6, 2, 3), (5, 1, 5), (4, 2, 2), (3, 1, 3)] {
         let top = Modulus::of_range(0..count);
-        let second = first.second(top).unwrap();
+        let second = first.key_transfer_set(top).unwrap();
         assert_eq!(second.literal().units, first.literal().units[..count]);
         assert_eq!(
             (second.literal().gadget_rank, second.literal().specials.len()),
@@ -124,12 +124,15 @@ fn second_sets_follow_the_rule() {
         assert!(small * 10 < large * 8, "{count}: {small} of {large}");
     }
     for nothing in [Modulus::ONE, first.full(), Modulus::of_sprout(1, 0)] {
-        let error = first.second(nothing).unwrap_err().to_string();
+        let error = first.key_transfer_set(nothing).unwrap_err().to_string();
         assert!(error.contains("choose a second parameter set"), "{error}");
     }
     let bare = ParametersLiteral { specials: vec![], gadget_rank: 0, ..first.literal().clone() };
-    let error =
-        Parameters::new(bare).unwrap().second(Modulus::of_range(0..2)).unwrap_err().to_string();
+    let error = Parameters::new(bare)
+        .unwrap()
+        .key_transfer_set(Modulus::of_range(0..2))
+        .unwrap_err()
+        .to_string();
     assert!(error.contains("0 here"), "{error}");
 }
 
@@ -338,7 +341,7 @@ fn the_transfer_key_keeps_to_the_limit_of_the_second_secret() {
         ParametersLiteral { units: wide.units[..1].to_vec(), gadget_rank: 1, ..wide.clone() };
     assert!(matches!(Parameters::new(wide.clone()), Err(RlweError::Insecure { .. })));
     let insecure = Parameters::new_insecure(wide).unwrap();
-    let error = insecure.second(Modulus::of_range(0..1)).unwrap_err();
+    let error = insecure.key_transfer_set(Modulus::of_range(0..1)).unwrap_err();
     assert!(matches!(error, RlweError::Insecure { limit: 106, .. }), "{error}");
     let context = |parameters: Parameters| Context::new(parameters, Threads::single()).unwrap();
     let (first, second) = (context(insecure), context(Parameters::new(narrow.clone()).unwrap()));

@@ -174,7 +174,7 @@ fn coalesced_keys_keep_to_their_memory() {
         out
     };
     let base = keys.galois(element).unwrap().bytes();
-    assert_eq!(context.key_memory(), (0, hippocrene_rlwe::DEFAULT_KEY_MEMORY));
+    assert_eq!(context.key_memory(), (0, hippocrene_rlwe::DEFAULT_KEY_MEMORY_BYTES));
     switch(&keys, 1);
     assert_eq!(context.key_memory().0, 0, "the base key serves its own gadget");
     let first = switch(&keys, 2);

@@ -300,7 +300,7 @@ fn prices_do_not_plan_key_switches() {
     let top = context.parameters().top();
     let price = || {
         context.reset_tally();
-        context.note_encoding(top, 1, 1);
+        context.record_encoding(top, 1, 1);
         context.tally().seconds()
     };
     let (plan, before) = (context.gadget(top).unwrap(), price());
@@ -309,7 +309,7 @@ fn prices_do_not_plan_key_switches() {
         _ => Kernel::Portable,
     };
     let dear = Profile::typical(other);
-    context.set_prices(dear.clone());
+    context.set_cost_profile(dear.clone());
     assert_ne!(price(), before);
     assert_eq!(context.gadget(top).unwrap(), plan);
     assert_eq!(context.profile().kernel(), context.kernel());

@@ -561,7 +561,7 @@ impl Evaluator {
         };
         let by_limb = |d: &'a Diagonal| -> Result<Limbs<'a>, BgvError> {
             stop::check(OPERATION)?;
-            rlwe.note_encoding(extended, 0, 1);
+            rlwe.record_encoding(extended, 0, 1);
             Ok(Limbs(d.plaintext(self.context())?))
         };
         Ok(match encodings {

@@ -47,7 +47,7 @@ impl Polynomial {
     }
 
     /// Returns the polynomial without its constant, `p - p(0)`, and the constant `p(0)`.
-    pub fn apart_from_constant(&self) -> (Self, u64) {
+    pub fn without_constant(&self) -> (Self, u64) {
         let mut coefficients = self.coefficients.clone();
         let constant = std::mem::take(&mut coefficients[0]);
         (Polynomial { coefficients, t: self.t }, constant)

@@ -213,7 +213,7 @@ impl BitBootstrapper {
         let (plan, context) = (&self.plan, self.evaluator.context());
         let mut out = Ciphertext::empty(context);
         let (rlwe, keys) = (context.rlwe(), &self.encapsulation);
-        rlwe.note_failure(|| plan.log2_failure_probability());
+        rlwe.record_failure(|| plan.log2_failure_probability());
         rlwe.raise_encapsulated_into(
             out.inner_mut(),
             a.inner(),

@@ -227,7 +227,7 @@ impl BitPlan {
 
     /// Bits of modulus that [`super::BitBootstrapper::refresh`] or a gate of two bits uses, cleaned
     /// or not: the difference between the raised modulus and that of the result, within a few bits.
-    pub fn bits_of_refresh(&self) -> f64 {
+    pub fn modulus_bits_of_refresh(&self) -> f64 {
         self.bits() - if self.literal.clean { 0.0 } else { 2.0 * f64::from(self.literal.bit_scale) }
     }
 

@@ -41,7 +41,7 @@ impl Bootstrapper {
     pub fn raise(&self, a: &Ciphertext, to: Modulus) -> Result<Ciphertext, CkksError> {
         let (plan, context) = (self.plan(), self.evaluator().context());
         let rlwe = context.rlwe();
-        rlwe.note_failure(|| plan.log2_failure_probability());
+        rlwe.record_failure(|| plan.log2_failure_probability());
         let mut out = Ciphertext::empty(context);
         match (self.encapsulation(), plan.narrow()) {
             (Some(keys), Some(narrow)) => {

@@ -225,7 +225,7 @@ impl BootstrapPlan {
 
     /// Returns the capacity in bits that results are guaranteed to have if the modulus is raised as
     /// far as the plan allows.
-    pub fn certain_capacity(&self) -> f64 {
+    pub fn guaranteed_capacity(&self) -> f64 {
         self.output_bits() - self.beside_capacity()
     }
 

@@ -332,7 +332,7 @@ impl EntriesPlan {
 
     /// Whether every argument up to its declared bound gives a result within the bound of the
     /// entries.
-    pub fn is_tame(&self) -> bool {
+    pub fn accepts_any_argument(&self) -> bool {
         self.literal.entries.len() > MAX_DIRECT_ENTRIES || !self.has_different_entries()
     }
 }

@@ -16,5 +16,5 @@ mod tracked_errors;
 
 pub use dft::{DftLevel, Direction, HomomorphicDft, Packing};
 pub use entries::{EntriesLiteral, EntriesPlan};
-pub use linear_transform::{FreshTransform, LinearTransform, Spread};
+pub use linear_transform::{LinearTransform, OneTimeTransform, Spread};
 pub use polynomial::{Basis, Polynomial};

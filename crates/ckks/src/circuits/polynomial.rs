@@ -43,7 +43,7 @@ pub struct Polynomial {
 impl Polynomial {
     /// The largest degree that [`Polynomial::approximate`] accepts, `2^20`. Its run time is
     /// proportional to the square of the degree.
-    pub const MOST_APPROXIMATED: usize = 1 << 20;
+    pub const MAX_APPROXIMATION_DEGREE: usize = 1 << 20;
 
     /// Creates a polynomial from its coefficients, lowest degree first. Zeros at the end are
     /// dropped.
@@ -85,15 +85,15 @@ impl Polynomial {
     ///
     /// # Errors
     /// Fails with [`CkksError::Argument`] if `f` is not finite at a node, the interval is empty or
-    /// has no finite length, or the degree is above [`Polynomial::MOST_APPROXIMATED`].
+    /// has no finite length, or the degree is above [`Polynomial::MAX_APPROXIMATION_DEGREE`].
     pub fn approximate(
         f: impl Fn(f64) -> f64,
         low: f64,
         high: f64,
         degree: usize,
     ) -> Result<Self, CkksError> {
-        if degree > Self::MOST_APPROXIMATED {
-            let most = Self::MOST_APPROXIMATED;
+        if degree > Self::MAX_APPROXIMATION_DEGREE {
+            let most = Self::MAX_APPROXIMATION_DEGREE;
             let what = format!("degree {degree} is too high: {most} is the largest possible");
             return Err(CkksError::Argument { operation: "approximate a function", what });
         }
@@ -219,7 +219,7 @@ impl Polynomial {
     ///
     /// # Errors
     /// Fails if either is not finite.
-    pub fn apart_from_constant(&self) -> Result<(Self, f64), CkksError> {
+    pub fn without_constant(&self) -> Result<(Self, f64), CkksError> {
         let constant = self.evaluate(0.0);
         let mut coefficients = self.coefficients.clone();
         coefficients[0] -= constant;

@@ -79,12 +79,12 @@ impl Evaluator {
     }
 
     /// Computes `a += b`, slot by slot, for parts of one message, such as a rotation `b` of `a`.
-    /// The common parts of their errors add up ([`rlwe::Noise::plus_alike`]).
+    /// The common parts of their errors add up ([`rlwe::Noise::plus_of_same_message`]).
     ///
     /// # Errors
     /// Fails as [`Evaluator::add_assign`] does.
     pub fn add_alike(&self, a: &mut Ciphertext, b: &Ciphertext) -> Result<(), CkksError> {
-        let noise = a.inner().noise().plus_alike(b.inner().noise());
+        let noise = a.inner().noise().plus_of_same_message(b.inner().noise());
         self.add_assign(a, b)?;
         a.inner_mut().set_noise(noise);
         Ok(())

@@ -128,7 +128,7 @@ impl Evaluator {
     /// times in the end. `k` is about half the binary logarithm of `added`. It uses `k` bits of
     /// capacity, and at least half of the capacity remains. The factor is 1 on a simple chain,
     /// where scales cannot be chosen.
-    pub fn finer_for_sums(
+    pub fn sum_scale_factor(
         &self,
         a: &Ciphertext,
         scale: Scale,
@@ -137,7 +137,7 @@ impl Evaluator {
         energy: f64,
     ) -> Scale {
         let parameters = self.context().parameters();
-        let most = self.finest_for_sums(added);
+        let most = self.max_sum_scale_factor(added);
         if most == Scale::power_of_two(0) {
             return most;
         }
@@ -149,8 +149,8 @@ impl Evaluator {
         Scale::power_of_two(bits.max(0.0) as i32)
     }
 
-    /// Returns the largest value of [`Evaluator::finer_for_sums`] for a number of roundings.
-    pub fn finest_for_sums(&self, added: usize) -> Scale {
+    /// Returns the largest value of [`Evaluator::sum_scale_factor`] for a number of roundings.
+    pub fn max_sum_scale_factor(&self, added: usize) -> Scale {
         let is_simple = self.context().parameters().top().sprout().is_one();
         Scale::power_of_two(if is_simple {
             0

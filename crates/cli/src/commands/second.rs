@@ -41,7 +41,7 @@ pub(super) fn run(
     let first = console.step("load the secret key", load)?;
     streams::warn_if_readable(&second.key, console);
     let client =
-        console.step("make the second secret key", || Ok(first.second(second.capacity)?))?;
+        console.step("make the second secret key", || Ok(first.second_key(second.capacity)?))?;
     let rotations = Rotations::together(second.rotations.as_deref());
     check_rotations(rotations.as_deref(), client.session())?;
     let folder = Folder::new(&second.output, &NAMES, second.force)?;

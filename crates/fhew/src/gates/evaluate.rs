@@ -3,7 +3,7 @@
 use hippocrene_ring::Threads;
 use hippocrene_rlwe::{Fingerprint, Gate, Noise, RlweError};
 
-use super::{CERTAIN_DEVIATIONS, GateKeys, GateParameters, linear_form::LinearForm};
+use super::{GateKeys, GateParameters, MIN_GATE_DEVIATIONS, linear_form::LinearForm};
 use crate::{FhewError, LweCiphertext, PreparedBlindRotationKey, PreparedLweSwitchingKey};
 
 /// Computes gates on encrypted bits.
@@ -104,7 +104,7 @@ impl GateEvaluator {
     /// - [`RlweError::KeyMismatch`], [`FhewError::Dimension`] or [`FhewError::Modulus`] if a
     ///   ciphertext is not a bit under this key.
     /// - [`FhewError::Uncertain`] if the errors of the operands leave a gate fewer than
-    ///   [`CERTAIN_DEVIATIONS`]. Results of gates never do; sums of many results can.
+    ///   [`MIN_GATE_DEVIATIONS`]. Results of gates never do; sums of many results can.
     pub fn gate_all(
         &self,
         items: &[(Gate, &[&LweCiphertext])],
@@ -169,8 +169,8 @@ impl GateEvaluator {
         }
         let errors: Vec<Noise> = bits.iter().map(|bit| bit.noise()).collect();
         let have = self.parameters.deviations_of(form, &errors);
-        if have.is_nan() || have < CERTAIN_DEVIATIONS {
-            return Err(FhewError::Uncertain { operation, have, need: CERTAIN_DEVIATIONS });
+        if have.is_nan() || have < MIN_GATE_DEVIATIONS {
+            return Err(FhewError::Uncertain { operation, have, need: MIN_GATE_DEVIATIONS });
         }
         let mut sum = bits[0].clone();
         for bit in &bits[1..] {

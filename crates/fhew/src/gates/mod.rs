@@ -24,5 +24,5 @@ mod secret;
 
 pub use evaluate::GateEvaluator;
 pub use keys::GateKeys;
-pub use parameters::{CERTAIN_DEVIATIONS, GateParameters};
+pub use parameters::{GateParameters, MIN_GATE_DEVIATIONS};
 pub use secret::GateSecretKey;

@@ -9,20 +9,20 @@ use crate::{FhewError, LweParameters, LweSwitchingKey, RotationGadget, RotationP
 /// The minimum distance of a gate from a wrong result, in standard deviations.
 ///
 /// A Gaussian error exceeds 13.2 standard deviations with probability below `2^-128`.
-pub const CERTAIN_DEVIATIONS: f64 = 13.2;
+pub const MIN_GATE_DEVIATIONS: f64 = 13.2;
 
 /// The parameters of gates: those of the rotations, and the gadget of the key that switches to the
 /// secret of their inputs.
 ///
 /// ```
-/// use hippocrene_fhew::{CERTAIN_DEVIATIONS, GateParameters};
+/// use hippocrene_fhew::{MIN_GATE_DEVIATIONS, GateParameters};
 /// use hippocrene_rlwe::Gate;
 ///
 /// let parameters = GateParameters::standard()?;
 /// assert_eq!(parameters.name(), "gates10");
 /// assert_eq!(parameters.rotation().ring().dimension(), 1024);
 /// let errors = [parameters.gate_noise(); 2];
-/// assert!(parameters.deviations(Gate::And, &errors)? > CERTAIN_DEVIATIONS);
+/// assert!(parameters.deviations(Gate::And, &errors)? > MIN_GATE_DEVIATIONS);
 /// # Ok::<(), hippocrene_fhew::FhewError>(())
 /// ```
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -84,10 +84,10 @@ impl GateParameters {
         // The worst case is a gate of three multiplexer results, each with twice the variance of a
         // rotation.
         let worst = parameters.deviations(Gate::Majority, &[parameters.select_noise(); 3])?;
-        if worst < CERTAIN_DEVIATIONS {
+        if worst < MIN_GATE_DEVIATIONS {
             let what = format!(
                 "a gate is {worst:.1} standard deviations from the wrong result, but \
-                 {CERTAIN_DEVIATIONS} are needed"
+                 {MIN_GATE_DEVIATIONS} are needed"
             );
             return Err(FhewError::Parameters { what });
         }
@@ -178,7 +178,7 @@ mod tests {
         let errors = [parameters.select_noise(); 3];
         for (gate, count) in Gate::ALL.into_iter().flat_map(|gate| [(gate, 2), (gate, 3)]) {
             let Ok(deviations) = parameters.deviations(gate, &errors[..count]) else { continue };
-            assert!(deviations > CERTAIN_DEVIATIONS, "{gate:?} of {count}: {deviations}");
+            assert!(deviations > MIN_GATE_DEVIATIONS, "{gate:?} of {count}: {deviations}");
         }
     }
 }

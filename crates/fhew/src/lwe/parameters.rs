@@ -135,6 +135,6 @@ impl LweParameters {
 
     /// Returns the expected squared distance of the secret from its mean.
     pub fn secret_spread(&self) -> f64 {
-        self.secret.expected_spread(self.dimension)
+        self.secret.expected_squared_distance_from_mean(self.dimension)
     }
 }

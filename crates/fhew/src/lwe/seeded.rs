@@ -125,7 +125,7 @@ impl SeededCoefficients {
     /// # Errors
     /// When the modulus is neither a power of two nor a prime with transforms of the ring degree.
     pub fn expand(&self) -> Result<Vec<RlweCoefficients>, FhewError> {
-        self.expand_some(0..self.c0.len().div_ceil(self.parameters.ring_degree()))
+        self.expand_selected(0..self.c0.len().div_ceil(self.parameters.ring_degree()))
     }
 
     /// Expands the RLWE ciphertexts with these indices, which begin at 0.
@@ -133,7 +133,7 @@ impl SeededCoefficients {
     /// # Errors
     /// The same as [`SeededCoefficients::expand`], and [`FhewError::Range`] if an index is too
     /// large.
-    pub fn expand_some(
+    pub fn expand_selected(
         &self,
         numbers: impl IntoIterator<Item = usize>,
     ) -> Result<Vec<RlweCoefficients>, FhewError> {

@@ -6,7 +6,7 @@ use hippocrene_rlwe::{Context, WordSize};
 use super::RotationParameters;
 
 /// The operation name under which a dry run records look-ups.
-pub const LOOK_UP: &str = "look up";
+pub const LOOK_UP_OPERATION: &str = "look up";
 
 /// Records the time of a blind rotation.
 ///
@@ -30,5 +30,5 @@ pub(super) fn note_look_up(
         })
         .sum();
     let transforms = steps * rings.len() * (rows + 2);
-    context.note(LOOK_UP, 1e-9 * steps as f64 * nanoseconds, transforms as u64);
+    context.note(LOOK_UP_OPERATION, 1e-9 * steps as f64 * nanoseconds, transforms as u64);
 }

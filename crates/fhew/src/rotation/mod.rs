@@ -27,7 +27,7 @@ mod several;
 mod step;
 mod table;
 
-pub use count::LOOK_UP;
+pub use count::LOOK_UP_OPERATION;
 pub use key::BlindRotationKey;
 pub use parameters::{RotationGadget, RotationParameters};
 pub use rotate::PreparedBlindRotationKey;

@@ -9,7 +9,7 @@ use hippocrene_ring::{
     Domain, Kernel, ResidueRing, Threads,
     arith::inv_mod,
     digits::Digits,
-    elementwise::{KeyLimb, Scalar, Turned},
+    elementwise::{KeyLimb, MonomialTerm, Scalar},
     monomial::{Monomials, times_monomial},
     scratch::ScratchPool,
 };
@@ -345,12 +345,12 @@ impl PreparedBlindRotationKey {
             for (r, term) in terms[..bits * rows].iter_mut().enumerate() {
                 *term = (r, &digits[r % rows * degree..][..degree]);
             }
-            let turned: [Turned<'_>; MAX_BITS_PER_STEP] = std::array::from_fn(|j_bit| {
+            let turned: [MonomialTerm<'_>; MAX_BITS_PER_STEP] = std::array::from_fn(|j_bit| {
                 let of_bit = j_bit.min(bits - 1) * rows;
                 (&terms[of_bit..of_bit + rows], self.monomials[j].power(exponents[j_bit]))
             });
             let (sum0, sum1) = products.split_at_mut(degree);
-            ring.inner_product_turned(sum0, sum1, &turned[..bits], &key[j]);
+            ring.inner_product_times_monomials(sum0, sum1, &turned[..bits], &key[j]);
             [sum0, sum1].into_iter().for_each(|sum| ring.inverse(sum));
         }
         self.divide(products, spare);

@@ -21,7 +21,7 @@ use crate::{FhewError, LweCiphertext, RlweCoefficients, samples::rings};
 
 const OPERATION: &str = "put tables together";
 
-/// Tables that [`PreparedBlindRotationKey::look_up_several`] looks up together.
+/// Tables that [`PreparedBlindRotationKey::look_up_in_tables`] looks up together.
 ///
 /// ```
 /// use hippocrene_fhew::{
@@ -168,7 +168,7 @@ impl PreparedBlindRotationKey {
     ///
     /// # Errors
     /// The same as [`PreparedBlindRotationKey::look_up`].
-    pub fn look_up_several(
+    pub fn look_up_in_tables(
         &self,
         ciphertext: &LweCiphertext,
         tables: &LookupTables,
@@ -179,7 +179,7 @@ impl PreparedBlindRotationKey {
     /// Looks up many inputs in all `tables`.
     ///
     /// Several inputs share each pass over the key in memory. See
-    /// [`PreparedBlindRotationKey::look_up_several`].
+    /// [`PreparedBlindRotationKey::look_up_in_tables`].
     ///
     /// # Errors
     /// The same as [`PreparedBlindRotationKey::look_up`].

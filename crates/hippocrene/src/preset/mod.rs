@@ -10,8 +10,8 @@ mod simple;
 
 use hippocrene_arrays::{Error, Settings};
 use hippocrene_rlwe::{
-    Fingerprint, MAX_FACTORS, Modulus, Parameters, ParametersLiteral, SecretDistribution, Sprout,
-    design::Design,
+    Fingerprint, MAX_UNITS_AND_SPECIALS, Modulus, Parameters, ParametersLiteral,
+    SecretDistribution, Sprout, design::Design,
 };
 
 pub use describe::{KeyBytes, PresetDescription, SecurityDescription};
@@ -148,11 +148,11 @@ impl Preset {
             || units
                 .iter()
                 .chain(specials)
-                .any(|(bits, n)| !(2..=61).contains(bits) || *n > MAX_FACTORS)
+                .any(|(bits, n)| !(2..=61).contains(bits) || *n > MAX_UNITS_AND_SPECIALS)
         {
             return Err(Error::Parameters(format!(
                 "{self:?}: ring degrees from 2^4 to 2^17, primes of 2 to 61 bits and up to \
-                 {MAX_FACTORS} of them are possible"
+                 {MAX_UNITS_AND_SPECIALS} of them are possible"
             )));
         }
         let Some(sprout) = sprout else { return chain::literal(self) };

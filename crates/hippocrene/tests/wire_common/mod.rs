@@ -242,7 +242,7 @@ pub fn things(log_degree: u32) -> Things {
     let public = client.public_key().unwrap();
     let keys = evaluation_keys(&client);
     let bootstrapping = bootstrapping(&client);
-    let second = client.second(40.0).unwrap();
+    let second = client.second_key(40.0).unwrap();
     let transfer = client.transfer_key(&second).unwrap();
     let slots = client.session().slots();
     let values: Vec<f64> = (0..slots + 3).map(|i| i as f64 / 8.0 - 1.0).collect();

@@ -29,4 +29,4 @@ mod step;
 
 pub use plan::KMeansPlan;
 pub use shape::Shape;
-pub use step::{KMeans, KMeansState, Sectors};
+pub use step::{IterationTimes, KMeans, KMeansState};

@@ -46,13 +46,13 @@ pub struct KMeansState {
 ///
 /// ```
 /// use std::time::Duration;
-/// use hippocrene_pegasus::Sectors;
+/// use hippocrene_pegasus::IterationTimes;
 ///
-/// let sectors = Sectors { update: Duration::from_secs(2), ..Sectors::default() };
+/// let sectors = IterationTimes { update: Duration::from_secs(2), ..IterationTimes::default() };
 /// assert_eq!(sectors.total(), Duration::from_secs(2));
 /// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub struct Sectors {
+pub struct IterationTimes {
     /// Distances.
     pub distance: Duration,
     /// Slots to coefficients and extraction.
@@ -65,8 +65,8 @@ pub struct Sectors {
     pub update: Duration,
 }
 
-impl AddAssign for Sectors {
-    fn add_assign(&mut self, other: Sectors) {
+impl AddAssign for IterationTimes {
+    fn add_assign(&mut self, other: IterationTimes) {
         self.distance += other.distance;
         self.extraction += other.extraction;
         self.look_ups += other.look_ups;
@@ -75,7 +75,7 @@ impl AddAssign for Sectors {
     }
 }
 
-impl Sectors {
+impl IterationTimes {
     /// The total time.
     pub fn total(&self) -> Duration {
         self.distance + self.extraction + self.look_ups + self.repacking + self.update
@@ -117,8 +117,8 @@ impl KMeans {
         &self,
         points: &[Ciphertext],
         state: &KMeansState,
-    ) -> Result<(KMeansState, Sectors), PegasusError> {
-        let mut time = Sectors::default();
+    ) -> Result<(KMeansState, IterationTimes), PegasusError> {
+        let mut time = IterationTimes::default();
         self.check_points(points)?;
         let start = Instant::now();
         let centroids = self.widened(state)?;
@@ -149,7 +149,7 @@ impl KMeans {
         points: &Ciphertext,
         block: usize,
         state: &KMeansState,
-    ) -> Result<(Ciphertext, Sectors), PegasusError> {
+    ) -> Result<(Ciphertext, IterationTimes), PegasusError> {
         self.nearest(points, self.count(block)?, state)
     }
 
@@ -165,7 +165,7 @@ impl KMeans {
         points: &Ciphertext,
         count: usize,
         state: &KMeansState,
-    ) -> Result<(Ciphertext, Sectors), PegasusError> {
+    ) -> Result<(Ciphertext, IterationTimes), PegasusError> {
         let together = self.plan.together();
         if !(1..=together).contains(&count) {
             return argument(
@@ -200,8 +200,8 @@ impl KMeans {
         count: usize,
         centroids: &Ciphertext,
         state: &KMeansState,
-    ) -> Result<(Ciphertext, Sectors), PegasusError> {
-        let mut time = Sectors::default();
+    ) -> Result<(Ciphertext, IterationTimes), PegasusError> {
+        let mut time = IterationTimes::default();
         let start = Instant::now();
         let distances = self.distances(points, centroids, -state.centroids.precision_bits())?;
         let start = add_time(&mut time.distance, start);
@@ -224,7 +224,7 @@ impl KMeans {
         points: &[Ciphertext],
         assigned: Vec<Ciphertext>,
         state: &KMeansState,
-    ) -> Result<(KMeansState, Sectors), PegasusError> {
+    ) -> Result<(KMeansState, IterationTimes), PegasusError> {
         self.check_points(points)?;
         let start = Instant::now();
         let centroids = self.widened(state)?;
@@ -246,9 +246,9 @@ impl KMeans {
         assigned: Vec<Ciphertext>,
         centroids: &Ciphertext,
         state: &KMeansState,
-    ) -> Result<(KMeansState, Sectors), PegasusError> {
+    ) -> Result<(KMeansState, IterationTimes), PegasusError> {
         self.check_points(&assigned)?;
-        let mut time = Sectors::default();
+        let mut time = IterationTimes::default();
         let start = Instant::now();
         let mut sums: Option<[Ciphertext; 2]> = None;
         for (points, bits) in points.iter().zip(&assigned) {
@@ -325,7 +325,7 @@ impl KMeans {
         let mut start =
             e.inner_sum(&sum, shape.width(), together)?.with_slots(e.context(), shape.width())?;
         start.set_bound(1.0);
-        let centroids = self.refreshed(&start, &mut Sectors::default())?;
+        let centroids = self.refreshed(&start, &mut IterationTimes::default())?;
         Ok(KMeansState { iteration: 0, centroids, assigned: Vec::new() })
     }
 
@@ -518,7 +518,7 @@ impl KMeans {
     fn reciprocals(
         &self,
         shares: &Ciphertext,
-        time: &mut Sectors,
+        time: &mut IterationTimes,
     ) -> Result<Ciphertext, PegasusError> {
         let shape = self.plan.shape();
         let max_reciprocal = largest_reciprocal(&shape);
@@ -562,7 +562,7 @@ impl KMeans {
     fn refreshed(
         &self,
         centroids: &Ciphertext,
-        time: &mut Sectors,
+        time: &mut IterationTimes,
     ) -> Result<Ciphertext, PegasusError> {
         let shape = self.plan.shape();
         let start = Instant::now();

@@ -306,7 +306,7 @@ impl PreparedTreeKeys {
             sums.iter().map(|_| Ok(vec![])).collect();
         threads.for_each_mut(&mut values, |i, values| {
             let BlockTables::Together(tables) = block(i) else { return };
-            *values = self.tables.look_up_several(&sums[i], tables).map(|mut values| {
+            *values = self.tables.look_up_in_tables(&sums[i], tables).map(|mut values| {
                 // The index has no error, since sums are in the middle of their cells.
                 let noises = tables.noises(&self.tables.parameters());
                 values.iter_mut().zip(noises).for_each(|(value, noise)| value.set_noise(noise));

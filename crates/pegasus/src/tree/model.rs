@@ -249,12 +249,12 @@ impl TreeModel {
     /// Returns the same model, but without an error if its deviation cannot be reached.
     ///
     /// The outputs are then as precise as possible.
-    pub fn or_as_possible(self) -> Self {
+    pub fn with_best_possible_deviation(self) -> Self {
         TreeModel { firm: false, ..self }
     }
 
     /// True if a deviation that cannot be reached is an error.
-    pub fn is_firm(&self) -> bool {
+    pub fn requires_deviation(&self) -> bool {
         self.firm
     }
 
@@ -262,7 +262,7 @@ impl TreeModel {
     ///
     /// Half the distance between integers is 6.5 standard deviations. A larger error occurs once in
     /// `10^10` times.
-    pub const CLASSES: f64 = 0.5 / super::parameters::CERTAIN_DEVIATIONS;
+    pub const CLASSES: f64 = 0.5 / super::parameters::MIN_GATE_DEVIATIONS;
 
     /// The ranges of features.
     pub fn ranges(&self) -> &FeatureRanges {

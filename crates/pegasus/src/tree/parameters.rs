@@ -10,7 +10,7 @@ use crate::SwitchingDigits;
 /// (chosen).
 ///
 /// A larger error occurs once in `10^10` times.
-pub(super) const CERTAIN_DEVIATIONS: f64 = 6.5;
+pub(super) const MIN_GATE_DEVIATIONS: f64 = 6.5;
 
 /// The fraction of the `N` positions that is kept free at either end of the first digit (chosen).
 ///
@@ -92,7 +92,7 @@ impl TreeParameters {
     /// It is 6.5 standard deviations of a fresh ciphertext's error, plus 1/2 for rounding, rounded
     /// up.
     pub fn margin(&self) -> f64 {
-        (CERTAIN_DEVIATIONS * SIGMA + 0.5).ceil()
+        (MIN_GATE_DEVIATIONS * SIGMA + 0.5).ceil()
     }
 
     /// The ratio of the resolutions of successive digits.

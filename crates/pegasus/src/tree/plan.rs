@@ -10,7 +10,7 @@ use super::{
     TreeModel, TreeNode, TreeParameters,
     blocks::{Block, Vanishing, cut, vanishing},
     comparison::{Comparison, Reading},
-    parameters::CERTAIN_DEVIATIONS,
+    parameters::MIN_GATE_DEVIATIONS,
 };
 use crate::{PegasusError, error::argument};
 
@@ -157,7 +157,7 @@ impl TreePlan {
         let (low, high) = extremes(model);
         let widest =
             low.iter().zip(&high).map(|(low, high)| (high - low) / count).fold(0.0, f64::max);
-        let span = widest + 2.0 * CERTAIN_DEVIATIONS * model.deviation();
+        let span = widest + 2.0 * MIN_GATE_DEVIATIONS * model.deviation();
         let middles: Vec<f64> =
             low.iter().zip(&high).map(|(l, h)| l.midpoint(*h) / count).collect();
         let mut offsets: Vec<f64> = middles.iter().map(|middle| -middle / span).collect();
@@ -468,7 +468,7 @@ impl Errors {
         let index_deviation =
             rotation.index_noise(Noise::NONE, rotation.input().modulus()).log2_std().exp2();
         let max_cells =
-            (parameters.positions() / (2.0 * CERTAIN_DEVIATIONS * index_deviation)) as usize;
+            (parameters.positions() / (2.0 * MIN_GATE_DEVIATIONS * index_deviation)) as usize;
         for limit in (1..=max_cells).rev() {
             let trees =
                 model.trees().iter().map(|tree| cut(tree, model.ranges(), parameters, limit));
@@ -479,8 +479,9 @@ impl Errors {
             let combines =
                 all().flat_map(|block| &block.terms).any(|(comparison, _)| comparison.digits > 1);
             let majorities =
-                !combines || self.certainty_of(MAJORITY_SQUARES, cells) >= CERTAIN_DEVIATIONS;
-            if majorities && all().all(|block| self.certainty(block, cells) >= CERTAIN_DEVIATIONS) {
+                !combines || self.certainty_of(MAJORITY_SQUARES, cells) >= MIN_GATE_DEVIATIONS;
+            if majorities && all().all(|block| self.certainty(block, cells) >= MIN_GATE_DEVIATIONS)
+            {
                 return Ok((cells, blocks, bases));
             }
         }
@@ -522,7 +523,9 @@ impl Errors {
         let mut all = powers.chain([input.modulus()]).map(|modulus| (modulus, deviation(modulus)));
         match all.find(|(_, deviation)| *deviation <= wanted) {
             Some(reply) => Ok(reply),
-            None if !model.is_firm() => Ok((input.modulus(), deviation(input.modulus()))),
+            None if !model.requires_deviation() => {
+                Ok((input.modulus(), deviation(input.modulus())))
+            }
             None => {
                 let have = deviation(input.modulus());
                 let what = format!(

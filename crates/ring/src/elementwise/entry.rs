@@ -3,7 +3,9 @@
 //! A function with target features cannot be `#[inline(always)]`. So only the outermost functions
 //! have the features, and everything below is inlined into them.
 
-use super::{Beside, PairTerm, Scalar, Turned, key::KeyLimb, lanes::Lanes, operations, ops};
+use super::{
+    ExtraSummands, MonomialTerm, PairTerm, Scalar, key::KeyLimb, lanes::Lanes, operations, ops,
+};
 
 /// Defines a module of entry functions with the given target features.
 macro_rules! entries {
@@ -16,12 +18,12 @@ macro_rules! entries {
             entries!($features, keyed {
                 pack_key(out: &mut [u8], b: &[u64], a: &[u64], montgomery: &Scalar);
                 coalesce_key(out: &mut [u8], key: &KeyLimb, groups: &[&[usize]]);
-                inner_product_beside(
+                inner_product_plus(
                     acc0: &mut [u64], acc1: &mut [u64], digits: &[(usize, &[u64])], key: &KeyLimb,
-                    beside: &Beside<'_>, montgomery: &Scalar
+                    beside: &ExtraSummands<'_>, montgomery: &Scalar
                 );
-                inner_product_turned(
-                    acc0: &mut [u64], acc1: &mut [u64], turned: &[Turned<'_>], key: &KeyLimb,
+                inner_product_times_monomials(
+                    acc0: &mut [u64], acc1: &mut [u64], turned: &[MonomialTerm<'_>], key: &KeyLimb,
                     montgomery: &Scalar
                 );
                 sum_products(

@@ -54,7 +54,7 @@ const PADDING_BYTES: usize = 64;
 /// A function that receives a digit `d` of a key with its pair `(b_d, a_d)`.
 ///
 /// See [`KeyLimb`] for an example of a key.
-pub type PutDigit<'a> = dyn FnMut(usize, &[u64], &[u64]) + 'a;
+pub type DigitWriter<'a> = dyn FnMut(usize, &[u64], &[u64]) + 'a;
 
 /// A ring that stores the residues of keys in a form of its own. See [`KeyLimb`] for an example.
 pub trait KeyRing: Sync {
@@ -77,7 +77,7 @@ impl KeyLimb {
     /// If the polynomials differ in length, or do not fill the kernel's vectors (of 1, 4 or 8).
     pub fn of_pairs<R: KeyRing>(ring: &R, pairs: &[(&[u64], &[u64])]) -> KeyLimb {
         let length = pairs.first().map_or(0, |(b, _)| b.len());
-        let all = |_, put: &mut PutDigit<'_>| {
+        let all = |_, put: &mut DigitWriter<'_>| {
             pairs.iter().enumerate().for_each(|(d, (b, a))| put(d, b, a));
         };
         Self::prepare(&[ring], pairs.len(), length, &Threads::single(), all).swap_remove(0)
@@ -97,7 +97,7 @@ impl KeyLimb {
         digits: usize,
         length: usize,
         threads: &Threads,
-        limb: impl Fn(usize, &mut PutDigit<'_>) + Sync + Send,
+        limb: impl Fn(usize, &mut DigitWriter<'_>) + Sync + Send,
     ) -> Vec<KeyLimb> {
         let mut limbs: Vec<KeyLimb> =
             rings.iter().map(|ring| ring.key_shape(digits, length)).collect();

@@ -52,7 +52,7 @@ use portable::Portable;
 
 pub(crate) use operations::operations;
 
-pub use key::{KeyLimb, KeyRing, PutDigit};
+pub use key::{DigitWriter, KeyLimb, KeyRing};
 pub use scalar::Scalar;
 
 /// The operations modulo one `q`, with their constants.
@@ -78,25 +78,25 @@ pub struct Elementwise {
     arithmetic: Arithmetic,
 }
 
-/// The summands that [`Elementwise::inner_product_beside`] adds to an inner product, without a
+/// The summands that [`Elementwise::inner_product_plus`] adds to an inner product, without a
 /// further pass over memory.
 ///
 /// ```
-/// use hippocrene_ring::elementwise::{Beside, Elementwise, KeyLimb};
+/// use hippocrene_ring::elementwise::{ExtraSummands, Elementwise, KeyLimb};
 /// use hippocrene_ring::Kernel;
 ///
 /// let arithmetic = Elementwise::new(97, Kernel::detect()?);
 /// let (x, b, a) = ([2; 16], [3; 16], [5; 16]);
 /// let key = KeyLimb::of_pairs(&arithmetic, &[(&b, &a)]);
 /// let (y, seven) = ([10; 16], arithmetic.scalar(7));
-/// let beside = Beside { added: [Some((&y, &seven)), None], ..Beside::default() };
+/// let beside = ExtraSummands { added: [Some((&y, &seven)), None], ..ExtraSummands::default() };
 /// let (mut sum0, mut sum1) = ([0; 16], [0; 16]);
-/// arithmetic.inner_product_beside(&mut sum0, &mut sum1, &[(0, &x)], &key, &beside);
+/// arithmetic.inner_product_plus(&mut sum0, &mut sum1, &[(0, &x)], &key, &beside);
 /// assert_eq!((sum0[0], sum1[0]), ((2 * 3 + 7 * 10) % 97, 2 * 5));
 /// # Ok::<(), hippocrene_ring::RingError>(())
 /// ```
 #[derive(Debug, Clone, Copy, Default)]
-pub struct Beside<'a> {
+pub struct ExtraSummands<'a> {
     /// A digit of the key, its lazily reduced multiplier `x`, and a constant that `x` is multiplied
     /// by first.
     pub scaled: Option<(usize, &'a [u64], &'a Scalar)>,
@@ -118,11 +118,11 @@ pub struct Beside<'a> {
 /// ```
 pub type PairTerm<'a> = (&'a [u64], [&'a [u64]; 2]);
 
-/// A term of [`Elementwise::inner_product_turned`]: digits of a key with their multipliers, and the
+/// A term of [`Elementwise::inner_product_times_monomials`]: digits of a key with their multipliers, and the
 /// monomial.
 ///
 /// See [`crate::monomial::Monomials`] for an example.
-pub type Turned<'a> = (&'a [(usize, &'a [u64])], Monomial<'a>);
+pub type MonomialTerm<'a> = (&'a [(usize, &'a [u64])], Monomial<'a>);
 
 /// A variant with vectors exists only after the CPU has been found to support its instructions.
 #[derive(Debug, Clone)]
@@ -274,15 +274,15 @@ impl Elementwise {
     ///
     /// # Panics
     /// The same as `inner_product`.
-    pub fn inner_product_beside(
+    pub fn inner_product_plus(
         &self,
         acc0: &mut [u64],
         acc1: &mut [u64],
         digits: &[(usize, &[u64])],
         key: &KeyLimb,
-        beside: &Beside<'_>,
+        beside: &ExtraSummands<'_>,
     ) {
-        run!(self, inner_product_beside(acc0, acc1, digits, key, beside, &self.key_factor));
+        run!(self, inner_product_plus(acc0, acc1, digits, key, beside, &self.key_factor));
     }
 
     /// Computes `acc0 = sum_j (X^e_j - 1) sum x b_d`, and `acc1` in the same way with `a_d`.
@@ -297,14 +297,14 @@ impl Elementwise {
     /// # Panics
     /// The same as `inner_product`. Also if there is no pair or more than three, or a monomial has
     /// another ring degree.
-    pub fn inner_product_turned(
+    pub fn inner_product_times_monomials(
         &self,
         acc0: &mut [u64],
         acc1: &mut [u64],
-        turned: &[Turned<'_>],
+        turned: &[MonomialTerm<'_>],
         key: &KeyLimb,
     ) {
-        run!(self, inner_product_turned(acc0, acc1, turned, key, &self.key_factor));
+        run!(self, inner_product_times_monomials(acc0, acc1, turned, key, &self.key_factor));
     }
 
     /// Sets `acc0 = sum x y0` and `acc1 = sum x y1` over the terms `(x, [y0, y1])`.

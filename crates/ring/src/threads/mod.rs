@@ -80,12 +80,12 @@ impl Threads {
 
     /// Returns the results of `f(0), .., f(count - 1)`. The calls begin in this order.
     pub fn map<T: Send>(&self, count: usize, f: impl Fn(usize) -> T + Sync) -> Vec<T> {
-        self.map_waiting(count, f, || ())
+        self.map_with_wait(count, f, || ())
     }
 
     /// The same as [`Threads::map`], but the calling thread also calls `wait` several times per
     /// millisecond while other threads finish the last calls.
-    pub fn map_waiting<T: Send>(
+    pub fn map_with_wait<T: Send>(
         &self,
         count: usize,
         f: impl Fn(usize) -> T + Sync,
@@ -103,7 +103,7 @@ impl Threads {
     }
 
     /// Returns true if the present work of this thread was distributed among threads.
-    pub fn are_shared() -> bool {
+    pub fn is_distributed() -> bool {
         pool::is_distributed()
     }
 
@@ -182,8 +182,8 @@ mod tests {
             threads.for_each(10, |i| _ = sum.fetch_add(i, Ordering::Relaxed));
             assert_eq!(sum.into_inner(), 45);
             assert_eq!(threads.map(9, |i| i * i), [0, 1, 4, 9, 16, 25, 36, 49, 64]);
-            assert!(!Threads::are_shared());
-            assert_eq!(threads.map(2, |_| Threads::are_shared()), [threads.count() > 1; 2]);
+            assert!(!Threads::is_distributed());
+            assert_eq!(threads.map(2, |_| Threads::is_distributed()), [threads.count() > 1; 2]);
         }
     }
 
@@ -224,10 +224,10 @@ mod tests {
         // helpers that are left.
         let inner = |i: usize| {
             begun.wait();
-            threads.map(2, |k| (all.wait(), (i, k, Threads::are_shared())).1)
+            threads.map(2, |k| (all.wait(), (i, k, Threads::is_distributed())).1)
         };
         assert_eq!(threads.map(2, inner), [0, 1].map(|i| vec![(i, 0, true), (i, 1, true)]),);
-        assert!(!Threads::are_shared());
+        assert!(!Threads::is_distributed());
     }
 
     /// Callers share helpers at the same time, also within distributed work, and panics reach the

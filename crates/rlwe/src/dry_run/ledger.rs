@@ -2,7 +2,7 @@
 
 use std::sync::{Arc, Mutex, PoisonError, RwLock};
 
-use hippocrene_ring::{Domain, Meter, Poly, scratch::ScratchPool};
+use hippocrene_ring::{Domain, MemoryMeter, Poly, scratch::ScratchPool};
 
 use super::tally::Tally;
 use crate::Profile;
@@ -10,7 +10,7 @@ use crate::Profile;
 /// The record that a dry run writes to. Clones share it.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Ledger {
-    meter: Meter,
+    meter: MemoryMeter,
     tally: Arc<Mutex<Tally>>,
     /// The profile that predicts seconds, unless it is the one that plans key switches.
     prices: Arc<RwLock<Option<Profile>>>,
@@ -18,7 +18,7 @@ pub(crate) struct Ledger {
 
 impl Ledger {
     /// The memory that the polynomials of a real run would need.
-    pub(crate) fn meter(&self) -> &Meter {
+    pub(crate) fn meter(&self) -> &MemoryMeter {
         &self.meter
     }
 
@@ -38,7 +38,7 @@ impl Ledger {
     }
 
     /// Predicts seconds by `profile` from now on.
-    pub(super) fn set_prices(&self, profile: Profile) {
+    pub(super) fn set_cost_profile(&self, profile: Profile) {
         *self.prices.write().unwrap_or_else(PoisonError::into_inner) = Some(profile);
     }
 

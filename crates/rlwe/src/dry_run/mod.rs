@@ -5,7 +5,7 @@
 //! same code as in a real run handles everything else: moduli, noise, keys, checks and errors.
 //!
 //! Each operation records in a [`Tally`] its time as predicted by the profile in use. Each key
-//! switch records the key that it uses. A [`Meter`] counts the memory of polynomials.
+//! switch records the key that it uses. A [`MemoryMeter`] counts the memory of polynomials.
 //!
 //! The parameters of a dry run have a digest of their own, so that operands of a dry run and of a
 //! real run cannot be mixed.
@@ -15,7 +15,7 @@ pub(crate) mod tally;
 
 use std::sync::Arc;
 
-use hippocrene_ring::{Domain, Kernel, Meter, Poly, Threads};
+use hippocrene_ring::{Domain, Kernel, MemoryMeter, Poly, Threads};
 
 use crate::{Context, Modulus, Parameters, Profile, RlweError, WordSize, keyswitch::Count};
 
@@ -111,13 +111,13 @@ impl Context {
     ///
     /// The planning of key switches does not change, so results and their noise do not depend on
     /// this. Contexts that share a record share this profile.
-    pub fn set_prices(&self, profile: Profile) {
+    pub fn set_cost_profile(&self, profile: Profile) {
         if let Some(ledger) = &self.ledger {
-            ledger.set_prices(profile);
+            ledger.set_cost_profile(profile);
         }
     }
 
-    /// Calls `f` with the profile that predicts times. This is the one of [`Context::set_prices`]
+    /// Calls `f` with the profile that predicts times. This is the one of [`Context::set_cost_profile`]
     /// or, by default, the one that plans key switches.
     pub fn priced<T>(&self, f: impl FnOnce(&Profile) -> T) -> T {
         match &self.ledger {
@@ -127,7 +127,7 @@ impl Context {
     }
 
     /// The memory of the polynomials of a dry run, or `None` outside of one.
-    pub fn meter(&self) -> Option<&Meter> {
+    pub fn meter(&self) -> Option<&MemoryMeter> {
         self.ledger.as_ref().map(Ledger::meter)
     }
 
@@ -143,7 +143,7 @@ impl Context {
     ///
     /// Before the reduction, the encoding takes as long as `transforms` transforms. The ring degree
     /// of the plaintext is that of the context divided by `share`.
-    pub fn note_encoding(&self, extended: Modulus, transforms: u64, share: usize) {
+    pub fn record_encoding(&self, extended: Modulus, transforms: u64, share: usize) {
         let Some(ledger) = &self.ledger else { return };
         let seconds = self.priced(|prices| {
             let mut count = Count::plain(&self.rings, prices.kernel());
@@ -164,7 +164,7 @@ impl Context {
     }
 
     /// In a dry run, records log2 of the probability that results are wrong without an error.
-    pub fn note_failure(&self, log2_probability: impl FnOnce() -> f64) {
+    pub fn record_failure(&self, log2_probability: impl FnOnce() -> f64) {
         if let Some(ledger) = &self.ledger {
             ledger.note(|tally| tally.add_failure(log2_probability()));
         }

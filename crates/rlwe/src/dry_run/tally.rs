@@ -93,7 +93,7 @@ impl Tally {
     /// log2 of a bound on the probability that results are wrong without an error message, or
     /// `None` if that cannot happen.
     ///
-    /// The bound is the sum of all recorded probabilities ([`crate::Context::note_failure`]).
+    /// The bound is the sum of all recorded probabilities ([`crate::Context::record_failure`]).
     pub fn log2_failure_probability(&self) -> Option<f64> {
         (self.failure > 0.0).then(|| self.failure.min(1.0).log2())
     }

@@ -4,7 +4,7 @@ use super::{PreparedSwitchingKey, SecretKey, SwitchingKey};
 use crate::{Context, Fingerprint, Modulus, RlweError, inclusion::Inclusion, security};
 
 /// A switching key of a first parameter set, from its secret `s` to the secret `s'` of a second
-/// parameter set ([`crate::Parameters::second`]; MG23 3.6).
+/// parameter set ([`crate::Parameters::key_transfer_set`]; MG23 3.6).
 ///
 /// ```
 /// use hippocrene_ring::{Threads, primes};
@@ -25,7 +25,7 @@ use crate::{Context, Fingerprint, Modulus, RlweError, inclusion::Inclusion, secu
 /// })?;
 /// // Half of the units are used up. The second set is for the rest.
 /// let rest = Modulus::of_range(0..2);
-/// let narrow = parameters.second_insecure(rest)?;
+/// let narrow = parameters.key_transfer_set_insecure(rest)?;
 /// let first = Context::new(parameters, Threads::single())?;
 /// let second = Context::new(narrow, Threads::single())?;
 /// let (from, to) = (SecretKey::generate(&first)?, SecretKey::generate(&second)?);

@@ -17,7 +17,7 @@ use crate::{
 };
 
 /// The default limit, in bytes, of coalesced and doubly decomposed keys.
-pub const DEFAULT_KEY_MEMORY: usize = 1 << 30;
+pub const DEFAULT_KEY_MEMORY_BYTES: usize = 1 << 30;
 
 /// A switching key in another form.
 ///
@@ -74,8 +74,12 @@ struct Entry {
 impl Default for KeyStore {
     fn default() -> Self {
         let (entries, missed) = (HashMap::new(), HashMap::new());
-        let store =
-            Arc::new(Mutex::new(Store { limit: DEFAULT_KEY_MEMORY, used: 0, entries, missed }));
+        let store = Arc::new(Mutex::new(Store {
+            limit: DEFAULT_KEY_MEMORY_BYTES,
+            used: 0,
+            entries,
+            missed,
+        }));
         let evict: Arc<dyn Evict> = Arc::clone(&store) as _;
         budget::register(Arc::downgrade(&evict));
         KeyStore { store, in_progress: InProgress::default() }

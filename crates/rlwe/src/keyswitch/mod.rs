@@ -23,7 +23,7 @@ mod switch;
 pub use decomposed::Decomposed;
 pub use destination::Destination;
 pub use gadget::{Gadget, Method};
-pub use key_store::DEFAULT_KEY_MEMORY;
+pub use key_store::DEFAULT_KEY_MEMORY_BYTES;
 pub(crate) use operations::{Count, SwitchOperands};
 pub use operations::{LimbOperations, Operations};
 pub use rotation_factor::{LimbByLimb, RotationFactor, TermFactor};

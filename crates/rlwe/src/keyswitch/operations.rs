@@ -9,7 +9,8 @@ use super::{
     gadget::{DigitShape, Gadget},
 };
 use crate::{
-    Context, LimbCosts, Modulus, Profile, RlweError, WordSize, modulus::MAX_FACTORS, rings::Rings,
+    Context, LimbCosts, Modulus, Profile, RlweError, WordSize, modulus::MAX_UNITS_AND_SPECIALS,
+    rings::Rings,
 };
 
 /// The primitives on limbs whose moduli are of one word size.
@@ -458,7 +459,9 @@ impl Count<'_> {
     /// Counts the addition of a polynomial in the evaluation domain to `parts` parts of a key
     /// switch. Modulo primes, the inner products of a single decomposition do it at no cost.
     pub(super) fn add(&mut self, from: Modulus, parts: u64, double: bool) {
-        for position in from.factors().filter(|position| double || *position >= MAX_FACTORS) {
+        for position in
+            from.factors().filter(|position| double || *position >= MAX_UNITS_AND_SPECIALS)
+        {
             self.at(from, position).passes += parts;
         }
     }
@@ -503,7 +506,8 @@ impl Count<'_> {
     /// Counts a double decomposition after the digits are extended.
     fn double(&mut self, shape: &DoubleShape, to: Modulus, dropped: Modulus) {
         let rings = self.rings;
-        let key_bytes = ResidueRing::key_bytes_by(self.kernel, LARGEST_PRIME, rings.degree());
+        let key_bytes =
+            ResidueRing::key_bytes_of_kernel(self.kernel, LARGEST_PRIME, rings.degree());
         let (primes, groups) = (shape.primes as u64, shape.groups.len() as u64);
         let digits = self.digits.len() as u64;
         let components: u64 = self.digits.iter().map(|digit| digit.groups).sum();
@@ -529,7 +533,7 @@ impl Count<'_> {
             if self.extended.contains(position) {
                 self.sums(position, primes);
                 self.at(to, position).passes += 2;
-                if position >= MAX_FACTORS || dropped.is_one() {
+                if position >= MAX_UNITS_AND_SPECIALS || dropped.is_one() {
                     self.transform(to, position, |limbs| &mut limbs.forward, 2);
                 }
             }
@@ -556,7 +560,7 @@ impl Count<'_> {
                 // Modulo a prime, this is part of the inner product.
                 true => {
                     self.at(extended, position).passes +=
-                        u64::from(self.scaled && position >= MAX_FACTORS)
+                        u64::from(self.scaled && position >= MAX_UNITS_AND_SPECIALS)
                 }
                 false => {
                     self.convert_to_transform(digit.factors, extended, position, 1);
@@ -578,7 +582,7 @@ impl Count<'_> {
         };
         let mut key_bytes = 0;
         for q in rings.product_moduli(full, position, self.kernel) {
-            key_bytes += ResidueRing::key_bytes_by(self.kernel, q, rings.degree()) as u64;
+            key_bytes += ResidueRing::key_bytes_of_kernel(self.kernel, q, rings.degree()) as u64;
             let limbs = &mut self.operations.limbs[WordSize::of(q) as usize];
             limbs.products += digits.len() as u64;
             limbs.repeats += components - digits.len() as u64;

@@ -6,7 +6,7 @@ use arrayvec::ArrayVec;
 use hippocrene_ring::{
     Domain, Poly,
     arith::mul_mod,
-    elementwise::{Beside, KeyLimb, Scalar},
+    elementwise::{ExtraSummands, KeyLimb, Scalar},
     scratch::Scratch,
 };
 
@@ -19,7 +19,7 @@ use super::{
 use crate::{
     Context, Modulus, PreparedSwitchingKey, RlweError,
     limb_groups::MAX_GROUP_LIMBS,
-    modulus::{MAX_FACTORS, MAX_LIMBS},
+    modulus::{MAX_LIMBS, MAX_UNITS_AND_SPECIALS},
 };
 
 /// Positions of one group of limbs.
@@ -154,7 +154,7 @@ impl<'a> Product<'a> {
     /// multiplies it.
     fn scaled_component(&self, position: usize) -> Option<usize> {
         let Product { decomposed, .. } = *self;
-        let is_late = position < MAX_FACTORS
+        let is_late = position < MAX_UNITS_AND_SPECIALS
             && decomposed.hoisted.is_none()
             && decomposed.plan.factors.is_some()
             && decomposed.original.poly().is_some_and(|poly| poly.domain() == Domain::Evaluation);
@@ -204,7 +204,7 @@ impl<'a> Product<'a> {
             }
             (None, false) => extensions.limb(plan.scratch_limb(d, targets.len(), i)),
         };
-        if position < MAX_FACTORS {
+        if position < MAX_UNITS_AND_SPECIALS {
             return self.at_prime(position, limb, [acc0, acc1]);
         }
         if position == Modulus::TWO {
@@ -258,7 +258,7 @@ impl<'a> Product<'a> {
         let Product { context, decomposed, .. } = *self;
         let ring = context.ring_at(self.key.modulus(), position);
         let mut pairs = self.pairs(true, limb);
-        let mut beside = Beside::default();
+        let mut beside = ExtraSummands::default();
         let mut spare = context.scratch_limbs(2, Domain::Evaluation);
         let mut factors: [Option<Scalar>; 2] = [None; 2];
         if decomposed.modulus.contains(position) {
@@ -281,7 +281,7 @@ impl<'a> Product<'a> {
                 }
             }
         }
-        ring.inner_product_beside(acc0, acc1, &pairs, self.key_limb(position), &beside);
+        ring.inner_product_plus(acc0, acc1, &pairs, self.key_limb(position), &beside);
     }
 
     /// Returns the limb of an added operand in the evaluation domain at a position of `Q`, and the
@@ -327,13 +327,13 @@ impl<'a> Product<'a> {
                 .then(|| decomposed.modulus.limb_of(position))?;
             Some((&poly.limb(k)[range.clone()], &plan.specials[k]))
         });
-        if position < MAX_FACTORS {
-            return wide.inner_product_beside(
+        if position < MAX_UNITS_AND_SPECIALS {
+            return wide.inner_product_plus(
                 acc0,
                 acc1,
                 &pairs,
                 &key,
-                &Beside { scaled: None, added },
+                &ExtraSummands { scaled: None, added },
             );
         }
         wide.inner_product(acc0, acc1, &pairs, &key);
@@ -391,7 +391,7 @@ impl<'a> Product<'a> {
     /// and `P'` modulo its modulus. Returns `None` if [`Product::at`] has added it already.
     pub(crate) fn coefficients(&self, part: usize, position: usize) -> Option<(&'a [u64], u64)> {
         let modulus = self.decomposed.modulus;
-        let late = position < MAX_FACTORS && modulus.contains(position);
+        let late = position < MAX_UNITS_AND_SPECIALS && modulus.contains(position);
         let added = self.added[part].coefficients.filter(|_| late)?;
         let k = modulus.limb_of(position);
         Some((added.limb(k), self.decomposed.plan.specials[k].value()))

@@ -9,8 +9,8 @@ use crate::{Context, Modulus, RlweError};
 
 impl Context {
     /// True if factors of [`Context::rotation_sums`] modulo `extended = P'Q` can be made with
-    /// [`Context::ring_of_repeats`].
-    pub fn has_repeats(&self, extended: Modulus) -> bool {
+    /// [`Context::ring_without_repeats`].
+    pub fn can_omit_repeats(&self, extended: Modulus) -> bool {
         self.degree() >= 16 * REPETITIONS && !extended.contains(Modulus::TWO)
     }
 
@@ -23,14 +23,14 @@ impl Context {
     /// [`crate::RotationFactor::repeated`] for `p(X^8)`, at an eighth of the cost.
     ///
     /// # Errors
-    /// Returns [`RlweError::Modulus`] if [`Context::has_repeats`] is false or if the position is
+    /// Returns [`RlweError::Modulus`] if [`Context::can_omit_repeats`] is false or if the position is
     /// not in `extended`.
-    pub fn ring_of_repeats(
+    pub fn ring_without_repeats(
         &self,
         extended: Modulus,
         position: usize,
     ) -> Result<Arc<ResidueRing>, RlweError> {
-        if !self.has_repeats(extended) || !extended.contains(position) {
+        if !self.can_omit_repeats(extended) || !extended.contains(position) {
             let need = "a limb modulo primes is needed, and a ring degree of 2^7";
             return Err(RlweError::Modulus {
                 operation: "repeat a plaintext",
@@ -98,8 +98,8 @@ mod tests {
             let full = context.parameters().full();
             let odd = Modulus::of_sprout(full.odd(), 0);
             let extended = Modulus::of_range(0..4).lcm(odd);
-            assert!(context.has_repeats(extended) && !context.has_repeats(full));
-            assert!(context.ring_of_repeats(full, 0).is_err());
+            assert!(context.can_omit_repeats(extended) && !context.can_omit_repeats(full));
+            assert!(context.ring_without_repeats(full, 0).is_err());
             let small: Vec<i64> =
                 (0..degree as i64 / 8).map(|i| (i * i * 7919 + 13 * i) % 1009 - 500).collect();
             let mut whole = vec![0; degree];
@@ -109,7 +109,7 @@ mod tests {
             let expected = whole.repeated(&context).unwrap();
             let mut made = Poly::zero(degree / 8, extended.limb_count(), Domain::Evaluation);
             for (position, limb) in extended.factors().zip(made.limbs_mut()) {
-                let ring = context.ring_of_repeats(extended, position).unwrap();
+                let ring = context.ring_without_repeats(extended, position).unwrap();
                 ring.from_signed(limb, &small);
                 ring.forward(limb);
                 context.order_repeats(limb);

@@ -104,7 +104,7 @@ impl Context {
     /// Prepares a plaintext as a factor of sums of rotations.
     ///
     /// `poly` is modulo `extended = P'Q` ([`Context::rotation_modulus`]) in the evaluation domain.
-    /// It may also have ring degree `N/8` and be made with [`Context::ring_of_repeats`].
+    /// It may also have ring degree `N/8` and be made with [`Context::ring_without_repeats`].
     ///
     /// # Errors
     /// Returns [`RlweError::Modulus`] if `poly` is neither of these.
@@ -114,7 +114,7 @@ impl Context {
         extended: Modulus,
     ) -> Result<RotationFactor, RlweError> {
         let (degree, have) = (self.degree(), poly.limb_count());
-        let is_repeated = self.has_repeats(extended) && poly.degree() == degree / REPETITIONS;
+        let is_repeated = self.can_omit_repeats(extended) && poly.degree() == degree / REPETITIONS;
         let need = if poly.degree() != degree && !is_repeated {
             "plaintexts of the ring degree are needed, or of an eighth of it"
         } else if poly.is_dry_run() != self.is_dry_run() {

@@ -25,11 +25,11 @@ const OPERATION: &str = "fresh linear transform";
 ///
 /// # Examples
 /// ```
-/// use hippocrene_ckks::{Scale, circuits::FreshTransform};
+/// use hippocrene_ckks::{Scale, circuits::OneTimeTransform};
 ///
 /// // Slot i of the result is the sum of the slots i to i + 3.
 /// let ones = |_rotation: usize, out: &mut [f64]| out.fill(1.0);
-/// let map = FreshTransform {
+/// let map = OneTimeTransform {
 ///     slots: 8,
 ///     count: 4,
 ///     baby: 2,
@@ -42,7 +42,7 @@ const OPERATION: &str = "fresh linear transform";
 /// };
 /// assert_eq!(map.rotations(), [1, 2]);
 /// ```
-pub struct FreshTransform<'a> {
+pub struct OneTimeTransform<'a> {
     /// The number of slots of the result: a power of two, and at least the number of slots of the
     /// operand, whose slots then repeat.
     pub slots: usize,
@@ -67,7 +67,7 @@ pub struct FreshTransform<'a> {
     pub memory: usize,
 }
 
-impl FreshTransform<'_> {
+impl OneTimeTransform<'_> {
     /// The numbers of slots of the rotations whose keys the map needs.
     pub fn rotations(&self) -> Vec<i64> {
         let baby = 1..self.baby.min(self.count);
@@ -180,7 +180,7 @@ impl Evaluator {
     pub fn fresh_linear_transform(
         &self,
         a: &Ciphertext,
-        t: &FreshTransform<'_>,
+        t: &OneTimeTransform<'_>,
         target: Scale,
     ) -> Result<Ciphertext, CkksError> {
         let context = self.context();
@@ -196,7 +196,8 @@ impl Evaluator {
         let steps = (0..giants).map(|giant| giant * t.baby);
         let common = self.common_modulus_of(t.slots, modulus, 0..t.baby.min(t.count), steps);
         let extended = context.rlwe().rotation_modulus(modulus, common)?;
-        let repeats = context.rlwe().has_repeats(extended) && 8 * t.slots <= context.max_slots();
+        let repeats =
+            context.rlwe().can_omit_repeats(extended) && 8 * t.slots <= context.max_slots();
         // Diagonals that repeat are encoded at once, the others limb by limb.
         let words = match repeats {
             true => context.rlwe().degree() / 8 * context.rlwe().rotation_factor_limbs(extended),

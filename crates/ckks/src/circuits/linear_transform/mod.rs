@@ -17,7 +17,7 @@ use hippocrene_rlwe::{
 use num_complex::{Complex, Complex64};
 
 pub(super) use self::{diagonal::Roots, evaluate::ResultSpec};
-pub use self::{fresh::FreshTransform, spread::Spread};
+pub use self::{fresh::OneTimeTransform, spread::Spread};
 
 use self::{
     diagonal::{Diagonal, Sparse},

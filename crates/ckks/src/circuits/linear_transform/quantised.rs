@@ -44,7 +44,7 @@ impl Quantised {
 
     /// Returns the placeholder for a dry run.
     pub fn dry_run(context: &Context, extended: Modulus, big: bool) -> Self {
-        context.note_encoding(extended, big);
+        context.record_encoding(extended, big);
         let none = context.rlwe().scratch_limbs(0, Domain::Coefficient);
         Quantised::DryRun { _memory: none.alike(context.rlwe().degree(), 1) }
     }

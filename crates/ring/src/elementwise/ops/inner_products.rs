@@ -3,7 +3,7 @@
 use std::iter;
 
 use crate::{
-    elementwise::{Beside, Scalar, Turned, key::KeyLimb, lanes::Lanes},
+    elementwise::{ExtraSummands, MonomialTerm, Scalar, key::KeyLimb, lanes::Lanes},
     monomial::PERIOD,
 };
 
@@ -45,16 +45,16 @@ pub(in crate::elementwise) fn inner_product<L: Lanes>(
     inner_product_with(l, acc0, acc1, digits, key, None);
 }
 
-/// Implements [`crate::elementwise::Elementwise::inner_product_beside`]. `montgomery` is the
+/// Implements [`crate::elementwise::Elementwise::inner_product_plus`]. `montgomery` is the
 /// Montgomery factor of key residues.
 #[inline(always)]
-pub(in crate::elementwise) fn inner_product_beside<L: Lanes>(
+pub(in crate::elementwise) fn inner_product_plus<L: Lanes>(
     l: L,
     acc0: &mut [u64],
     acc1: &mut [u64],
     digits: &[(usize, &[u64])],
     key: &KeyLimb,
-    beside: &Beside<'_>,
+    beside: &ExtraSummands<'_>,
     montgomery: &Scalar,
 ) {
     if beside.scaled.is_none() && beside.added.iter().all(Option::is_none) {
@@ -82,7 +82,7 @@ pub(in crate::elementwise) fn inner_product_beside<L: Lanes>(
     inner_product_with(l, acc0, acc1, digits, key, Some(ExtraTerms { scaled, added }));
 }
 
-/// [`Beside`] with its constants in vectors. Those of `added` are key residues.
+/// [`ExtraSummands`] with its constants in vectors. Those of `added` are key residues.
 struct ExtraTerms<'a, L: Lanes> {
     scaled: Option<(usize, &'a [u64], L::Factor)>,
     added: [Option<(&'a [u64], L::V)>; 2],
@@ -355,14 +355,14 @@ unsafe fn store_pairs<L: Lanes, const VECTORS: usize>(
     }
 }
 
-/// Implements [`crate::elementwise::Elementwise::inner_product_turned`]. `montgomery` is the
+/// Implements [`crate::elementwise::Elementwise::inner_product_times_monomials`]. `montgomery` is the
 /// Montgomery factor of key residues.
 #[inline(always)]
-pub(in crate::elementwise) fn inner_product_turned<L: Lanes>(
+pub(in crate::elementwise) fn inner_product_times_monomials<L: Lanes>(
     l: L,
     acc0: &mut [u64],
     acc1: &mut [u64],
-    turned: &[Turned<'_>],
+    turned: &[MonomialTerm<'_>],
     key: &KeyLimb,
     montgomery: &Scalar,
 ) {
@@ -383,13 +383,13 @@ pub(in crate::elementwise) fn inner_product_turned<L: Lanes>(
     }
 }
 
-/// Computes [`inner_product_turned`] with `VECTORS` vectors at a time, after its checks.
+/// Computes [`inner_product_times_monomials`] with `VECTORS` vectors at a time, after its checks.
 #[inline(always)]
 fn turned_by_vectors<L: Lanes, const VECTORS: usize>(
     l: L,
     acc0: &mut [u64],
     acc1: &mut [u64],
-    turned: &[Turned<'_>],
+    turned: &[MonomialTerm<'_>],
     key: &KeyLimb,
     one: u64,
 ) {

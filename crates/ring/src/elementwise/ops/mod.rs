@@ -8,7 +8,7 @@ mod sums_of_products;
 
 use super::{Scalar, key::KeyLimb, lanes::Lanes};
 
-pub(super) use inner_products::{inner_product, inner_product_beside, inner_product_turned};
+pub(super) use inner_products::{inner_product, inner_product_plus, inner_product_times_monomials};
 pub(super) use sums_of_products::{sum_products, sum_repeated_products};
 
 /// Evaluates an expression for every vector position and stores its vectors, one for each output.

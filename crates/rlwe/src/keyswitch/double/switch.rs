@@ -15,7 +15,7 @@ use crate::{
         product::{Targets, positions},
     },
     limb_groups::MAX_GROUP_LIMBS,
-    modulus::{MAX_FACTORS, MAX_LIMBS},
+    modulus::{MAX_LIMBS, MAX_UNITS_AND_SPECIALS},
     rings::LimbRefs,
     switch::{Remainder, SwitchPlan},
 };
@@ -349,14 +349,15 @@ impl Context {
                     let mut sums_here = sums_here.into_iter().peekable();
                     for ((k, &position), limb) in (*first..).zip(&*positions).zip(limbs) {
                         let x = sums_here.next_if(|(p, _)| *p == position).map(|(_, x)| x);
-                        let whole =
-                            x.map(|x| match position < MAX_FACTORS && !plan.dropped.is_one() {
+                        let whole = x.map(|x| {
+                            match position < MAX_UNITS_AND_SPECIALS && !plan.dropped.is_one() {
                                 true => sums.subtract(part, position, domain, x, limb, acc),
                                 false => {
                                     sums.take_to_sum(part, position, domain, x, spare);
                                     acc.copy_from_slice(x);
                                 }
-                            });
+                            }
+                        });
                         let whole = whole.map(|()| &*acc);
                         remainders[part].finish_limb(k, limb, whole, domain, spare, automorphism);
                     }
