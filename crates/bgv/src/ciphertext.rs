@@ -88,8 +88,8 @@ impl Ciphertext {
     /// The noise budget in bits, estimated without the secret key: `log2(Q/2t)` less the logarithm
     /// of an error that is 11 times the estimated standard deviation. Decryption is right while it
     /// is positive: errors of Gaussian shape are as large in one of `2^17` coefficients with
-    /// probability below `2^-69`. `docs/integers.md` has the proof, and what holds of products. It
-    /// is not a number in a context of other parameters.
+    /// probability below `2^-69`. `docs/reference/integers.md` has the proof, and
+    /// what holds of products. It is not a number in a context of other parameters.
     pub fn budget_bits(&self, context: &Context) -> f64 {
         if self.inner.parameters() != context.rlwe().parameters().digest() {
             return f64::NAN;

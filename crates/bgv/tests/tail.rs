@@ -1,5 +1,5 @@
 //! How improbable it is that a result is wrong at the last bit of the noise budget: the bounds of
-//! `docs/integers.md`, "How sure the last bit is".
+//! `docs/reference/integers.md`, "Probability of a wrong last bit".
 
 /// How many standard deviations an error reaches when the budget is used up, less 1/2 for what it
 /// is rounded by.

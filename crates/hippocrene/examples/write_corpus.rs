@@ -16,7 +16,7 @@ use hippocrene::{
 };
 use wire_common::things;
 
-/// Where the ciphertext heads of an array with one axis start: see `docs/wire-format.md`.
+/// Where the ciphertext heads of an array with one axis start: see `docs/reference/wire-format.md`.
 const HEADS: usize = 56 + 32 + 16;
 
 fn main() {

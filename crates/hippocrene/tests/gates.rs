@@ -282,7 +282,7 @@ fn mistakes_are_named() {
     }
 }
 
-/// From docs/wire-format.md alone: the secret and both kinds of arrays.
+/// From docs/reference/wire-format.md alone: the secret and both kinds of arrays.
 #[test]
 fn a_stranger_decrypts_single_bits() {
     let q = prime(26, 1024);
@@ -332,8 +332,8 @@ fn a_stranger_decrypts_single_bits() {
     assert!(payload.is_empty());
 }
 
-/// From docs/wire-format.md alone: ciphertext `i` of fresh bits has the `c1` of stream `i`, values
-/// modulo `q`.
+/// From docs/reference/wire-format.md alone: ciphertext `i` of fresh bits has the `c1` of
+/// stream `i`, values modulo `q`.
 #[test]
 fn a_stranger_decrypts_fresh_bits_of_several_ciphertexts() {
     let (q, bits) = (prime(26, 1024), (0..1030).map(|i| i % 7 < 3).collect::<Vec<bool>>());
@@ -358,7 +358,7 @@ fn a_stranger_decrypts_fresh_bits_of_several_ciphertexts() {
     }
 }
 
-/// From docs/wire-format.md alone: `y`, of bits, and `z`, of inputs, as a polynomial.
+/// From docs/reference/wire-format.md alone: `y`, of bits, and `z`, of inputs, as a polynomial.
 fn secrets() -> [Vec<i64>; 2] {
     let (_, _, _, seed) = open(&FILES.secret);
     let [y, z] = [1, 2].map(|domain| -> Vec<u8> {
@@ -372,8 +372,8 @@ fn secrets() -> [Vec<i64>; 2] {
     [ring.secret(&y), bits]
 }
 
-/// From docs/wire-format.md alone: what each sample of the keys of a server encrypts, and under
-/// which secret.
+/// From docs/reference/wire-format.md alone: what each sample of the keys of a server
+/// encrypts, and under which secret.
 #[test]
 fn a_stranger_follows_the_keys_of_gates() {
     let [y, z] = secrets();

@@ -1,4 +1,4 @@
-//! What a reader makes of files that is written from `docs/wire-format.md` alone.
+//! What a reader makes of files that is written from `docs/reference/wire-format.md` alone.
 
 use crate::stranger::*;
 use crate::wire_common::{for_tables, grafted, things};

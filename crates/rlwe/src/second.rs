@@ -6,7 +6,7 @@
 //! largest primes of a word that are not in `Q'` is in general no such divisor, and keys modulo
 //! `P'Q'` are for a secret `s'` of its own. One key switch leads from `s` to `s'`. Its key has
 //! samples of `s'` modulo `PQ`, so that `s'` has samples modulo both numbers:
-//! `docs/key-switching.md` has the assumption that this rests on.
+//! `docs/reference/second-keys.md` has the assumption that this rests on.
 
 use crate::{
     Ciphertext, Context, Destination, Modulus, Parameters, ParametersLiteral, PreparedTransferKey,

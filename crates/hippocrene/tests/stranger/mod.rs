@@ -1,5 +1,5 @@
-//! A reader written from `docs/wire-format.md` alone: it uses nothing of the library that wrote the
-//! files, down to ChaCha20 and CRC-32.
+//! A reader written from `docs/reference/wire-format.md` alone: it uses nothing of the
+//! library that wrote the files, down to ChaCha20 and CRC-32.
 
 use num_complex::Complex64;
 
