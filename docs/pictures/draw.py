@@ -17,6 +17,7 @@ INK, PAPER, GREY = "#1f2937", "#ffffff", "#9ca3af"
 SECRET, PUBLIC, HIDDEN = "#fde2e1", "#dbeafe", "#fef3c7"
 RED, BLUE = "#b91c1c", "#1d4ed8"
 
+
 class Picture:
     """The elements of one SVG picture, in pixels from the upper left corner."""
 
@@ -96,6 +97,7 @@ class Picture:
             ]
         )
 
+
 def keys_and_roles() -> Picture:
     """Draw the possessions of the client and the server, and the data that travel between them."""
     picture = Picture(
@@ -132,6 +134,7 @@ def keys_and_roles() -> Picture:
     picture.text(380, 232, "send, decrypt", size=13)
     return picture
 
+
 def slots() -> Picture:
     """Draw the slots of a ciphertext with an array of two rows, and a rotation of it."""
     picture = Picture(
@@ -156,6 +159,7 @@ def slots() -> Picture:
         picture.arrow(left + (k + 0.5) * wide, 110, left + (k - 0.5) * wide, 148, GREY)
     picture.text(380, 232, "One addition or product computes on all slots at once.", size=14)
     return picture
+
 
 def noise() -> Picture:
     """Draw the bits of one coefficient: what each part of them is used for."""
@@ -192,11 +196,13 @@ def noise() -> Picture:
     picture.text(380, 217, "removes low bits and makes Q smaller by as many.", size=13)
     return picture
 
+
 def deep(x: hippocrene.NumberArray) -> hippocrene.NumberArray:
     """Square and scale forty times, the program whose capacity is drawn."""
     for _ in range(40):
         x = 0.5 * x**2 - 0.5
     return x
+
 
 def capacity() -> Picture:
     """Draw the capacity of each result of a simulated program with bootstraps."""
@@ -231,6 +237,7 @@ def capacity() -> Picture:
         (left + right) / 2, 295, "operations of 40 steps x = 0.5 x² - 0.5 on n16s", size=13
     )
     return picture
+
 
 def bootstrapping() -> Picture:
     """Draw the steps of a bootstrap."""
@@ -268,6 +275,7 @@ def bootstrapping() -> Picture:
     )
     return picture
 
+
 PICTURES = {
     "keys-and-roles": keys_and_roles,
     "slots": slots,
@@ -276,10 +284,12 @@ PICTURES = {
     "bootstrapping": bootstrapping,
 }
 
+
 def main() -> None:
     """Write every picture."""
     for name, draw in PICTURES.items():
         Path(__file__).with_name(f"{name}.svg").write_text(draw().svg(), encoding="utf-8")
+
 
 if __name__ == "__main__":
     main()
