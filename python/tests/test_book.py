@@ -11,6 +11,8 @@ from types import ModuleType
 
 import pytest
 
+from hippocrene import errors
+
 ROOT = Path(__file__).parents[2]
 README = ROOT / "README.md"
 BOOK = sorted((ROOT / "docs").rglob("*.md"))
@@ -116,9 +118,20 @@ def test_paths_of_the_repository_exist(page):
 
 
 def test_code_names_pages_that_exist():
-    for file in files("*.rs", "*.py", "*.pyi", "*.toml"):
+    for file in files("*.md", "*.rs", "*.py", "*.pyi", "*.toml", "*.yml"):
         for page in re.findall(r"\bdocs/[\w/-]+\.md\b", file.read_text(encoding="utf-8")):
             assert (ROOT / page).exists(), f"{file}: {page}"
+
+
+def test_every_exception_is_on_the_page_of_errors():
+    page = (ROOT / "docs" / "reference" / "errors.md").read_text(encoding="utf-8")
+    kinds = [
+        name
+        for name, kind in vars(errors).items()
+        if isinstance(kind, type) and issubclass(kind, errors.HippocreneError)
+    ]
+    for name in kinds:
+        assert f"`{name}`" in page, name
 
 
 def test_every_page_is_in_the_table_of_contents():
