@@ -433,6 +433,35 @@ fn powers_of_any_height() {
     assert!(counts[0] == 1 && counts[1] >= 1, "{counts:?} bootstraps");
 }
 
+/// A polynomial that is one product too deep for the capacity after a bootstrap is evaluated in
+/// blocks, and only one power is bootstrapped.
+#[test]
+fn one_bootstrap_halves_the_depth_of_a_polynomial() {
+    let settings = insecure_grafted(8, 13, SPARSE).with_precision(20.0).unwrap();
+    let client = ClientKey::generate_with(settings, 1).unwrap();
+    let request = KeyRequest { bootstrapping: Some(with_precision(20.0)), ..KeyRequest::only([]) };
+    let server = Server::new(client.evaluation_keys(&request).unwrap()).unwrap();
+    let (session, reserve) = (server.session(), server.bootstrap_reserve().unwrap());
+    let x = spread(128, 1.0);
+    let a = server.bootstrap(&client.encrypt(&x, &[128]).unwrap()).unwrap();
+    let product = session.settings().scale().log2();
+    let levels = ((a.capacity_bits(session) - reserve) / product) as u32;
+    assert_eq!(levels, 4);
+    let degree = (2 << levels) - 1;
+    for basis in [Basis::Chebyshev { low: -1.0, high: 1.0 }, Basis::Monomial] {
+        let coefficients = (0..=degree).map(|i| 0.5f64.powi(i % 4) / f64::from(1 + i)).collect();
+        let p = Polynomial::new(basis, coefficients).unwrap();
+        let before = server.bootstraps();
+        let y = server.polynomial(&a, &p).unwrap();
+        assert_eq!(server.bootstraps() - before, 1, "{basis:?}");
+        assert!(y.capacity_bits(session) >= reserve);
+        let expected: Vec<f64> = x.iter().map(|x| p.evaluate(*x)).collect();
+        let error = log2_std(&client.decrypt(&y).unwrap(), &expected);
+        let estimated = y.precision_bits(session);
+        assert!(estimated > 4.0 && error < 1.0 - estimated, "2^{error}, not 2^-{estimated}");
+    }
+}
+
 /// The logistic map, far beyond what the modulus holds. Its error may double in every step.
 #[test]
 fn circuits_of_any_depth() {

@@ -42,6 +42,7 @@ use functions::comparison::Plans;
 use linear::map_cache::AllMaps;
 use planner::bootstrap::Bootstraps;
 use planner::choose::{Candidate, Decisions, MARGIN_BITS};
+use planner::plan_cache::PlanCache;
 use planner::policy::Policy;
 use planner::prices::Prices;
 
@@ -90,6 +91,8 @@ pub struct Server {
     /// The server of the dry runs that decide, made when it is first needed. It counts for one
     /// decision at a time.
     dry: Arc<Mutex<Option<Box<Server>>>>,
+    /// The plans of operations that were decided before.
+    plan_cache: Arc<PlanCache>,
     /// Prices that were measured before, by modulus.
     prices: Arc<Mutex<Vec<(Modulus, Prices)>>>,
     /// Where the decisions how operations are performed come from.
@@ -166,6 +169,7 @@ impl Server {
             plans: Arc::default(),
             maps: Arc::default(),
             dry: Arc::default(),
+            plan_cache: Arc::default(),
             prices: Arc::default(),
             decisions: Decisions::default(),
         })

@@ -6,6 +6,7 @@ use hippocrene_ckks::circuits::{Basis, Polynomial};
 
 use crate::server::{
     Server,
+    functions::polynomial_in_parts::Split,
     planner::choose::{Candidate, MARGIN_BITS_OF_UNKNOWN_GROWTH},
 };
 use crate::{Argument, Array, EncryptedArray, Error, Form, Interval, Numbers};
@@ -35,6 +36,16 @@ const MIN_CANCELLATION: f64 = 16.0;
 /// Minimum factor between the rounding error of products and the smaller one of coefficients.
 const COEFFICIENT_ROUNDING: f64 = 256.0;
 
+/// The ways to split a polynomial that needs more capacity than a bootstrap restores, by the names
+/// of the candidates. Larger blocks need more capacity than the bootstraps of any preset restore.
+const SPLITS: [(Split, &str); 5] = [
+    (Split::Halves, "halves with bootstraps"),
+    (Split::Blocks(2), "blocks of 2 with bootstraps"),
+    (Split::Blocks(4), "blocks of 4 with bootstraps"),
+    (Split::Blocks(8), "blocks of 8 with bootstraps"),
+    (Split::Blocks(16), "blocks of 16 with bootstraps"),
+];
+
 impl Server {
     /// Evaluates the polynomial `p` at every element.
     ///
@@ -47,8 +58,9 @@ impl Server {
     /// such slots. This costs one more multiplication.
     ///
     /// A polynomial of numbers may need more capacity than a bootstrap restores. It is then
-    /// computed in parts with bootstraps between them, and each power is bootstrapped once. The
-    /// errors of the parts are taken as independent.
+    /// computed in parts with bootstraps between them ([`Split`]), by the split that needs the
+    /// fewest bootstraps. Each power is bootstrapped once. The errors of the parts are taken as
+    /// independent.
     ///
     /// # Errors
     /// [`Error::Capacity`] or [`Error::Budget`] when too few multiplications are left.
@@ -64,14 +76,20 @@ impl Server {
         let circuit = Candidate::new("one circuit", |server: &Server, [a]: [_; 1]| {
             server.polynomial_at_once(a, p)
         });
-        let in_parts = Candidate::new("parts with bootstraps", |server: &Server, [a]: [_; 1]| {
-            let values = F::polynomial_in_parts(server, a, p).map_err(|e| e.during(OPERATION))?;
-            let none =
-                || Error::argument(OPERATION, "a bootstrap leaves no capacity for a product");
-            Ok(F::bounded_by(values.ok_or_else(none)?, p, a))
-        });
+        let in_parts = |(split, name): (Split, &'static str)| {
+            let run = move |server: &Server, [a]: [&Array<F>; 1]| {
+                let values = F::polynomial_in_parts(server, a, p, split)
+                    .map_err(|error| error.during(OPERATION))?;
+                let none =
+                    || Error::argument(OPERATION, "a bootstrap leaves no capacity for a product");
+                Ok(F::bounded_by(values.ok_or_else(none)?, p, a))
+            };
+            Candidate::new(name, run).otherwise(1)
+        };
+        let candidates: Vec<_> =
+            std::iter::once(circuit).chain(SPLITS.into_iter().map(in_parts)).collect();
         let most_bits = bits + MARGIN_BITS_OF_UNKNOWN_GROWTH;
-        let values = self.perform(OPERATION, [a], most_bits, &[circuit, in_parts.otherwise(1)])?;
+        let values = self.perform(OPERATION, [a], most_bits, &candidates)?;
         // The converted argument may have a higher precision. The result has the requested form,
         // with the range of the polynomial as its interval.
         Ok(F::within(values.with_form(asked), F::range(p, F::interval(a))))

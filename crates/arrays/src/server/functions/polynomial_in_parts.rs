@@ -17,12 +17,27 @@ use crate::{EncryptedArray, Error, Form, Numbers};
 /// The bootstrap loses this number of bits after the binary point.
 const BITS_BEYOND_BOUND: f64 = 2.0;
 
+/// The way to split a polynomial into parts.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Split {
+    /// Into two parts, which are split again, down to leaves.
+    Halves,
+    /// Into parts of this number of coefficients, a power of two of at least 2.
+    Blocks(usize),
+}
+
 /// Evaluation of a polynomial in parts, by the method of Paterson and Stockmeyer.
 ///
-/// A polynomial `p` is split into `q X^m + r` (or `q T_m + r`), with `m` a power of two. `q` and
-/// `r` are split again, down to leaves. The cost is the number of bootstraps, as products are fast
-/// in comparison. Each value that is multiplied more than once is therefore bootstrapped once for
-/// all its products.
+/// The cost is the number of bootstraps, as products are fast in comparison. Each value that is
+/// multiplied more than once is therefore bootstrapped once for all its products.
+///
+/// With [`Split::Halves`], a polynomial `p` is split into `q X^m + r` (or `q T_m + r`), with `m` a
+/// power of two. `q` and `r` are split again, down to leaves.
+///
+/// With [`Split::Blocks`], `p` is the sum of `p_j X^(j k)` (or `p_j T_(j k)`), where the blocks
+/// `p_j` have degrees below `k`. Blocks are evaluated from the argument, and `X^k` is bootstrapped.
+/// So the depth is about half that of `p`. A polynomial of degree 15 in blocks of 4 has depth 3
+/// instead of 4, with one bootstrap.
 ///
 /// The *level* of a value is the number of products that its capacity allows while keeping the
 /// reserve for a bootstrap.
@@ -39,6 +54,10 @@ struct Parts<'s> {
     ///
     /// All other leaves are evaluated from the argument itself.
     baby: usize,
+    /// The number of coefficients of a block, or 1 without blocks.
+    ///
+    /// Powers of multiples of it are products of such powers.
+    block: usize,
     /// The powers (or Chebyshev polynomials) computed so far, by degree.
     powers: BTreeMap<usize, Rc<EncryptedArray>>,
 }
@@ -46,7 +65,8 @@ struct Parts<'s> {
 /// Evaluates `p(a)` in parts, with bootstraps between them.
 ///
 /// `p` is a polynomial in powers, or a Chebyshev polynomial on the interval `[-1, 1]`. Returns
-/// `None` if there is no level for a single product from one bootstrap to the next.
+/// `None` if there is no level for a single product from one bootstrap to the next, or none for a
+/// product with a block.
 ///
 /// # Errors
 /// When a value cannot be bootstrapped, and as [`Server::polynomial`].
@@ -54,11 +74,18 @@ pub(in crate::server) fn polynomial_in_parts(
     server: &Server,
     a: &EncryptedArray,
     p: &Polynomial,
+    split: Split,
 ) -> Result<Option<EncryptedArray>, Error> {
     let bits = server.form_of(&[a]).product_bits(server);
     let Some((reserve, most)) = server.bootstrap_reserve().zip(server.most_after_bootstrap())
     else {
         return Ok(None);
+    };
+    // Bits of a product are known to within a few. The server that decides sees whether the result
+    // of blocks has enough capacity, so half a product may be missing for them here.
+    let reserve = match split {
+        Split::Halves => reserve,
+        Split::Blocks(_) => reserve - 0.5 * bits,
     };
     let level = |capacity: f64| level(capacity, reserve, bits);
     let level_of = |a: &EncryptedArray| level(Numbers::capacity_bits(&server.session, a));
@@ -79,18 +106,49 @@ pub(in crate::server) fn polynomial_in_parts(
     }
     let chebyshev = p.basis() != Basis::Monomial;
     let powers = BTreeMap::from([(1, Rc::new(a))]);
-    let mut parts = Parts { server, chebyshev, bits, reserve, most, own, baby: 0, powers };
-    let babies = (2..=p.degree().checked_ilog2().unwrap_or(0)).map(|k| 1 << k);
-    let bootstraps = |baby: usize| parts.with_baby(baby).bootstraps(p);
-    let costs = std::iter::once(0).chain(babies).map(|baby| Ok((bootstraps(baby)?, baby)));
-    let costs = costs.collect::<Result<Vec<_>, Error>>()?;
-    parts.baby = costs.into_iter().min().map_or(0, |(_, baby)| baby);
+    let mut parts =
+        Parts { server, chebyshev, bits, reserve, most, own, baby: 0, block: 1, powers };
+    let level = usize::from(unit > 0.0);
+    match split {
+        Split::Halves => {
+            let babies = (2..=p.degree().checked_ilog2().unwrap_or(0)).map(|k| 1 << k);
+            let bootstraps = |baby: usize| parts.with_baby(baby).bootstraps(p);
+            let costs = std::iter::once(0).chain(babies).map(|baby| Ok((bootstraps(baby)?, baby)));
+            let costs = costs.collect::<Result<Vec<_>, Error>>()?;
+            parts.baby = costs.into_iter().min().map_or(0, |(_, baby)| baby);
+        }
+        Split::Blocks(block) if own > level + block.ilog2() as usize && p.degree() >= block => {
+            parts.block = block;
+        }
+        Split::Blocks(_) => return Ok(None),
+    }
     if unit == 0.0 {
-        return parts.evaluate(p, 0).map(Some);
+        return parts.evaluated(p, level).map(Some);
     }
     let small = p.coefficients().iter().map(|c| c * (-unit).exp2()).collect();
-    let value = parts.evaluate(&Polynomial::new(p.basis(), small)?, 1)?;
+    let value = parts.evaluated(&Polynomial::new(p.basis(), small)?, level)?;
     server.mul_number(&value, unit.exp2()).map(Some)
+}
+
+/// Returns the blocks `p_j` of `p`, which have `block` coefficients at most. `p` is the sum of `p_j
+/// X^(j block)`, or of `p_j T_(j block)` if it is a Chebyshev polynomial.
+fn blocks(p: &Polynomial, block: usize) -> Result<Vec<Polynomial>, Error> {
+    let mut rest = p.coefficients().to_vec();
+    let mut blocks = Vec::new();
+    while !rest.is_empty() {
+        let first = (rest.len() - 1) / block * block;
+        let mut own = rest.split_off(first);
+        if p.basis() != Basis::Monomial && first > 0 {
+            // T_(first + i) = 2 T_first T_i - T_(first - i).
+            for (i, c) in own.iter_mut().enumerate().skip(1) {
+                rest[first - i] -= *c;
+                *c *= 2.0;
+            }
+        }
+        blocks.push(Polynomial::new(p.basis(), own)?);
+    }
+    blocks.reverse();
+    Ok(blocks)
 }
 
 /// The number of products of `bits` bits each that `capacity` allows beside `reserve`.
@@ -184,9 +242,11 @@ impl Parts<'_> {
 
     /// Computes `X^n` as `X^i X^j`, or `T_n` as `2 T_i T_j - T_(i - j)`.
     ///
-    /// `i` and `j` are the halves of `n`, so `T_(i - j)` is 1 or the argument.
+    /// `i` and `j` are the halves of `n`, in multiples of a block if `n` is more than one.
+    /// `T_(i - j)` is 1, the argument, or that of one block.
     fn product(&mut self, n: usize) -> Result<EncryptedArray, Error> {
-        let (i, j) = (n.div_ceil(2), n / 2);
+        let unit = if n > self.block { self.block } else { 1 };
+        let (i, j) = ((n / unit).div_ceil(2) * unit, n / unit / 2 * unit);
         let (x, y) = (self.power(i, 1)?, self.power(j, 1)?);
         let server = self.server;
         let product = match i == j {
@@ -199,10 +259,40 @@ impl Parts<'_> {
         let twice = server.mul_number(&product, 2.0)?;
         let mut power = match i == j {
             true => server.add_number(&twice, -1.0)?,
-            false => server.sub(&twice, &*self.power(1, 0)?)?,
+            false => server.sub(&twice, &*self.power(i - j, 0)?)?,
         };
         power.set_bound(power.bound().min(1.0));
         Ok(power)
+    }
+
+    /// Evaluates `p` at the argument, with a result at this level, by the chosen split.
+    fn evaluated(&mut self, p: &Polynomial, level: usize) -> Result<EncryptedArray, Error> {
+        if self.block > 1 { self.sum_of_blocks(p, level) } else { self.evaluate(p, level) }
+    }
+
+    /// Evaluates `p` by blocks, with a result at this level.
+    fn sum_of_blocks(&mut self, p: &Polynomial, level: usize) -> Result<EncryptedArray, Error> {
+        let argument = Rc::clone(&self.powers[&1]);
+        // This power is a factor of all the others, so it is the one that is bootstrapped.
+        self.power(self.block, self.most)?;
+        let mut blocks = blocks(p, self.block)?.into_iter().enumerate();
+        let lowest = blocks.next().map(|(_, p)| self.server.polynomial(&argument, &p));
+        let mut sum = lowest.transpose()?;
+        for (j, p) in blocks.filter(|(_, p)| p.coefficients() != [0.0]) {
+            let power = self.power(j * self.block, level + 1)?;
+            let term = match p.degree() {
+                0 => self.server.mul_number(&power, p.coefficients()[0])?,
+                _ => self.server.mul(&self.server.polynomial(&argument, &p)?, &power)?,
+            };
+            sum = Some(match sum {
+                Some(sum) => self.server.add(&sum, &term)?,
+                None => term,
+            });
+        }
+        let none = || Error::Internal("a polynomial without coefficients".into());
+        let mut value = sum.ok_or_else(none)?;
+        value.set_bound(p.bound(argument.bound()).min(value.bound()));
+        Ok(value)
     }
 
     /// Evaluates `p` at the argument, with a result at this level.
@@ -251,5 +341,36 @@ impl Parts<'_> {
             sum = self.server.add(&sum, &term)?;
         }
         self.server.add_number(&sum, coefficients[0])
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    proptest! {
+        #[test]
+        fn a_polynomial_is_the_sum_of_its_blocks(
+            coefficients in prop::collection::vec(-1.0..1.0f64, 1..70),
+            log2_block in 1u32..6,
+            chebyshev: bool,
+            x in -1.0..1.0f64,
+        ) {
+            let block = 1 << log2_block;
+            let basis = match chebyshev {
+                true => Basis::Chebyshev { low: -1.0, high: 1.0 },
+                false => Basis::Monomial,
+            };
+            let p = Polynomial::new(basis, coefficients).unwrap();
+            let blocks = blocks(&p, block).unwrap();
+            let power = |n: usize| match chebyshev {
+                true => (n as f64 * x.acos()).cos(),
+                false => x.powi(n as i32),
+            };
+            let terms = blocks.iter().enumerate().map(|(j, p)| p.evaluate(x) * power(j * block));
+            prop_assert!((terms.sum::<f64>() - p.evaluate(x)).abs() < 1e-10);
+            prop_assert!(blocks.iter().all(|p| p.degree() < block));
+        }
     }
 }

@@ -48,7 +48,7 @@ impl Server {
         a: &Array<F>,
         b: &Array<F>,
     ) -> Result<Array<F>, Error> {
-        self.perform(OPERATION, [a, b], f64::INFINITY, &self.products_of_matrices(a, b)?)
+        self.perform_by_operands(OPERATION, [a, b], &self.products_of_matrices(a, b)?)
     }
 
     /// Returns the candidates for [`Server::matrix_product`].

@@ -202,12 +202,47 @@ impl Server {
                     result
                 }
                 _ => self.planned(operation, operands, candidates).and_then(|plan| {
-                    let server = Server { decisions: plan.clone(), ..self.clone() };
-                    server.perform(operation, operands, most_bits, candidates)
+                    self.following(plan).perform(operation, operands, most_bits, candidates)
                 }),
             },
         };
         performed.map_err(|error| self.advised(error, &operands))
+    }
+
+    /// Performs an operation whose candidates depend on nothing but its operands. If it was decided
+    /// before for operands like these, that plan is followed again.
+    ///
+    /// # Errors
+    /// As [`Server::perform`].
+    pub(in crate::server) fn perform_by_operands<F: Form, const COUNT: usize>(
+        &self,
+        operation: &'static str,
+        operands: [&Array<F>; COUNT],
+        candidates: &[Candidate<'_, F, COUNT>],
+    ) -> Result<Array<F>, Error> {
+        let server = match &self.decisions {
+            Decisions::Own => {
+                let premises = self.premises(operation, operands);
+                let plan = match self.plan_cache.get(&premises) {
+                    Some(plan) => plan,
+                    None => {
+                        let plan = self
+                            .planned(operation, operands, candidates)
+                            .map_err(|error| self.advised(error, &operands))?;
+                        self.plan_cache.insert(premises, plan.clone());
+                        plan
+                    }
+                };
+                Cow::Owned(self.following(plan))
+            }
+            _ => Cow::Borrowed(self),
+        };
+        server.perform(operation, operands, f64::INFINITY, candidates)
+    }
+
+    /// Returns this server, following a plan.
+    fn following(&self, plan: Vec<Decision>) -> Server {
+        Server { decisions: Decisions::Planned(Arc::new(Mutex::new(plan.into()))), ..self.clone() }
     }
 
     /// Performs an operation that checks the capacity of its operands before it computes anything,
@@ -264,7 +299,7 @@ impl Server {
         operation: &'static str,
         operands: [&Array<F>; COUNT],
         candidates: &[Candidate<'_, F, COUNT>],
-    ) -> Result<Decisions, Error> {
+    ) -> Result<Vec<Decision>, Error> {
         for operand in operands {
             self.check(operand, operation)?;
         }
@@ -272,7 +307,7 @@ impl Server {
             let stand_ins = dry.stand_ins(operands)?;
             dry.decide(operation, stand_ins.each_ref(), candidates)
         })?;
-        Ok(Decisions::Planned(Arc::new(Mutex::new(decided.decisions.into()))))
+        Ok(decided.decisions)
     }
 
     /// Performs an operation as the next decision of a plan says.
@@ -530,11 +565,7 @@ mod tests {
         let client = ClientKey::generate_with(grafted(14, &[40; 5], &[48; 3]), 1).unwrap();
         let server = Server::new(client.evaluation_keys(&KeyRequest::default()).unwrap()).unwrap();
         let x = client.encrypt(&[0.5; 4], &[4]).unwrap();
-        let following = |plan: Vec<Decision>| {
-            let decisions = Decisions::Planned(Arc::new(Mutex::new(plan.into())));
-            Server { decisions, ..server.clone() }
-        };
-        let unplanned = following(Vec::new());
+        let unplanned = server.following(Vec::new());
         assert!(matches!(unplanned.mul(&x, &x), Err(Error::Internal(_))));
         assert!(matches!(unplanned.circuit(), Err(Error::Internal(_))));
         let other = Decision::Candidate {
@@ -542,10 +573,35 @@ mod tests {
             name: "pairs",
             bootstrapped: vec![false, false],
         };
-        assert!(matches!(following(vec![other]).mul(&x, &x), Err(Error::Internal(_))));
+        assert!(matches!(server.following(vec![other]).mul(&x, &x), Err(Error::Internal(_))));
         let one = Arc::new(AtomicUsize::new(1));
-        let circuit = following(vec![Decision::Circuit(one)]).circuit().unwrap();
+        let circuit = server.following(vec![Decision::Circuit(one)]).circuit().unwrap();
         assert!(circuit.take() && !circuit.take());
+    }
+
+    /// The second product of equal operands follows the plan of the first one, and the square of a
+    /// matrix has a plan of its own.
+    #[test]
+    fn an_operation_that_repeats_is_decided_once() {
+        let client = ClientKey::generate_with(grafted(14, &[40; 5], &[48; 3]), 1).unwrap();
+        let server = Server::new(client.evaluation_keys(&KeyRequest::default()).unwrap()).unwrap();
+        let encrypt = |x: f64| client.encrypt(&[x; 12], &[4, 3]).unwrap();
+        let [a, b] = [0.5, 0.625].map(encrypt);
+        let [left, right] = [&a, &b].map(|a| server.transpose(a).unwrap());
+        let premises = |a: &EncryptedArray, b: &EncryptedArray| server.premises("dot", [a, b]);
+        assert_eq!(premises(&left, &b), premises(&right, &a));
+        assert_ne!(premises(&left, &b), premises(&left, &a));
+        let square = server.square(&b).unwrap();
+        assert_ne!(premises(&left, &b), premises(&left, &square));
+        let cost = || server.decided(|dry| Ok(dry.cost())).unwrap();
+        server.dot(&left, &b).unwrap();
+        let decided = cost();
+        let again = server.dot(&right, &a).unwrap();
+        assert_eq!(cost(), decided);
+        server.dot(&left, &a).unwrap();
+        assert_ne!(cost(), decided);
+        let error = |x: &f64| (x - 4.0 * 0.5 * 0.625).abs();
+        assert!(client.decrypt(&again).unwrap().iter().all(|x| error(x) < 1e-4));
     }
 
     #[test]

@@ -51,6 +51,7 @@ impl Server {
             plans: Arc::clone(&self.plans),
             maps: Arc::default(),
             dry: Arc::default(),
+            plan_cache: Arc::default(),
             prices: Arc::clone(&self.prices),
             decisions: Decisions::Tried(Arc::default()),
         })

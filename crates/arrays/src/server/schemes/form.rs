@@ -6,7 +6,7 @@ use hippocrene_ckks::Transfer;
 
 use crate::{
     Array, Elements, Error, Interval, Layout, Session,
-    server::{Server, linear::map_cache::Maps},
+    server::{Server, functions::polynomial_in_parts::Split, linear::map_cache::Maps},
 };
 
 /// A form of arrays of numbers: [`Numbers`](crate::Numbers), real or complex (CKKS), or
@@ -415,7 +415,8 @@ pub trait Form: Elements {
     fn polynomial_depth(p: &Self::Polynomial) -> usize;
 
     /// Evaluates a polynomial that needs more capacity than a bootstrap restores, in parts with
-    /// bootstraps in between. Returns `None` if this form has no such parts.
+    /// bootstraps in between. Returns `None` if this form has no such parts, or not enough capacity
+    /// for them.
     ///
     /// # Errors
     /// As [`Server::polynomial`].
@@ -423,6 +424,7 @@ pub trait Form: Elements {
         server: &Server,
         a: &Array<Self>,
         p: &Self::Polynomial,
+        split: Split,
     ) -> Result<Option<Array<Self>>, Error>;
 
     /// Splits a polynomial `p` into `p - p(0)` and `p(0)`, or returns `None` if `p(0)` is 0.

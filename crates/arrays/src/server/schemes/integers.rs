@@ -10,7 +10,11 @@ use hippocrene_ckks::Transfer;
 use hippocrene_ring::automorphism::galois_element_of_conjugation;
 use hippocrene_rlwe::{self as rlwe, Noise, SIGMA, noise::secret_key_encryption};
 
-use crate::server::{Server, functions::power::by_squaring, linear::map_cache::Maps};
+use crate::server::{
+    Server,
+    functions::{polynomial_in_parts::Split, power::by_squaring},
+    linear::map_cache::Maps,
+};
 use crate::{
     Argument, CiphertextBody, Diagonals, Elements, Error, Extent, Form, IntegerArray, Interval,
     Layout, Residues, Session,
@@ -475,6 +479,7 @@ impl Form for Residues {
         _: &Server,
         _: &IntegerArray,
         _: &Polynomial,
+        _: Split,
     ) -> Result<Option<IntegerArray>, Error> {
         Ok(None)
     }

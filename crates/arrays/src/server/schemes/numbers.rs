@@ -12,7 +12,7 @@ use hippocrene_rlwe::{self as rlwe, Noise, SIGMA, noise::secret_key_encryption};
 use crate::server::{
     Server,
     functions::polynomial::{self, OPERATION as POLYNOMIAL},
-    functions::polynomial_in_parts::polynomial_in_parts,
+    functions::polynomial_in_parts::{Split, polynomial_in_parts},
     linear::map_cache::Maps,
     planner::bootstrap,
     schemes::plain::{encode, largest, with_plain},
@@ -598,10 +598,11 @@ impl Form for Numbers {
         server: &Server,
         a: &EncryptedArray,
         p: &Polynomial,
+        split: Split,
     ) -> Result<Option<EncryptedArray>, Error> {
         match polynomial::in_unit_interval(server, a, p)? {
-            Some((a, p)) => server.polynomial(&a, &p).map(Some),
-            None => polynomial_in_parts(server, a, p),
+            Some((a, p)) => polynomial_in_parts(server, &a, &p, split),
+            None => polynomial_in_parts(server, a, p, split),
         }
     }
 
