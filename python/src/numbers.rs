@@ -1,7 +1,7 @@
 //! Conversion of values between numpy and the library.
 
 use crate::errors::detached;
-use hippocrene::{BigFloat, Error, Form, Values};
+use hippocrene::{Arithmetic, BigFloat, Error, Values};
 use num_bigint::BigInt;
 use numpy::{
     Complex64, Element, IntoPyArray, PyArrayDyn, PyArrayMethods, PyReadonlyArrayDyn,
@@ -108,7 +108,7 @@ impl Plain<'_> {
 }
 
 /// A form of arrays, with the plain numbers that numpy has for it.
-pub(crate) trait FromPlain: Form {
+pub(crate) trait FromPlain: Arithmetic {
     /// Plain numbers, one for each element.
     ///
     /// # Errors

@@ -1,8 +1,8 @@
 //! The server, which computes on encrypted arrays.
 
 use hippocrene::{
-    Array, Basis, Bits, Comparison, Error, Form, Function, IntegerPolynomial, Integers, Interval,
-    Layout, Numbers, Polynomial, Residues, Tables, Tangents, Ties,
+    Arithmetic, Array, Basis, Bits, Comparison, Error, Function, IntegerPolynomial, Integers,
+    Interval, Layout, Numbers, Polynomial, Residues, Tables, Tangents, Ties,
 };
 use numpy::{Element, PyReadonlyArray1, PyReadonlyArrayDyn};
 use pyo3::{
@@ -82,7 +82,7 @@ impl Server {
     }
 
     /// Computes sums of elements, each times a weight.
-    fn combined<F: Held + Form>(
+    fn combined<F: Held + Arithmetic>(
         &self,
         py: Python<'_>,
         array: &EncryptedArray,

@@ -68,7 +68,8 @@ pub use layout::Layout;
 pub use look_ups::{LookUpKeys, LookUpPlan, LookUps, LookUpsDescription};
 pub use numbers::{EncryptedArray, Numbers, ScaleAndBound, capacity_bits, precision_bits};
 pub use server::{
-    Apart, Argument, Comparison, Computed, Diagonals, Extent, Form, Server, ServerMemory, Ties,
+    Apart, Argument, Arithmetic, Capacity, Comparison, Computed, Diagonals, Extent, LinearMaps,
+    PlainNumbers, Polynomials, Server, ServerMemory, SharedErrors, Ties,
 };
 pub use session::Session;
 pub use settings::{Integers, Settings};

@@ -5,8 +5,8 @@
 //! with. A [`PublicKey`] only encrypts. A [`TransferKey`] converts arrays so that a second key
 //! decrypts them.
 //!
-//! Arrays of numbers come in two [forms](Form). An [`EncryptedArray`] holds real or complex numbers
-//! (CKKS). An [`IntegerArray`] holds integers modulo a plaintext modulus (BGV and BFV, see
+//! Arrays of numbers have two forms ([`Arithmetic`]). An [`EncryptedArray`] holds real or complex
+//! numbers (CKKS). An [`IntegerArray`] holds integers modulo a plaintext modulus (BGV and BFV, see
 //! [`Integers`]). One key serves both forms, and the server's operations on them have the same
 //! names.
 //!
@@ -22,18 +22,18 @@ mod preset;
 pub mod wire;
 
 pub use hippocrene_arrays::{
-    Apart, Argument, Array, Basis, BigFloat, BigFloatError, BitArray, BitKeys, BitLiteral,
-    BitPacking, BitPlan, BitServer, Bits, Bootstrapping, BootstrappingDescription,
-    BootstrappingKeys, CiphertextBody, ClientKey, Clustering, Comparison, Complex64, Computed,
-    DecisionTree, Diagonals, Elements, EncryptedArray, Encryption, Error, EvaluationKeys, Extent,
-    FeatureRanges, Fingerprint, Form, Fresh, Function, Gate, GateArray, GateClient, GateKeys,
+    Apart, Argument, Arithmetic, Array, Basis, BigFloat, BigFloatError, BitArray, BitKeys,
+    BitLiteral, BitPacking, BitPlan, BitServer, Bits, Bootstrapping, BootstrappingDescription,
+    BootstrappingKeys, Capacity, CiphertextBody, ClientKey, Clustering, Comparison, Complex64,
+    Computed, DecisionTree, Diagonals, Elements, EncryptedArray, Encryption, Error, EvaluationKeys,
+    Extent, FeatureRanges, Fingerprint, Fresh, Function, Gate, GateArray, GateClient, GateKeys,
     GateServer, IntegerArray, IntegerPolynomial, Integers, Interval, KeyRequest, Layout,
-    LookUpKeys, LookUpPlan, LookUps, LookUpsDescription, Numbers, Origin, Padding, Polynomial,
-    PublicKey, Purpose, Report, Residues, ScaleAndBound, Scheme, Sectors, Seed, Server,
-    ServerMemory, Session, Settings, Shape, Simulation, SlotContents, Tables, Tangents, Ties,
-    TransferKey, TreeClient, TreeInterface, TreeKeys, TreeModel, TreeNode, TreePlan, TreeQuery,
-    TreeReply, TreeServer, TreeSimulation, TreeTables, UsedKey, Values, cache_budget, profile,
-    set_cache_budget, stoppable,
+    LinearMaps, LookUpKeys, LookUpPlan, LookUps, LookUpsDescription, Numbers, Origin, Padding,
+    PlainNumbers, Polynomial, Polynomials, PublicKey, Purpose, Report, Residues, ScaleAndBound,
+    Scheme, Sectors, Seed, Server, ServerMemory, Session, Settings, Shape, SharedErrors,
+    Simulation, SlotContents, Tables, Tangents, Ties, TransferKey, TreeClient, TreeInterface,
+    TreeKeys, TreeModel, TreeNode, TreePlan, TreeQuery, TreeReply, TreeServer, TreeSimulation,
+    TreeTables, UsedKey, Values, cache_budget, profile, set_cache_budget, stoppable,
 };
 pub use preset::{
     FailureDescription, Family, KeyBytes, PRESETS, Plan, Planned, Preset, PresetDescription,

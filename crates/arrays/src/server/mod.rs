@@ -4,7 +4,8 @@
 //! needs, and operands of different moduli are brought to the smaller one. Shapes follow numpy's
 //! rules. Arrays of numbers that lack capacity are bootstrapped if the server has keys for it.
 //!
-//! Operations are written once for both [forms](Form) of arrays. Each folder holds one subject:
+//! Operations are written once for both forms of arrays ([`Arithmetic`]). Each folder holds one
+//! subject:
 //!
 //! - `schemes`: the primitives on single ciphertexts, of numbers and of integers;
 //! - `functions`: functions of elements, such as arithmetic, comparisons and look-up tables;
@@ -24,8 +25,11 @@ mod planner;
 mod schemes;
 
 pub use functions::comparison::{Comparison, Ties};
-pub(crate) use schemes::form::After;
-pub use schemes::form::{Apart, Argument, Computed, Diagonals, Extent, Form};
+pub(crate) use schemes::primitives::After;
+pub use schemes::primitives::{
+    Apart, Argument, Arithmetic, Capacity, Computed, Diagonals, Extent, LinearMaps, PlainNumbers,
+    Polynomials, SharedErrors,
+};
 
 use std::{
     borrow::Borrow,
@@ -260,7 +264,7 @@ impl Server {
         })
     }
 
-    fn check<F: Form>(&self, a: &Array<F>, operation: &'static str) -> Result<(), Error> {
+    fn check<F: Arithmetic>(&self, a: &Array<F>, operation: &'static str) -> Result<(), Error> {
         self.session.context().rlwe().check_digest(a.parameters(), operation)?;
         if a.key() != self.key {
             return Err(RlweError::KeyMismatch { operation, have: a.key(), need: self.key }.into());
@@ -274,7 +278,11 @@ impl Server {
     /// Its number of slots must be that of the ciphertexts. It may take up to 2^24 slots or 16 for
     /// each element, whichever is more. Otherwise a few elements could take gigabytes of
     /// ciphertexts.
-    fn check_layout<F: Form>(&self, layout: &Layout, operation: &'static str) -> Result<(), Error> {
+    fn check_layout<F: Arithmetic>(
+        &self,
+        layout: &Layout,
+        operation: &'static str,
+    ) -> Result<(), Error> {
         self.check_slots::<F>(layout, operation)?;
         let (have, most) = (layout.last() + 1, MOST_SLOTS.max(MOST_APART * layout.size()));
         if have <= most {
@@ -289,7 +297,11 @@ impl Server {
     }
 
     /// Checks that a layout has the number of slots that ciphertexts have.
-    fn check_slots<F: Form>(&self, layout: &Layout, operation: &'static str) -> Result<(), Error> {
+    fn check_slots<F: Arithmetic>(
+        &self,
+        layout: &Layout,
+        operation: &'static str,
+    ) -> Result<(), Error> {
         let (have, need) = (layout.slots(), F::slots(&self.session));
         if have == need {
             return Ok(());
@@ -304,7 +316,7 @@ impl Server {
     ///
     /// `f` acts on every slot alike, or rotates, on the server that it is given. `most_bits` is a
     /// bound of the capacity that it uses.
-    fn map<F: Form>(
+    fn map<F: Arithmetic>(
         &self,
         a: &Array<F>,
         operation: &'static str,
@@ -319,7 +331,7 @@ impl Server {
     }
 
     /// As [`Server::map`], but without a bootstrap if the array lacks capacity.
-    fn map_as_it_is<F: Form>(
+    fn map_as_it_is<F: Arithmetic>(
         &self,
         a: &Array<F>,
         operation: &'static str,
@@ -340,7 +352,7 @@ impl Server {
     /// Both are broadcast to one shape first. The result has the layout of the first operand that
     /// has this shape already. `slots` computes the contents of slots without an element from those
     /// of the operands. `most_bits` is a bound of the capacity that `f` uses.
-    fn zip<F: Form>(
+    fn zip<F: Arithmetic>(
         &self,
         a: &Array<F>,
         b: &Array<F>,
@@ -366,7 +378,7 @@ impl Server {
 
     /// As [`Server::zip`], for two arrays of one layout, and without a bootstrap if capacity is
     /// missing.
-    fn zip_as_they_are<F: Form>(
+    fn zip_as_they_are<F: Arithmetic>(
         &self,
         a: &Array<F>,
         b: &Array<F>,
@@ -383,7 +395,7 @@ impl Server {
     }
 
     /// Returns the form of results that this server computes from these arrays.
-    fn form_of<F: Form>(&self, arrays: &[&Array<F>]) -> F {
+    fn form_of<F: Arithmetic>(&self, arrays: &[&Array<F>]) -> F {
         let first = arrays[0].form().clone();
         arrays[1..].iter().fold(first, |form, a| form.join(a.form())).computed_by(self)
     }

@@ -7,7 +7,7 @@ use crate::server::{
     Computed, Server,
     planner::choose::{Candidate, MARGIN_BITS},
 };
-use crate::{Array, EncryptedArray, Error, Form, Interval, SlotContents};
+use crate::{Arithmetic, Array, EncryptedArray, Error, Interval, SlotContents};
 
 impl Server {
     /// Returns `a + b`, element by element.
@@ -19,7 +19,7 @@ impl Server {
     /// to different keys. For arrays of integers, this operation and the following ones also return
     /// [`Error::Budget`] when the noise would be too large, and [`Error::PlainModulusMismatch`]
     /// when the plaintext moduli differ.
-    pub fn add<F: Form>(&self, a: &Array<F>, b: &Array<F>) -> Result<Array<F>, Error> {
+    pub fn add<F: Arithmetic>(&self, a: &Array<F>, b: &Array<F>) -> Result<Array<F>, Error> {
         const OPERATION: &str = "add";
         let is_double = are_one(a, b);
         let sum = self.combined(a, b, OPERATION, |server, form, x, y| match is_double {
@@ -36,7 +36,7 @@ impl Server {
     ///
     /// If `a` and `b` are the same values, or sums with terms in common, their errors are not
     /// independent. The noise estimate then adds them as equal errors.
-    fn combined<F: Form>(
+    fn combined<F: Arithmetic>(
         &self,
         a: &Array<F>,
         b: &Array<F>,
@@ -60,7 +60,7 @@ impl Server {
     /// # Errors
     /// [`Error::Shape`] when the shapes do not fit, [`Error::KeyMismatch`] when the arrays belong
     /// to different keys.
-    pub fn sub<F: Form>(&self, a: &Array<F>, b: &Array<F>) -> Result<Array<F>, Error> {
+    pub fn sub<F: Arithmetic>(&self, a: &Array<F>, b: &Array<F>) -> Result<Array<F>, Error> {
         let difference =
             self.combined(a, b, "subtract", |server, form, x, y| form.sub(server, x, y))?;
         Ok(F::within(difference, F::interval(a) - F::interval(b)))
@@ -70,7 +70,7 @@ impl Server {
     ///
     /// # Errors
     /// [`Error::KeyMismatch`] when the array belongs to another key.
-    pub fn negate<F: Form>(&self, a: &Array<F>) -> Result<Array<F>, Error> {
+    pub fn negate<F: Arithmetic>(&self, a: &Array<F>) -> Result<Array<F>, Error> {
         let negated = self.map(a, "negate", true, 0.0, |server, form, x| form.negate(server, x))?;
         Ok(F::within(negated, -F::interval(a)).with_terms(a.terms().clone()))
     }
@@ -82,7 +82,7 @@ impl Server {
     /// # Errors
     /// [`Error::Shape`] when the shapes do not fit, [`Error::KeyMismatch`] when the arrays belong
     /// to different keys, [`Error::Capacity`] or [`Error::Budget`] when no multiplication is left.
-    pub fn mul<F: Form>(&self, a: &Array<F>, b: &Array<F>) -> Result<Array<F>, Error> {
+    pub fn mul<F: Arithmetic>(&self, a: &Array<F>, b: &Array<F>) -> Result<Array<F>, Error> {
         const OPERATION: &str = "multiply";
         let growth = F::log2_bound(a).max(0.0) + F::log2_bound(b).max(0.0);
         let bits = self.form_of(&[a, b]).product_bits(self) + growth + MARGIN_BITS;
@@ -107,7 +107,7 @@ impl Server {
     ///
     /// # Errors
     /// [`Error::Capacity`] or [`Error::Budget`] when no multiplication is left.
-    pub fn square<F: Form>(&self, a: &Array<F>) -> Result<Array<F>, Error> {
+    pub fn square<F: Arithmetic>(&self, a: &Array<F>) -> Result<Array<F>, Error> {
         let growth = F::log2_bound(a).max(0.0);
         let bits = self.form_of(&[a]).product_bits(self) + growth + MARGIN_BITS;
         let square = self.map(a, "square", true, bits, |server, form, x| form.mul(server, x, x))?;
@@ -119,7 +119,7 @@ impl Server {
     /// # Errors
     /// [`Error::Shape`] when the count of numbers is not the size of `a`, [`Error::Encode`] when a
     /// number is NaN, infinite or too large.
-    pub fn add_plain<'v, F: Form>(
+    pub fn add_plain<'v, F: Arithmetic>(
         &self,
         a: &Array<F>,
         p: impl Into<F::Plain<'v>>,
@@ -153,7 +153,7 @@ impl Server {
     /// [`Error::Shape`] when the count of numbers is not the size of `a`, [`Error::Encode`] when a
     /// number is NaN, infinite or too large, [`Error::Capacity`] or [`Error::Budget`] when no
     /// multiplication is left.
-    pub fn mul_plain<'v, F: Form>(
+    pub fn mul_plain<'v, F: Arithmetic>(
         &self,
         a: &Array<F>,
         p: impl Into<F::Plain<'v>>,
@@ -184,7 +184,7 @@ impl Server {
     /// # Errors
     /// [`Error::Argument`] when `c` is not finite, [`Error::Capacity`] or [`Error::Encode`] when it
     /// is too large.
-    pub fn add_number<F: Form>(&self, a: &Array<F>, c: F::Number) -> Result<Array<F>, Error> {
+    pub fn add_number<F: Arithmetic>(&self, a: &Array<F>, c: F::Number) -> Result<Array<F>, Error> {
         const OPERATION: &str = "add a number";
         let not_finite =
             |c: f64| Error::argument(OPERATION, format!("the number {c} is not finite"));
@@ -218,7 +218,7 @@ impl Server {
     /// # Errors
     /// [`Error::Argument`] when `c` is not finite or too large for the modulus, [`Error::Capacity`]
     /// or [`Error::Budget`] when no multiplication is left or the product is too large.
-    pub fn mul_number<F: Form>(&self, a: &Array<F>, c: F::Number) -> Result<Array<F>, Error> {
+    pub fn mul_number<F: Arithmetic>(&self, a: &Array<F>, c: F::Number) -> Result<Array<F>, Error> {
         const OPERATION: &str = "multiply by a number";
         if !a.is_regular() && !F::is_exact(c) {
             let product = self.mul_plain(a, F::plain(&vec![c; a.size()]));
@@ -315,7 +315,10 @@ impl Server {
     /// Returns the array with zero in every slot that holds no element.
     ///
     /// This costs one multiplication, unless these slots are zero already or there are none.
-    pub(in crate::server) fn cleaned<F: Form>(&self, a: &Array<F>) -> Result<Array<F>, Error> {
+    pub(in crate::server) fn cleaned<F: Arithmetic>(
+        &self,
+        a: &Array<F>,
+    ) -> Result<Array<F>, Error> {
         if a.is_clean() || a.layout().is_full() {
             return Ok(a.clone());
         }
@@ -324,7 +327,7 @@ impl Server {
     }
 
     /// Checks that there is one plain number for each element.
-    fn check_plain<F: Form>(
+    fn check_plain<F: Arithmetic>(
         &self,
         a: &Array<F>,
         p: F::Plain<'_>,
@@ -339,17 +342,17 @@ impl Server {
 }
 
 /// Returns the bits by which the bound of an array grows if `number` is added to it.
-fn growth_of_sum<F: Form>(a: &Array<F>, number: f64) -> f64 {
+fn growth_of_sum<F: Arithmetic>(a: &Array<F>, number: f64) -> f64 {
     let bound = F::log2_bound(a);
     (bound.exp2() + number).log2() - bound
 }
 
 /// True if both arrays are the same values in the same interval.
-fn are_one<F: Form>(a: &Array<F>, b: &Array<F>) -> bool {
+fn are_one<F: Arithmetic>(a: &Array<F>, b: &Array<F>) -> bool {
     F::interval(a) == F::interval(b) && a.is_same(b)
 }
 
 /// True if the errors of both arrays may have a part in common.
-fn are_dependent<F: Form>(a: &Array<F>, b: &Array<F>) -> bool {
+fn are_dependent<F: Arithmetic>(a: &Array<F>, b: &Array<F>) -> bool {
     a.terms().meet(b.terms()) || a.is_same(b)
 }

@@ -3,7 +3,7 @@
 use hippocrene_ckks::{BigFloat, Short};
 
 use crate::server::{Server, planner::choose::MARGIN_BITS};
-use crate::{EncryptedArray, Error, Form, Interval, Numbers, Values};
+use crate::{Capacity, EncryptedArray, Error, Interval, Numbers, Values};
 
 /// A factor is rounded to a double if that error is this many bits below the requested precision.
 const SPARE_BITS: f64 = 4.0;

@@ -9,7 +9,7 @@ use crate::server::{
     functions::polynomial_in_parts::Split,
     planner::choose::{Candidate, MARGIN_BITS_OF_UNKNOWN_GROWTH},
 };
-use crate::{Argument, Array, EncryptedArray, Error, Form, Interval, Numbers};
+use crate::{Argument, Arithmetic, Array, EncryptedArray, Error, Interval, Numbers, PlainNumbers};
 
 pub(in crate::server) const OPERATION: &str = "evaluate a polynomial";
 
@@ -68,7 +68,11 @@ impl Server {
     /// Chebyshev polynomial [`Error::Argument`] when the interval of `a` exceeds that of the
     /// polynomial, when `a` is complex, and in a simulation when a value does not lie in the
     /// interval.
-    pub fn polynomial<F: Form>(&self, a: &Array<F>, p: &F::Polynomial) -> Result<Array<F>, Error> {
+    pub fn polynomial<F: Arithmetic>(
+        &self,
+        a: &Array<F>,
+        p: &F::Polynomial,
+    ) -> Result<Array<F>, Error> {
         let asked = self.form_of(&[a]);
         let (a, p) = F::within_domain(self, a, p)?;
         let (a, p) = (&*a, &*p);
@@ -96,7 +100,7 @@ impl Server {
     }
 
     /// Evaluates the polynomial `p` at every element of `a`, without bootstraps.
-    fn polynomial_at_once<F: Form>(
+    fn polynomial_at_once<F: Arithmetic>(
         &self,
         a: &Array<F>,
         p: &F::Polynomial,

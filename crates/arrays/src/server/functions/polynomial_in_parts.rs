@@ -10,7 +10,7 @@ use std::{
 use hippocrene_ckks::circuits::{Basis, Polynomial};
 
 use crate::server::Server;
-use crate::{EncryptedArray, Error, Form, Numbers};
+use crate::{Capacity, EncryptedArray, Error, Numbers};
 
 /// Maximum excess of a value over the bound of a bootstrap, in bits.
 ///

@@ -4,7 +4,7 @@ use crate::server::{
     Server,
     planner::choose::{Candidate, MARGIN_BITS_OF_UNKNOWN_GROWTH},
 };
-use crate::{Array, Error, Form};
+use crate::{Arithmetic, Array, Error};
 
 impl Server {
     /// Returns `a^n`, element by element, for `n >= 1`.
@@ -17,7 +17,7 @@ impl Server {
     /// # Errors
     /// [`Error::Argument`] for `n = 0`, [`Error::Capacity`] or [`Error::Budget`] when too few
     /// multiplications are left.
-    pub fn pow<F: Form>(&self, a: &Array<F>, n: u32) -> Result<Array<F>, Error> {
+    pub fn pow<F: Arithmetic>(&self, a: &Array<F>, n: u32) -> Result<Array<F>, Error> {
         const OPERATION: &str = "power";
         self.check(a, OPERATION)?;
         if n == 0 {

@@ -8,7 +8,7 @@ use std::collections::HashMap;
 use hippocrene_rlwe::stop;
 
 use crate::server::{Server, moves::several_steps::products, planner::prices::Prices};
-use crate::{Array, Error, Form, Interval, Layout, server::After};
+use crate::{Arithmetic, Array, Error, Interval, Layout, server::After};
 
 const OPERATION: &str = "linear combinations";
 
@@ -64,7 +64,7 @@ impl Server {
     /// shape, [`Error::Argument`] when `a` has no element at a place, [`Error::Encode`] when a
     /// number is NaN, infinite or too large, [`Error::MissingKey`] when rotation keys are missing,
     /// and [`Error::Capacity`] or [`Error::Budget`] when no multiplication is left.
-    pub fn linear_combinations<F: Form>(
+    pub fn linear_combinations<F: Arithmetic>(
         &self,
         a: &Array<F>,
         shape: &[usize],
@@ -85,7 +85,7 @@ impl Server {
     ///
     /// # Errors
     /// As [`Server::linear_combinations`].
-    pub fn linear_combinations_within<F: Form>(
+    pub fn linear_combinations_within<F: Arithmetic>(
         &self,
         a: &Array<F>,
         shape: &[usize],
@@ -228,7 +228,7 @@ impl Way {
 ///
 /// # Errors
 /// [`Error::Argument`] when there is no element at a place.
-fn examined<F: Form>(
+fn examined<F: Arithmetic>(
     positions: &[usize],
     terms: usize,
     entries: impl Iterator<Item = (usize, F::Number)>,
@@ -250,7 +250,7 @@ fn examined<F: Form>(
 }
 
 /// Returns the interval that holds all sums of `terms` elements of `a` times these numbers.
-fn interval_of_sums<F: Form>(
+fn interval_of_sums<F: Arithmetic>(
     a: &Array<F>,
     terms: usize,
     entries: impl Iterator<Item = (usize, F::Number)>,

@@ -1,7 +1,7 @@
 //! Convolutions with plain vectors.
 
 use crate::server::Server;
-use crate::{Array, Error, Form, Interval, Layout};
+use crate::{Arithmetic, Array, Error, Interval, Layout};
 
 const OPERATION: &str = "convolve";
 
@@ -18,7 +18,7 @@ impl Server {
     /// and `m` elements. [`Error::Encode`] when a number is NaN, infinite or too large,
     /// [`Error::Capacity`] or [`Error::Budget`] when no multiplication is left, and
     /// [`Error::MissingKey`] when a rotation key is missing.
-    pub fn convolve_plain<F: Form>(
+    pub fn convolve_plain<F: Arithmetic>(
         &self,
         a: &Array<F>,
         kernel: &[F::Number],

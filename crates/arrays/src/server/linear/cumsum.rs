@@ -4,7 +4,7 @@ use crate::server::{
     Server,
     planner::choose::{Candidate, MARGIN_BITS_OF_UNKNOWN_GROWTH},
 };
-use crate::{Array, Error, Form, SlotContents};
+use crate::{Arithmetic, Array, Error, SlotContents};
 
 const OPERATION: &str = "cumsum";
 
@@ -24,7 +24,7 @@ impl Server {
     /// # Errors
     /// [`Error::Shape`] when there is no such axis, [`Error::Capacity`] or [`Error::Budget`] when
     /// no multiplication is left, and [`Error::MissingKey`] when a rotation key is missing.
-    pub fn cumsum<F: Form>(&self, a: &Array<F>, axis: usize) -> Result<Array<F>, Error> {
+    pub fn cumsum<F: Arithmetic>(&self, a: &Array<F>, axis: usize) -> Result<Array<F>, Error> {
         self.check(a, OPERATION)?;
         let Some(&length) = a.shape().get(axis) else {
             return Err(Error::shape(
@@ -52,7 +52,7 @@ impl Server {
     }
 
     /// Returns for each element the sum of the elements of its piece, up to and including it.
-    fn within_pieces<F: Form>(
+    fn within_pieces<F: Arithmetic>(
         &self,
         a: &Array<F>,
         axis: usize,
@@ -69,7 +69,7 @@ impl Server {
     }
 
     /// Returns for each element the sum of all pieces before its own.
-    fn before_pieces<F: Form>(
+    fn before_pieces<F: Arithmetic>(
         &self,
         a: &Array<F>,
         axis: usize,

@@ -14,7 +14,9 @@ use crate::server::{
     linear::map_cache::Name,
     planner::choose::{Candidate, MARGIN_BITS},
 };
-use crate::{Array, Diagonals, Error, Extent, Form, Layout, SlotContents, server::After};
+use crate::{
+    Arithmetic, Array, Diagonals, Error, Extent, Layout, PlainNumbers, SlotContents, server::After,
+};
 
 /// Number of entries between two checks whether the computation is to stop.
 const ENTRIES_BETWEEN_STOPS: usize = 4096;
@@ -35,7 +37,7 @@ const CIPHERTEXTS_AT_ONCE: usize = 4;
 const MAX_BYTES_OF_TERMS: usize = 512 << 20;
 
 /// A linear map between two ciphertexts, and the pairs of ciphertexts that it is used for.
-struct Block<F: Form> {
+struct Block<F: Arithmetic> {
     diagonals: Diagonals<F>,
     pairs: Vec<Pair>,
     /// The name of the map, which is computed when a cache is asked for it.
@@ -60,7 +62,7 @@ impl Server {
     /// The computation needs memory for the entries and for a few hundred encoded diagonals. Larger
     /// maps are encoded in parts. The encoded diagonals of a map that is applied for the second
     /// time are cached while there is room ([`Server::set_cache_memory`]).
-    pub(in crate::server) fn linear_map<F: Form>(
+    pub(in crate::server) fn linear_map<F: Arithmetic>(
         &self,
         a: &Array<F>,
         out: Layout,
@@ -73,7 +75,7 @@ impl Server {
     /// Computes [`Server::linear_map`] with a precision that fits the next step, `after`.
     ///
     /// If that step adds up rounding errors, the map is computed more finely.
-    pub(in crate::server) fn linear_map_before<F: Form>(
+    pub(in crate::server) fn linear_map_before<F: Arithmetic>(
         &self,
         a: &Array<F>,
         out: Layout,
@@ -100,7 +102,7 @@ impl Server {
     ///
     /// Each is the sum of the mapped ciphertexts of `a` over its pairs. `apart` and `extent` are
     /// the results of the functions of that name for `blocks`.
-    fn mapped<F: Form>(
+    fn mapped<F: Arithmetic>(
         &self,
         form: &F,
         a: &Array<F>,
@@ -187,7 +189,7 @@ impl Server {
 /// Returns the ciphertexts of the result whose slots each depend on at most one ciphertext of `a`.
 ///
 /// Adding up the mapped ciphertexts makes no value larger there.
-fn apart<F: Form>(blocks: &[Block<F>], slots: usize) -> BTreeSet<usize> {
+fn apart<F: Arithmetic>(blocks: &[Block<F>], slots: usize) -> BTreeSet<usize> {
     let mut feeds: BTreeMap<usize, Vec<&Diagonals<F>>> = BTreeMap::new();
     for Block { diagonals, pairs, .. } in blocks {
         for Pair { to, .. } in pairs {
@@ -212,7 +214,7 @@ fn apart<F: Form>(blocks: &[Block<F>], slots: usize) -> BTreeSet<usize> {
 /// Returns the extent of all maps whose results are added up, the largest over the results.
 ///
 /// All maps use this extent, because only ciphertexts of one scale can be added up.
-fn extent<F: Form>(blocks: &[Block<F>], slots: usize, after: After) -> Extent {
+fn extent<F: Arithmetic>(blocks: &[Block<F>], slots: usize, after: After) -> Extent {
     let none = Extent { norm: 0.0, diagonals: 0, energy: 0.0, after };
     let mut sums: BTreeMap<usize, Extent> = BTreeMap::new();
     for Block { diagonals, pairs, .. } in blocks {
@@ -244,7 +246,7 @@ fn larger_of_both(a: (f64, f64), b: (f64, f64)) -> (f64, f64) {
 /// Pairs whose maps are equal, or equal but for a rotation of the operand, share one map. Those of
 /// blocks of rows are equal, and those of blocks of columns differ by a rotation. A ciphertext of
 /// the result without any entry gets a map without entries.
-fn blocks<F: Form>(
+fn blocks<F: Arithmetic>(
     form: &F,
     out: &Layout,
     slots: usize,
@@ -297,13 +299,13 @@ fn blocks<F: Form>(
 }
 
 /// An entry of a map between two ciphertexts: its diagonal, its target slot, and its weight.
-type Entry<F> = (u32, u32, <F as Form>::Number);
+type Entry<F> = (u32, u32, <F as PlainNumbers>::Number);
 
 /// Groups entries by their diagonals, in ascending order of target slots.
 ///
 /// The weights of entries with the same diagonal and slot are added up. If there are no entries,
 /// the result is diagonal 0 without any.
-fn diagonals<F: Form>(form: &F, slots: usize, entries: &[Entry<F>]) -> Diagonals<F> {
+fn diagonals<F: Arithmetic>(form: &F, slots: usize, entries: &[Entry<F>]) -> Diagonals<F> {
     let mut counts = vec![0usize; slots];
     entries.iter().for_each(|(diagonal, ..)| counts[*diagonal as usize] += 1);
     if entries.is_empty() {
@@ -336,7 +338,7 @@ fn diagonals<F: Form>(form: &F, slots: usize, entries: &[Entry<F>]) -> Diagonals
 ///
 /// The result is `None` if no such rotation was found, or if the maps differ and have fewer than
 /// [`MIN_DIAGONALS_TO_ROTATE_FOR`] diagonals.
-fn rotation_between<F: Form>(
+fn rotation_between<F: Arithmetic>(
     slots: usize,
     known: &Diagonals<F>,
     map: &Diagonals<F>,

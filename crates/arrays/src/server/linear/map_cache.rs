@@ -14,7 +14,7 @@ use hippocrene_ckks::circuits::LinearTransform;
 use hippocrene_rlwe::budget::{self, Evict};
 
 use crate::{
-    Diagonals, Form,
+    Arithmetic, Diagonals,
     room::{Place, Room},
 };
 
@@ -193,7 +193,7 @@ impl<M> Known<M> {
 
 impl Name {
     /// Returns the name of the map with these diagonals.
-    pub(in crate::server) fn of<F: Form>(diagonals: &Diagonals<F>) -> Self {
+    pub(in crate::server) fn of<F: Arithmetic>(diagonals: &Diagonals<F>) -> Self {
         let mut hasher = blake3::Hasher::new();
         let mut bytes = Vec::new();
         for (diagonal, entries) in diagonals {
@@ -207,7 +207,7 @@ impl Name {
     }
 }
 
-fn entry_bytes<F: Form>(slot: u32, number: F::Number) -> [u8; 12] {
+fn entry_bytes<F: Arithmetic>(slot: u32, number: F::Number) -> [u8; 12] {
     let mut bytes = [0; 12];
     bytes[..4].copy_from_slice(&slot.to_le_bytes());
     bytes[4..].copy_from_slice(&F::bytes(number));

@@ -4,7 +4,7 @@ use crate::server::{
     Server,
     planner::choose::{Candidate, MARGIN_BITS_OF_UNKNOWN_GROWTH},
 };
-use crate::{Array, Error, Form, SlotContents};
+use crate::{Arithmetic, Array, Error, SlotContents};
 
 impl Server {
     /// Sums all elements (`axis` is `None`) or those along one axis, as numpy's `sum` does.
@@ -16,12 +16,12 @@ impl Server {
     /// # Errors
     /// [`Error::Shape`] when there is no such axis, and [`Error::MissingKey`] when a rotation key
     /// is missing.
-    pub fn sum<F: Form>(&self, a: &Array<F>, axis: Option<usize>) -> Result<Array<F>, Error> {
+    pub fn sum<F: Arithmetic>(&self, a: &Array<F>, axis: Option<usize>) -> Result<Array<F>, Error> {
         self.sum_in(a, axis, "sum")
     }
 
     /// Computes [`Server::sum`] as a step of another operation, which its errors name.
-    pub(in crate::server) fn sum_in<F: Form>(
+    pub(in crate::server) fn sum_in<F: Arithmetic>(
         &self,
         a: &Array<F>,
         axis: Option<usize>,
@@ -32,7 +32,7 @@ impl Server {
         Ok(F::within(sum, F::interval(a).times_count(count)))
     }
 
-    fn sum_of_elements<F: Form>(
+    fn sum_of_elements<F: Arithmetic>(
         &self,
         a: &Array<F>,
         axis: Option<usize>,
@@ -68,7 +68,7 @@ impl Server {
     ///
     /// If `padded`, the slots that fill the axis up to a power of two are zero and are added up
     /// too. Otherwise only the elements are added up.
-    fn sum_axis<F: Form>(
+    fn sum_axis<F: Arithmetic>(
         &self,
         a: &Array<F>,
         axis: usize,
@@ -127,7 +127,7 @@ impl Server {
 ///
 /// To every slot, the sum adds the slots at the first `count` multiples of `stride` from there on,
 /// cyclically. The result is `None` if `count` is not a power of two.
-fn window<F: Form>(a: &Array<F>, axis: usize, padded: bool) -> Option<(usize, usize)> {
+fn window<F: Arithmetic>(a: &Array<F>, axis: usize, padded: bool) -> Option<(usize, usize)> {
     let (length, stride) = (a.shape()[axis], a.layout().strides()[axis]);
     let each = (a.layout().slots() / stride).max(1);
     let count = if padded { length.next_power_of_two() } else { length };
@@ -138,7 +138,7 @@ fn window<F: Form>(a: &Array<F>, axis: usize, padded: bool) -> Option<(usize, us
 ///
 /// If `padded`, the padding was added up too, and is zero in the sum. A sum whose stray slots are
 /// all zero is returned unchanged.
-fn summed<F: Form>(sum: Array<F>, period: Option<usize>, padded: bool) -> Array<F> {
+fn summed<F: Arithmetic>(sum: Array<F>, period: Option<usize>, padded: bool) -> Array<F> {
     match sum.slot_contents() {
         SlotContents::Zero => sum,
         _ => sum.with_slot_contents(SlotContents::repeating(period, padded)),
@@ -146,7 +146,7 @@ fn summed<F: Form>(sum: Array<F>, period: Option<usize>, padded: bool) -> Array<
 }
 
 /// Returns the number of slots after which every ciphertext of an array repeats.
-fn repeats<F: Form>(a: &Array<F>) -> usize {
+fn repeats<F: Arithmetic>(a: &Array<F>) -> usize {
     a.slot_contents().period().unwrap_or(a.layout().slots())
 }
 

@@ -20,7 +20,7 @@ use crate::server::{
     planner::choose::{Candidate, MARGIN_BITS_OF_UNKNOWN_GROWTH},
     planner::prices::MAX_SLOTS_OF_PRODUCTS,
 };
-use crate::{Array, Error, Form, Layout, SlotContents};
+use crate::{Arithmetic, Array, Error, Layout, SlotContents};
 
 /// The sizes and strides of a product by diagonals.
 #[derive(Debug, Clone)]
@@ -41,12 +41,12 @@ impl Gram {
     /// Returns the product by diagonals, if the layouts of both matrices allow it.
     ///
     /// Stray slots must also be zero in one of them.
-    pub(in crate::server) fn of<F: Form>(a: &Array<F>, b: &Array<F>) -> Option<Gram> {
+    pub(in crate::server) fn of<F: Arithmetic>(a: &Array<F>, b: &Array<F>) -> Option<Gram> {
         Self::of_cleaned(a, b).filter(|_| a.is_clean() || b.is_clean())
     }
 
     /// Returns the product by diagonals that the layouts allow once stray slots are zero.
-    pub(in crate::server) fn of_cleaned<F: Form>(a: &Array<F>, b: &Array<F>) -> Option<Gram> {
+    pub(in crate::server) fn of_cleaned<F: Arithmetic>(a: &Array<F>, b: &Array<F>) -> Option<Gram> {
         let slots = a.layout().slots();
         let (rows, inner, columns) = (a.shape()[0], a.shape()[1], b.shape()[1]);
         let ([outer, along], [other_along, other_outer]) =
@@ -93,7 +93,7 @@ impl Gram {
 
 impl Server {
     /// Returns the product of two matrices by its diagonals. It is two multiplications deep.
-    pub(in crate::server) fn gram_product<F: Form>(
+    pub(in crate::server) fn gram_product<F: Arithmetic>(
         &self,
         a: &Array<F>,
         b: &Array<F>,
@@ -119,7 +119,7 @@ impl Server {
     /// The first one begins at the last column of the first row. Those that begin at the columns
     /// before it follow, up to the main diagonal, and then those that begin at the rows of the
     /// first column.
-    fn diagonals_of<F: Form>(
+    fn diagonals_of<F: Arithmetic>(
         &self,
         form: &F,
         a: &Array<F>,

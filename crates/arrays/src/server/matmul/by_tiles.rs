@@ -24,7 +24,7 @@ use crate::server::{
     planner::choose::{Candidate, MARGIN_BITS_OF_UNKNOWN_GROWTH},
     planner::prices::{MAX_SLOTS_OF_PRODUCTS, Prices},
 };
-use crate::{Array, Error, Form, Layout, SlotContents};
+use crate::{Arithmetic, Array, Error, Layout, SlotContents};
 
 /// Number of short rotations of a tile or of an array, and of the keys for them. It must be a power
 /// of two.
@@ -65,14 +65,14 @@ pub(in crate::server) struct Tiles {
     /// The number of short rotations of a tile.
     short: usize,
     slots: usize,
-    /// The number of slots that rotate together ([`Form::row`]).
+    /// The number of slots that rotate together ([`LinearMaps::row`]).
     row: usize,
 }
 
 impl Tiles {
     /// Returns the tiles with the least work for matrices of these layouts, or `None` if there is
     /// no room.
-    pub(in crate::server) fn best<F: Form>(
+    pub(in crate::server) fn best<F: Arithmetic>(
         prices: &Prices,
         a: &Layout,
         b: &Layout,
@@ -81,7 +81,7 @@ impl Tiles {
     }
 
     /// Returns all candidates for matrices of these layouts.
-    pub(in crate::server) fn all<F: Form>(a: &Layout, b: &Layout) -> Vec<Tiles> {
+    pub(in crate::server) fn all<F: Arithmetic>(a: &Layout, b: &Layout) -> Vec<Tiles> {
         let slots = a.slots();
         let row = F::row(slots);
         let ([a_rows, a_inner], [b_inner, b_columns]) = (strides(a), strides(b));
@@ -186,7 +186,7 @@ impl Tiles {
     }
 
     /// Returns an estimate of the work, in products with plaintexts.
-    fn work<F: Form>(&self, prices: &Prices) -> usize {
+    fn work<F: Arithmetic>(&self, prices: &Prices) -> usize {
         let (slots, count, chunks) = (self.slots, self.count(), self.chunks());
         let rows = self.rows.min(slots / self.stride);
         let map = |moves: Moves| {
@@ -243,7 +243,7 @@ fn map_work(prices: &Prices, diagonals: usize, ciphertexts: usize) -> usize {
 
 impl Server {
     /// Returns the product of two matrices by tiles. It is two multiplications deep.
-    pub(in crate::server) fn tiled_product<F: Form>(
+    pub(in crate::server) fn tiled_product<F: Arithmetic>(
         &self,
         a: &Array<F>,
         b: &Array<F>,
@@ -277,7 +277,7 @@ impl Server {
     ///
     /// For a chunk, `of` returns the moves to its tiles and the copies that fill the tiles
     /// afterwards.
-    fn tiles_of<F: Form>(
+    fn tiles_of<F: Arithmetic>(
         &self,
         array: &Array<F>,
         each: usize,
@@ -305,7 +305,7 @@ impl Server {
     /// Let `k = w v + u` with `u < w`, where `w` is the number of short rotations. The tile of the
     /// second matrix is rotated by `R k - w v`, and that of the first one by `u` alone. The sum
     /// over all `u` then lies `w v` columns too far to the right, and is rotated by `w v`.
-    fn sums_of_rotated<F: Form>(
+    fn sums_of_rotated<F: Arithmetic>(
         &self,
         form: &F,
         first: &[Cow<'_, F::Ciphertext>],

@@ -6,7 +6,7 @@ use crate::server::{
     matmul::by_tiles::Tiles,
     planner::{choose::Candidate, prices::MAX_SLOTS_OF_PRODUCTS},
 };
-use crate::{Array, Error, Form, Layout};
+use crate::{Arithmetic, Array, Error, Layout};
 
 const OPERATION: &str = "dot product";
 
@@ -43,7 +43,7 @@ impl Server {
     ///
     /// # Errors
     /// [`Error::Shape`] if each candidate needs more than [`MAX_SLOTS_OF_PRODUCTS`] slots.
-    pub(in crate::server) fn matrix_product<F: Form>(
+    pub(in crate::server) fn matrix_product<F: Arithmetic>(
         &self,
         a: &Array<F>,
         b: &Array<F>,
@@ -52,7 +52,7 @@ impl Server {
     }
 
     /// Returns the candidates for [`Server::matrix_product`].
-    pub(in crate::server) fn products_of_matrices<F: Form>(
+    pub(in crate::server) fn products_of_matrices<F: Arithmetic>(
         &self,
         a: &Array<F>,
         b: &Array<F>,
@@ -91,13 +91,21 @@ impl Server {
         Ok(candidates)
     }
 
-    fn product_of_tiles<F: Form>(&self, a: &Array<F>, b: &Array<F>) -> Result<Array<F>, Error> {
+    fn product_of_tiles<F: Arithmetic>(
+        &self,
+        a: &Array<F>,
+        b: &Array<F>,
+    ) -> Result<Array<F>, Error> {
         let tiles = Tiles::best::<F>(&self.prices(a)?, a.layout(), b.layout());
         let no_room = || self.needs_too_many_slots(a, b);
         self.tiled_product(a, b, &tiles.ok_or_else(no_room)?, OPERATION)
     }
 
-    fn product_of_diagonals<F: Form>(&self, a: &Array<F>, b: &Array<F>) -> Result<Array<F>, Error> {
+    fn product_of_diagonals<F: Arithmetic>(
+        &self,
+        a: &Array<F>,
+        b: &Array<F>,
+    ) -> Result<Array<F>, Error> {
         let no_room = || self.needs_too_many_slots(a, b);
         let gram = Gram::of_cleaned(a, b).ok_or_else(no_room)?;
         if a.is_clean() || b.is_clean() {
@@ -110,7 +118,7 @@ impl Server {
         self.gram_product(a, &clean, &gram, OPERATION)
     }
 
-    fn needs_too_many_slots<F: Form>(&self, a: &Array<F>, b: &Array<F>) -> Error {
+    fn needs_too_many_slots<F: Arithmetic>(&self, a: &Array<F>, b: &Array<F>) -> Error {
         let (columns, end) = (b.shape()[1], end_of(a));
         let (left, right) = (a.shape(), b.shape());
         let what = format!(
@@ -121,7 +129,7 @@ impl Server {
     }
 
     /// Returns the product by copies for all columns and rows.
-    fn product_of_copies<F: Form>(
+    fn product_of_copies<F: Arithmetic>(
         &self,
         a: &Array<F>,
         b: &Array<F>,
@@ -155,7 +163,7 @@ impl Server {
     /// Returns the product after repeating both matrices to `layout`.
     ///
     /// The axes of `layout` are the rows, the columns, and the inner axis, which is summed over.
-    fn product_as<F: Form>(
+    fn product_as<F: Arithmetic>(
         &self,
         a: &Array<F>,
         b: &Array<F>,
@@ -170,7 +178,7 @@ impl Server {
     ///
     /// If all copies fit between the elements of the first matrix, they go there. Otherwise blocks
     /// of columns go there, or all copies go beyond the matrix.
-    fn ways_of_copies<F: Form>(&self, a: &Array<F>, b: &Array<F>) -> Result<Vec<Way>, Error> {
+    fn ways_of_copies<F: Arithmetic>(&self, a: &Array<F>, b: &Array<F>) -> Result<Vec<Way>, Error> {
         let (shape, strides, columns) = (a.shape(), a.layout().strides(), b.shape()[1]);
         let (slots, end) = (F::slots(&self.session), end_of(a));
         let copies = |at_once: usize, stride: usize| {
@@ -196,7 +204,7 @@ impl Server {
 }
 
 /// Returns the number of slots from the first element of a matrix to the first one of a copy.
-fn end_of<F: Form>(a: &Array<F>) -> usize {
+fn end_of<F: Arithmetic>(a: &Array<F>) -> usize {
     let axes = a.shape().iter().zip(a.layout().strides()).filter(|(n, _)| **n > 1);
     axes.map(|(n, stride)| n.next_power_of_two() * stride).max().unwrap_or(1)
 }

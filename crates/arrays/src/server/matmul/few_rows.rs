@@ -11,7 +11,7 @@
 //! equal modulo `m` are added up by rotations.
 
 use crate::server::{Server, moves::broadcast::Copies};
-use crate::{Array, Error, Form, Layout, server::After};
+use crate::{Arithmetic, Array, Error, Layout, server::After};
 
 /// Minimum number of diagonals for each product here. With fewer, diagonals are used instead.
 const MIN_DIAGONALS_PER_PRODUCT: usize = 4;
@@ -38,7 +38,7 @@ impl Axis {
     /// other.
     ///
     /// A ciphertext must also have room for more than one.
-    fn first<F: Form>(a: &Array<F>) -> Option<Self> {
+    fn first<F: Arithmetic>(a: &Array<F>) -> Option<Self> {
         let (layout, slots) = (a.layout(), a.layout().slots());
         let (stride, rest) = (*layout.strides().first()?, layout.strides()[1..].to_vec());
         let inner = Layout::new(layout.shape()[1..].to_vec(), rest.clone(), slots).ok()?;
@@ -82,7 +82,7 @@ impl Server {
     ///
     /// The result is one multiplication deep. It is `None` unless this is much less work than a
     /// product by diagonals.
-    pub(in crate::server) fn narrow_product<F: Form>(
+    pub(in crate::server) fn narrow_product<F: Arithmetic>(
         &self,
         a: &Array<F>,
         rows: usize,
@@ -114,7 +114,7 @@ impl Server {
     }
 
     /// Computes [`Server::narrow_product`] by products and sums over slots, for few rows.
-    fn folded<F: Form>(
+    fn folded<F: Arithmetic>(
         &self,
         a: &Array<F>,
         axis: &Axis,
@@ -147,7 +147,7 @@ impl Server {
     /// Rotates all slots to the right, or returns `None` if rotation keys are missing.
     ///
     /// The elements are then no longer where the layout has them.
-    fn moved_on<F: Form>(
+    fn moved_on<F: Arithmetic>(
         &self,
         a: &Array<F>,
         right: usize,
@@ -164,7 +164,7 @@ impl Server {
     /// Computes [`Server::narrow_product`] with copies of `a`.
     ///
     /// The result is `None` if making the copies would need a multiplication or missing keys.
-    fn unfolded<F: Form>(
+    fn unfolded<F: Arithmetic>(
         &self,
         a: &Array<F>,
         axis: &Axis,
@@ -205,7 +205,7 @@ fn nonzero<N: Default + PartialEq>(entry: (usize, usize, N)) -> Option<(usize, u
 ///
 /// Copies unite diagonals whose distance is a multiple of the next power of two of the number of
 /// columns.
-fn distances<F: Form>(
+fn distances<F: Arithmetic>(
     rows: usize,
     columns: usize,
     weight: &impl Fn(usize, usize) -> F::Number,

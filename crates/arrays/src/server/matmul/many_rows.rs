@@ -9,7 +9,7 @@
 use std::iter::repeat_n;
 
 use crate::server::{Server, planner::prices::MAX_SLOTS_OF_PRODUCTS};
-use crate::{Array, Error, Form, Layout};
+use crate::{Arithmetic, Array, Error, Layout};
 
 /// Maximum number of ciphertexts of the result, as a multiple of a fresh array's number.
 const MAX_CIPHERTEXT_GROWTH: usize = 32;
@@ -21,7 +21,7 @@ impl Server {
     /// The result is one multiplication deep. It is `None` if copies are more work than diagonals,
     /// if they need too many slots or ciphertexts, or if stray slots would have to be set to zero
     /// first.
-    pub(in crate::server) fn wide_product<F: Form>(
+    pub(in crate::server) fn wide_product<F: Arithmetic>(
         &self,
         a: &Array<F>,
         axis: usize,

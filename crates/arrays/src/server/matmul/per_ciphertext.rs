@@ -4,7 +4,7 @@
 //! are rescaled once.
 
 use crate::server::Server;
-use crate::{Array, Error, Form, SlotContents};
+use crate::{Arithmetic, Array, Error, SlotContents};
 
 impl Server {
     /// Returns `sum_j weight(i, j) a_j` over an axis of `a`, for all `i` below `rows`.
@@ -12,8 +12,8 @@ impl Server {
     /// The result is one multiplication deep. The axis must be the outermost one, and elements that
     /// differ along it alone must lie in different ciphertexts. The result is `None` if they do
     /// not, if no multiplication is left, or if ciphertexts cannot be multiplied by these numbers
-    /// directly ([`Form::combination`]).
-    pub(in crate::server) fn product_of_ciphertexts<F: Form>(
+    /// directly ([`Arithmetic::combination`]).
+    pub(in crate::server) fn product_of_ciphertexts<F: Arithmetic>(
         &self,
         a: &Array<F>,
         axis: usize,

@@ -9,7 +9,7 @@ use crate::server::{
     moves::gather::in_order,
     moves::several_steps::{MAX_DISTANCES_IN_ONE_STEP, products},
 };
-use crate::{Array, Error, Form, Interval, Layout, SlotContents, server::After};
+use crate::{Arithmetic, Array, Error, Interval, Layout, SlotContents, server::After};
 
 /// Maximum length of a row that is multiplied by diagonals, which leave zeros in stray slots. A
 /// longer row is multiplied by one product.
@@ -30,7 +30,7 @@ impl Server {
     /// [`Error::Shape`] when the shapes do not fit, [`Error::Encode`] when a number is NaN,
     /// infinite or too large, [`Error::MissingKey`] when rotation keys are missing, and
     /// [`Error::Capacity`] or [`Error::Budget`] when no multiplication is left.
-    pub fn matmul_plain<F: Form>(
+    pub fn matmul_plain<F: Arithmetic>(
         &self,
         a: &Array<F>,
         w: &[F::Number],
@@ -56,7 +56,7 @@ impl Server {
     }
 
     /// Computes [`Server::matmul_plain`] for `rows` rows of `k` numbers.
-    fn product_by_rows<F: Form>(
+    fn product_by_rows<F: Arithmetic>(
         &self,
         a: &Array<F>,
         w: &[F::Number],
@@ -135,7 +135,11 @@ impl Server {
     ///
     /// # Errors
     /// As [`Server::matmul_plain`].
-    pub fn dot_plain<F: Form>(&self, a: &Array<F>, w: &[F::Number]) -> Result<Array<F>, Error> {
+    pub fn dot_plain<F: Arithmetic>(
+        &self,
+        a: &Array<F>,
+        w: &[F::Number],
+    ) -> Result<Array<F>, Error> {
         const OPERATION: &str = "dot product";
         let (rows, k) = self.inner_axis(a, OPERATION)?;
         if w.len() != k {
@@ -159,7 +163,7 @@ impl Server {
     ///
     /// `weights` has a number for each element of `a`, in row-major order. Elements at the same
     /// place along that axis have the same number.
-    fn weighted_sum<F: Form>(
+    fn weighted_sum<F: Arithmetic>(
         &self,
         a: &Array<F>,
         weights: &[F::Number],
@@ -183,7 +187,7 @@ impl Server {
     ///
     /// # Errors
     /// As [`Server::matmul_plain`].
-    pub fn rmatmul_plain<F: Form>(
+    pub fn rmatmul_plain<F: Arithmetic>(
         &self,
         m: &[F::Number],
         rows: usize,
@@ -212,7 +216,7 @@ impl Server {
     }
 
     /// Computes [`Server::rmatmul_plain`] for `rows` rows of `n` numbers.
-    fn product_by_columns<F: Form>(
+    fn product_by_columns<F: Arithmetic>(
         &self,
         m: &[F::Number],
         [rows, n]: [usize; 2],
@@ -272,7 +276,7 @@ impl Server {
     /// Returns the dot product of two encrypted vectors, or a product with an encrypted matrix.
     ///
     /// Either operand or both may be matrices. The products of the ciphertexts of long vectors are
-    /// added up before one relinearisation ([`Form::sum_of_products`]).
+    /// added up before one relinearisation ([`Arithmetic::sum_of_products`]).
     ///
     /// Two matrices of shapes `(n, k)` and `(k, m)` are repeated to `n m k` slots, which needs
     /// another multiplication if they do not have that layout already. If it is less work, they are
@@ -283,7 +287,7 @@ impl Server {
     /// [`Error::Shape`] when an operand is neither a vector nor a matrix, when the axes that are
     /// summed over differ in length, or when each way to multiply two matrices needs more than 2^24
     /// slots.
-    pub fn dot<F: Form>(&self, a: &Array<F>, b: &Array<F>) -> Result<Array<F>, Error> {
+    pub fn dot<F: Arithmetic>(&self, a: &Array<F>, b: &Array<F>) -> Result<Array<F>, Error> {
         const OPERATION: &str = "dot product";
         let fits = match (a.shape(), b.shape()) {
             ([n], [m]) | ([_, n], [m]) | ([n] | [_, n], [m, _]) => n == m,
@@ -329,7 +333,7 @@ impl Server {
     /// The result is `None` unless the vectors have one packed layout of several ciphertexts, and
     /// the stray slots of one are zero. It is also `None` if one of them can be bootstrapped, or if
     /// their products cannot be relinearised at once.
-    fn dot_of_ciphertexts<F: Form>(
+    fn dot_of_ciphertexts<F: Arithmetic>(
         &self,
         a: &Array<F>,
         b: &Array<F>,
@@ -364,7 +368,7 @@ impl Server {
     /// # Errors
     /// [`Error::Shape`] when there is no such axis, and [`Error::MissingKey`] when rotation keys
     /// are missing.
-    pub fn roll<F: Form>(
+    pub fn roll<F: Arithmetic>(
         &self,
         a: &Array<F>,
         shift: i64,
@@ -410,7 +414,7 @@ impl Server {
     ///
     /// # Errors
     /// Never for arrays of this library.
-    pub fn transpose<F: Form>(&self, a: &Array<F>) -> Result<Array<F>, Error> {
+    pub fn transpose<F: Arithmetic>(&self, a: &Array<F>) -> Result<Array<F>, Error> {
         let reversed = |v: &[usize]| v.iter().rev().copied().collect::<Vec<_>>();
         let layout = a.layout().with_shape(reversed(a.shape()), reversed(a.layout().strides()))?;
         Ok(F::within(a.clone().with_layout(layout), F::interval(a)))
@@ -422,7 +426,7 @@ impl Server {
     ///
     /// # Errors
     /// [`Error::Shape`] when `axis` is larger than the number of axes.
-    pub fn insert_axis<F: Form>(&self, a: &Array<F>, axis: usize) -> Result<Array<F>, Error> {
+    pub fn insert_axis<F: Arithmetic>(&self, a: &Array<F>, axis: usize) -> Result<Array<F>, Error> {
         let (mut shape, mut strides) = (a.shape().to_vec(), a.layout().strides().to_vec());
         if axis > shape.len() {
             return Err(Error::shape(
@@ -440,7 +444,7 @@ impl Server {
     ///
     /// # Errors
     /// [`Error::Shape`] when there is no axis.
-    fn inner_axis<F: Form>(
+    fn inner_axis<F: Arithmetic>(
         &self,
         a: &Array<F>,
         operation: &'static str,
@@ -456,7 +460,7 @@ impl Server {
 /// Returns the interval of the product of a plain matrix and the array `a`.
 ///
 /// `entries` has the numbers of the `rows` rows of the matrix, each with its row.
-fn interval_of_rows<F: Form>(
+fn interval_of_rows<F: Arithmetic>(
     a: &Array<F>,
     rows: usize,
     entries: impl Iterator<Item = (usize, F::Number)>,

@@ -3,7 +3,7 @@
 use std::ops::Add;
 
 use crate::server::Server;
-use crate::{Array, Computed, Error, Form, Interval, SlotContents};
+use crate::{Arithmetic, Array, Computed, Error, Interval, SlotContents};
 
 const OPERATION: &str = "add products";
 
@@ -20,7 +20,7 @@ impl Server {
     /// # Errors
     /// [`Error::Argument`] when there are no pairs, [`Error::Shape`] when shapes do not fit, and as
     /// [`Server::mul`].
-    pub fn sum_of_products<F: Form>(
+    pub fn sum_of_products<F: Arithmetic>(
         &self,
         pairs: &[(&Array<F>, &Array<F>)],
     ) -> Result<Array<F>, Error> {
@@ -49,7 +49,7 @@ impl Server {
     }
 
     /// Returns `sum_i x_i y_i` over one pair of ciphertexts or more, relinearised once if possible.
-    pub(in crate::server) fn sum_of_pairs<F: Form>(
+    pub(in crate::server) fn sum_of_pairs<F: Arithmetic>(
         &self,
         form: &F,
         pairs: &[(&F::Ciphertext, &F::Ciphertext)],
@@ -65,7 +65,7 @@ impl Server {
     }
 
     /// Returns the sum of the products with one relinearisation, or `None` if that is not possible.
-    fn products_of_one_layout<F: Form>(
+    fn products_of_one_layout<F: Arithmetic>(
         &self,
         pairs: &[(&Array<F>, &Array<F>)],
     ) -> Result<Option<Array<F>>, Error> {

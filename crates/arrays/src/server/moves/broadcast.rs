@@ -17,7 +17,7 @@ use crate::server::{
     moves::several_steps::{MAX_DISTANCES_IN_ONE_STEP, PRODUCTS_LEFT},
     planner::choose::{Candidate, MARGIN_BITS},
 };
-use crate::{Array, Error, Form, Layout, SlotContents, server::After};
+use crate::{Arithmetic, Array, Error, Layout, SlotContents, server::After};
 
 const OPERATION: &str = "broadcast";
 
@@ -66,7 +66,11 @@ impl Server {
     /// # Errors
     /// [`Error::Shape`] if the shapes do not fit, and [`Error::Capacity`] if no multiplication is
     /// left.
-    pub fn broadcast_to<F: Form>(&self, a: &Array<F>, shape: &[usize]) -> Result<Array<F>, Error> {
+    pub fn broadcast_to<F: Arithmetic>(
+        &self,
+        a: &Array<F>,
+        shape: &[usize],
+    ) -> Result<Array<F>, Error> {
         self.check(a, "broadcast")?;
         if a.shape() == shape {
             return Ok(a.clone());
@@ -86,7 +90,11 @@ impl Server {
     /// It is the layout of a fresh array if moving the elements there needs few products with
     /// plaintexts, or fewer than the ciphertexts that it saves are worth. Otherwise it is the
     /// layout in which whole copies of the array follow one another.
-    fn repeated_layout<F: Form>(&self, a: &Array<F>, shape: &[usize]) -> Result<Layout, Error> {
+    fn repeated_layout<F: Arithmetic>(
+        &self,
+        a: &Array<F>,
+        shape: &[usize],
+    ) -> Result<Layout, Error> {
         let packed = Layout::packed(shape, F::slots(&self.session))?;
         if common_shape(a.shape(), shape).as_deref() != Some(shape) {
             return Ok(packed);
@@ -106,7 +114,7 @@ impl Server {
     }
 
     /// Checks both operands, and that their shapes broadcast together.
-    pub(in crate::server) fn check_two<F: Form>(
+    pub(in crate::server) fn check_two<F: Arithmetic>(
         &self,
         a: &Array<F>,
         b: &Array<F>,
@@ -118,7 +126,7 @@ impl Server {
     }
 
     /// Returns both arrays in one shape and one layout.
-    pub(in crate::server) fn broadcast<'a, F: Form>(
+    pub(in crate::server) fn broadcast<'a, F: Arithmetic>(
         &self,
         a: &'a Array<F>,
         b: &'a Array<F>,
@@ -134,7 +142,7 @@ impl Server {
 
     /// Returns the layout that both arrays are brought to. It is that of the first array that has
     /// the common shape already.
-    fn layout_of_both<'a, F: Form>(
+    fn layout_of_both<'a, F: Arithmetic>(
         &self,
         a: &'a Array<F>,
         b: &'a Array<F>,
@@ -151,7 +159,7 @@ impl Server {
     }
 
     /// Repeats the array to the shape of `layout`, with its elements in that layout.
-    pub(in crate::server) fn broadcast_as<F: Form>(
+    pub(in crate::server) fn broadcast_as<F: Arithmetic>(
         &self,
         a: &Array<F>,
         layout: Layout,
@@ -160,7 +168,7 @@ impl Server {
     }
 
     /// As [`Server::broadcast_as`], for copies that are used as `copies_for` says.
-    pub(in crate::server) fn broadcast_for<F: Form>(
+    pub(in crate::server) fn broadcast_for<F: Arithmetic>(
         &self,
         a: &Array<F>,
         layout: Layout,
@@ -235,7 +243,7 @@ impl Server {
     ///
     /// # Errors
     /// As [`Server::broadcast_to`] and [`Server::mul_number`].
-    pub fn broadcast_like<F: Form>(
+    pub fn broadcast_like<F: Arithmetic>(
         &self,
         a: &Array<F>,
         other: &Array<F>,
@@ -261,7 +269,7 @@ impl Server {
     }
 
     /// Repeats an array to `layout`. Bootstraps it first if it lacks capacity.
-    pub(in crate::server) fn repeated_as<F: Form>(
+    pub(in crate::server) fn repeated_as<F: Arithmetic>(
         &self,
         a: &Array<F>,
         layout: &Layout,
@@ -286,7 +294,7 @@ impl Server {
     /// [`Error::Shape`] if the shape differs, if the layout does not have the number of slots of
     /// the ciphertexts, or if it takes more than `2^24` slots and more than 16 for each element.
     /// [`Error::Capacity`] if no multiplication is left.
-    pub fn relayout<F: Form>(&self, a: &Array<F>, layout: Layout) -> Result<Array<F>, Error> {
+    pub fn relayout<F: Arithmetic>(&self, a: &Array<F>, layout: Layout) -> Result<Array<F>, Error> {
         const OPERATION: &str = "move elements";
         self.check(a, OPERATION)?;
         if layout.shape() != a.shape() {
@@ -306,7 +314,7 @@ impl Server {
     /// The copies come from the first one by rotations to the right. Or the ciphertext is first
     /// rotated to the place of the last copy, and they come by rotations to the left. The way with
     /// fewer key switches is taken, which depends on the keys that the server has.
-    pub(in crate::server) fn repeated<F: Form>(
+    pub(in crate::server) fn repeated<F: Arithmetic>(
         &self,
         form: &F,
         c: &F::Ciphertext,
@@ -336,7 +344,11 @@ impl Server {
     }
 
     /// Returns the number of key switches of these rotations, or `usize::MAX` if keys are missing.
-    fn key_switches<F: Form>(&self, c: &F::Ciphertext, steps: impl Iterator<Item = i64>) -> usize {
+    fn key_switches<F: Arithmetic>(
+        &self,
+        c: &F::Ciphertext,
+        steps: impl Iterator<Item = i64>,
+    ) -> usize {
         steps
             .map(|left| F::rotation_count(self, c, left))
             .sum::<Option<usize>>()
@@ -345,7 +357,7 @@ impl Server {
 
     /// Adds up `count` copies of a ciphertext, rotated to the left by 0, `left`, `2 left` and so
     /// on.
-    fn copies<F: Form>(
+    fn copies<F: Arithmetic>(
         &self,
         form: &F,
         c: &F::Ciphertext,
@@ -387,7 +399,11 @@ fn copying_steps(left: i64, count: usize) -> impl Iterator<Item = i64> {
 }
 
 /// Returns the layout in which whole copies of the array follow one another.
-fn copied_layout<F: Form>(a: &Array<F>, shape: &[usize], slots: usize) -> Result<Layout, Error> {
+fn copied_layout<F: Arithmetic>(
+    a: &Array<F>,
+    shape: &[usize],
+    slots: usize,
+) -> Result<Layout, Error> {
     let mut next = (a.layout().last() + 1).next_power_of_two();
     let missing = shape.len() - a.shape().len();
     let mut strides = [&vec![1; missing], a.layout().strides()].concat();
@@ -404,7 +420,7 @@ fn copied_layout<F: Form>(a: &Array<F>, shape: &[usize], slots: usize) -> Result
 ///
 /// That holds if the copies exist already, or if they go to slots that are zero or to other
 /// ciphertexts.
-fn repeats_freely<F: Form>(a: &Array<F>, layout: &Layout) -> bool {
+fn repeats_freely<F: Arithmetic>(a: &Array<F>, layout: &Layout) -> bool {
     let Some(repetition) = repetition(a.layout(), layout) else { return false };
     let period = a.slot_contents().period();
     let far = |stride: usize| period.is_some_and(|period| stride.is_multiple_of(period));
@@ -414,7 +430,7 @@ fn repeats_freely<F: Form>(a: &Array<F>, layout: &Layout) -> bool {
 }
 
 /// Returns the shape that both arrays broadcast to.
-pub(in crate::server) fn shape_of_both<F: Form>(
+pub(in crate::server) fn shape_of_both<F: Arithmetic>(
     a: &Array<F>,
     b: &Array<F>,
     operation: &'static str,

@@ -7,7 +7,7 @@ use crate::server::{
     moves::Moves,
     moves::several_steps::{MAX_DISTANCES_IN_ONE_STEP, Way, products},
 };
-use crate::{Array, Error, Form, Interval, Layout, SlotContents, server::After};
+use crate::{Arithmetic, Array, Error, Interval, Layout, SlotContents, server::After};
 
 const OPERATION: &str = "move elements";
 
@@ -46,7 +46,7 @@ impl Server {
     ///   shape.
     /// - [`Error::MissingKey`] if rotation keys are missing.
     /// - [`Error::Capacity`] if a multiplication is needed and none is left.
-    pub fn gather<F: Form>(
+    pub fn gather<F: Arithmetic>(
         &self,
         arrays: &[&Array<F>],
         shape: &[usize],
@@ -63,7 +63,7 @@ impl Server {
     ///
     /// # Errors
     /// As [`Server::gather`], and [`Error::Argument`] if no element has a source.
-    pub fn gather_padded<F: Form>(
+    pub fn gather_padded<F: Arithmetic>(
         &self,
         arrays: &[&Array<F>],
         shape: &[usize],
@@ -85,7 +85,7 @@ impl Server {
     }
 
     /// As [`Server::gather_padded`], from these arrays and positions.
-    fn gather_from<F: Form>(
+    fn gather_from<F: Arithmetic>(
         &self,
         arrays: &[&Array<F>],
         shape: &[usize],
@@ -144,7 +144,7 @@ impl Server {
     }
 
     /// Returns how the elements of each array are moved.
-    fn ways<F: Form>(
+    fn ways<F: Arithmetic>(
         &self,
         arrays: &[&Array<F>],
         moves: &BTreeMap<usize, Moves>,
@@ -163,7 +163,7 @@ impl Server {
     ///
     /// # Errors
     /// As [`Server::gather`], except that no keys are needed.
-    pub fn moving_products<F: Form>(
+    pub fn moving_products<F: Arithmetic>(
         &self,
         a: &Array<F>,
         shape: &[usize],
@@ -193,7 +193,7 @@ impl Server {
 
     /// Returns the elements at these positions if a layout describes them, after a rotation of all
     /// ciphertexts if necessary. Returns `None` otherwise.
-    fn view<F: Form>(
+    fn view<F: Arithmetic>(
         &self,
         a: &Array<F>,
         shape: &[usize],
@@ -218,7 +218,7 @@ impl Server {
 
     /// Joins the elements of several arrays, each moved to its places, in one array. `ways` holds
     /// the ways of moving that are known already.
-    fn joined<F: Form>(
+    fn joined<F: Arithmetic>(
         &self,
         arrays: &[&Array<F>],
         out: Layout,
@@ -272,7 +272,7 @@ impl Server {
     ///
     /// Returns `None` if that does not bring all elements of `a` to where `moves` does and leave
     /// zeros in all other slots.
-    fn shifted<F: Form>(
+    fn shifted<F: Arithmetic>(
         &self,
         form: &F,
         a: &Array<F>,
@@ -295,7 +295,7 @@ impl Server {
 
 /// Returns the array and the position of each element of `sources`, which count over all arrays,
 /// and `None` for an element without a source.
-fn places<F: Form>(
+fn places<F: Arithmetic>(
     arrays: &[&Array<F>],
     sources: &[Option<usize>],
 ) -> Result<Vec<Option<(usize, usize)>>, Error> {
@@ -329,7 +329,7 @@ fn places<F: Form>(
 
 /// Returns the layout that the elements at these positions have after a rotation of all
 /// ciphertexts, if there is one and ciphertexts of this form can be rotated so.
-fn standing<F: Form>(shape: &[usize], from: &[usize], slots: usize) -> Option<Layout> {
+fn standing<F: Arithmetic>(shape: &[usize], from: &[usize], slots: usize) -> Option<Layout> {
     let left = from[0] % slots;
     let layout = Layout::standing(shape, from, slots)?;
     let positions = || from.iter().map(|from| [from % slots, from % slots - left]);
@@ -339,7 +339,7 @@ fn standing<F: Form>(shape: &[usize], from: &[usize], slots: usize) -> Option<La
 
 /// True if a rotation by `by` slots brings every slot to where the move `[from, to]` does, although
 /// each row rotates by itself.
-fn stay_in_rows<F: Form>(
+fn stay_in_rows<F: Arithmetic>(
     slots: usize,
     by: usize,
     mut moves: impl Iterator<Item = [usize; 2]>,
@@ -350,7 +350,7 @@ fn stay_in_rows<F: Form>(
 
 /// Returns the distance in slots, to the right, that all elements of `a` move by. Returns `None` if
 /// their distances differ, if `moves` leaves out elements of `a`, or if other slots are not zero.
-fn shift_of<F: Form>(a: &Array<F>, out: &Layout, moves: &[(usize, usize)]) -> Option<usize> {
+fn shift_of<F: Arithmetic>(a: &Array<F>, out: &Layout, moves: &[(usize, usize)]) -> Option<usize> {
     let slots = out.slots();
     let (to, from) = moves[0];
     let by = to.checked_sub(from)?;

@@ -21,7 +21,7 @@ use crate::server::{
     Server, moves::Moves, moves::compact::closed_up, moves::three_steps::by_rows,
     planner::prices::Prices,
 };
-use crate::{Array, Error, Form, Layout, server::After};
+use crate::{Arithmetic, Array, Error, Layout, server::After};
 
 /// Maximum number of distances within ciphertexts that are moved in one step. More would take over
 /// a second; fewer steps save the capacity of a product.
@@ -59,7 +59,7 @@ impl Server {
     ///
     /// It is one multiplication deep, or two or three if that is much less work and capacity for
     /// more of them is left. `after` says how the result is used.
-    pub(in crate::server) fn moved<F: Form>(
+    pub(in crate::server) fn moved<F: Arithmetic>(
         &self,
         a: &Array<F>,
         out: Layout,
@@ -72,7 +72,7 @@ impl Server {
     }
 
     /// As [`Server::moved`], in this way.
-    pub(in crate::server) fn moved_by<F: Form>(
+    pub(in crate::server) fn moved_by<F: Arithmetic>(
         &self,
         a: &Array<F>,
         out: Layout,
@@ -101,7 +101,7 @@ impl Server {
     }
 
     /// Chooses how these moves are made if capacity for `wanted` products must be left after them.
-    pub(in crate::server) fn way<F: Form>(
+    pub(in crate::server) fn way<F: Arithmetic>(
         &self,
         a: &Array<F>,
         moves: &[(usize, usize)],
@@ -149,7 +149,7 @@ impl Way {
 }
 
 /// Returns the cheapest way to make these moves if `left` products in a row are possible now.
-fn shortest<F: Form>(
+fn shortest<F: Arithmetic>(
     prices: &Prices,
     slots: usize,
     moves: &[(usize, usize)],
@@ -226,7 +226,7 @@ fn rows_of(slots: usize, moves: &[(usize, usize)]) -> (usize, [usize; 2]) {
 ///
 /// The work is the number of products that take about as long as these products and the rotations
 /// by baby steps and giant steps.
-fn cost<F: Form>(prices: &Prices, slots: usize, moves: &[(usize, usize)]) -> [usize; 2] {
+fn cost<F: Arithmetic>(prices: &Prices, slots: usize, moves: &[(usize, usize)]) -> [usize; 2] {
     let pairs = diagonals::<F>(slots, moves.iter().copied(), usize::MAX);
     // Baby steps are hoisted, and there are about as many giant steps.
     let steps = |diagonals: usize| diagonals.isqrt() * (prices.hoisted_rotation + prices.rotation);
@@ -236,7 +236,7 @@ fn cost<F: Form>(prices: &Prices, slots: usize, moves: &[(usize, usize)]) -> [us
 
 /// Returns the number of products with plaintexts of a linear map between these positions,
 /// `(to, from)`, counted up to `most`.
-pub(in crate::server) fn products<F: Form>(
+pub(in crate::server) fn products<F: Arithmetic>(
     slots: usize,
     pairs: impl Iterator<Item = (usize, usize)>,
     most: usize,
@@ -246,7 +246,7 @@ pub(in crate::server) fn products<F: Form>(
 
 /// Returns the number of diagonals between each pair of a ciphertext that elements go to and one
 /// that they come from, counted up to `most` in all.
-fn diagonals<F: Form>(
+fn diagonals<F: Arithmetic>(
     slots: usize,
     mut pairs: impl Iterator<Item = (usize, usize)>,
     most: usize,

@@ -6,7 +6,7 @@ use hippocrene_ckks::Transfer;
 use hippocrene_rlwe::{Fingerprint, RlweError};
 
 use crate::server::Server;
-use crate::{Array, Error, Form, Session, TransferKey};
+use crate::{Arithmetic, Array, Error, Session, TransferKey};
 
 const OPERATION: &str = "transfer to the second key";
 
@@ -55,7 +55,7 @@ impl Server {
     ///   parameter set.
     /// - For integers, [`Error::PlainModulusMismatch`] if the plaintext moduli differ, and
     ///   [`Error::Budget`] if the noise does not fit.
-    pub fn transfer<F: Form>(&self, a: &Array<F>) -> Result<Array<F>, Error> {
+    pub fn transfer<F: Arithmetic>(&self, a: &Array<F>) -> Result<Array<F>, Error> {
         let Some((first, transfer)) = &self.transfer else {
             let what = "this server has no transfer key: it computes on arrays of its own key only";
             return Err(Error::argument(OPERATION, what));

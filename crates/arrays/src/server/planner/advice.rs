@@ -3,7 +3,7 @@
 use hippocrene_ckks::{CkksError, Short};
 
 use crate::server::Server;
-use crate::{Array, Error, Form, bootstrapping::rule::PRESETS, numbers::capacity_bits};
+use crate::{Arithmetic, Array, Error, bootstrapping::rule::PRESETS, numbers::capacity_bits};
 
 /// The tolerance, in bits, for stated capacities.
 ///
@@ -22,7 +22,7 @@ const COMPARISONS: [&str; 7] =
 impl Server {
     /// Adds advice to the error of an operation on these arrays if capacity is missing. Other
     /// errors stay as they are.
-    pub(in crate::server) fn advised<F: Form>(
+    pub(in crate::server) fn advised<F: Arithmetic>(
         &self,
         error: Error,
         operands: &[&Array<F>],

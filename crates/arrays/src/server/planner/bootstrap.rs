@@ -9,8 +9,8 @@ use hippocrene_ckks::{
 
 use crate::server::{Server, planner::choose::Circuit};
 use crate::{
-    Array, BootstrappingKeys, EncryptedArray, Error, Form, Layout, Numbers, Session, SlotContents,
-    bootstrapping, numbers::precision_bits,
+    Arithmetic, Array, BootstrappingKeys, Capacity, EncryptedArray, Error, Layout, Numbers,
+    Session, SlotContents, bootstrapping, numbers::precision_bits,
 };
 
 const OPERATION: &str = "bootstrap";
@@ -415,7 +415,7 @@ impl Server {
 
     /// Returns the capacity, in bits, that an array needs beside that of a bootstrap. If its bound
     /// is too large to bootstrap, it is that of a product that scales it down; otherwise 0.
-    pub(in crate::server) fn bits_to_scale_down<F: Form>(&self, a: &Array<F>) -> f64 {
+    pub(in crate::server) fn bits_to_scale_down<F: Arithmetic>(&self, a: &Array<F>) -> f64 {
         if F::is_too_large(self, a) { self.form_of(&[a]).product_bits(self) } else { 0.0 }
     }
 }

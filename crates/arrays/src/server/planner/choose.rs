@@ -19,7 +19,7 @@ use std::{
 };
 
 use crate::server::Server;
-use crate::{Array, EncryptedArray, Error, Form, Numbers};
+use crate::{Arithmetic, Array, Capacity, EncryptedArray, Error, Numbers};
 
 /// Bits of capacity that an operation may use beside its products and the growth of its values: for
 /// scales that are finer than usual, and for bringing operands to one modulus. It is chosen. The
@@ -39,7 +39,7 @@ type Run<'f, F, const COUNT: usize> =
     dyn Fn(&Server, [&Array<F>; COUNT]) -> Result<Array<F>, Error> + 'f;
 
 /// One way to perform an operation on `COUNT` arrays.
-pub(in crate::server) struct Candidate<'f, F: Form, const COUNT: usize> {
+pub(in crate::server) struct Candidate<'f, F: Arithmetic, const COUNT: usize> {
     /// The name that a plan prints.
     name: &'static str,
     /// The candidate is only tried if no candidate of a lower tier keeps enough capacity, and only
@@ -50,7 +50,7 @@ pub(in crate::server) struct Candidate<'f, F: Form, const COUNT: usize> {
     run: Box<Run<'f, F, COUNT>>,
 }
 
-impl<'f, F: Form, const COUNT: usize> Candidate<'f, F, COUNT> {
+impl<'f, F: Arithmetic, const COUNT: usize> Candidate<'f, F, COUNT> {
     /// Makes a candidate. `run` must use the server that it is given, which may be a dry run.
     pub(in crate::server) fn new(
         name: &'static str,
@@ -134,7 +134,7 @@ impl std::ops::Sub for Cost {
 }
 
 /// The result of a dry run of a candidate.
-struct Outcome<F: Form> {
+struct Outcome<F: Arithmetic> {
     result: Array<F>,
     cost: Cost,
     /// The capacity of the result, in products.
@@ -145,7 +145,7 @@ struct Outcome<F: Form> {
     decisions: Vec<Decision>,
 }
 
-impl<F: Form> Outcome<F> {
+impl<F: Arithmetic> Outcome<F> {
     /// True if this outcome is to be chosen instead of `other`.
     ///
     /// Outcomes that keep enough capacity come first, then those with fewer bootstraps. Among
@@ -175,7 +175,7 @@ impl Server {
     ///
     /// # Errors
     /// The error of the first candidate if none is possible. Nothing has been computed then.
-    pub(in crate::server) fn perform<F: Form, const COUNT: usize>(
+    pub(in crate::server) fn perform<F: Arithmetic, const COUNT: usize>(
         &self,
         operation: &'static str,
         operands: [&Array<F>; COUNT],
@@ -214,7 +214,7 @@ impl Server {
     ///
     /// # Errors
     /// As [`Server::perform`].
-    pub(in crate::server) fn perform_by_operands<F: Form, const COUNT: usize>(
+    pub(in crate::server) fn perform_by_operands<F: Arithmetic, const COUNT: usize>(
         &self,
         operation: &'static str,
         operands: [&Array<F>; COUNT],
@@ -274,14 +274,14 @@ impl Server {
 
     /// True if no operand has to be bootstrapped for an operation that uses at most `most_bits` bits
     /// of capacity.
-    fn has_plenty<F: Form>(&self, operands: &[&Array<F>], most_bits: f64) -> bool {
+    fn has_plenty<F: Arithmetic>(&self, operands: &[&Array<F>], most_bits: f64) -> bool {
         let need = self.kept().unwrap_or(0.0) + most_bits;
         self.bootstrap_reserve().is_none()
             || operands.iter().all(|a| F::capacity_bits(&self.session, a) >= need)
     }
 
     /// True if `result` has at most `most_bits` bits of capacity less than the least of the operands.
-    fn uses_at_most<F: Form>(
+    fn uses_at_most<F: Arithmetic>(
         &self,
         most_bits: f64,
         operands: &[&Array<F>],
@@ -294,7 +294,7 @@ impl Server {
     }
 
     /// Decides on a dry run how this server performs an operation.
-    fn planned<F: Form, const COUNT: usize>(
+    fn planned<F: Arithmetic, const COUNT: usize>(
         &self,
         operation: &'static str,
         operands: [&Array<F>; COUNT],
@@ -311,7 +311,7 @@ impl Server {
     }
 
     /// Performs an operation as the next decision of a plan says.
-    fn perform_planned<F: Form, const COUNT: usize>(
+    fn perform_planned<F: Arithmetic, const COUNT: usize>(
         &self,
         operation: &'static str,
         operands: [&Array<F>; COUNT],
@@ -331,7 +331,7 @@ impl Server {
     }
 
     /// Runs a candidate after bootstrapping these operands.
-    fn run<F: Form, const COUNT: usize>(
+    fn run<F: Arithmetic, const COUNT: usize>(
         &self,
         candidate: &Candidate<'_, F, COUNT>,
         operands: [&Array<F>; COUNT],
@@ -348,7 +348,7 @@ impl Server {
     }
 
     /// Tries the candidates on this server, a dry run, and returns the best outcome.
-    fn decide<F: Form, const COUNT: usize>(
+    fn decide<F: Arithmetic, const COUNT: usize>(
         &self,
         operation: &'static str,
         operands: [&Array<F>; COUNT],
@@ -406,7 +406,7 @@ impl Server {
     }
 
     /// Tries one candidate on this server, a dry run.
-    fn outcome<F: Form, const COUNT: usize>(
+    fn outcome<F: Arithmetic, const COUNT: usize>(
         &self,
         operation: &'static str,
         candidate: &Candidate<'_, F, COUNT>,
@@ -439,7 +439,7 @@ impl Server {
 
     /// Returns the seconds of a product of two ciphertexts of the operands, if a candidate has a
     /// lower bound of its products, and 0 otherwise.
-    fn seconds_of_a_product<F: Form, const COUNT: usize>(
+    fn seconds_of_a_product<F: Arithmetic, const COUNT: usize>(
         &self,
         candidates: &[Candidate<'_, F, COUNT>],
         operands: &[&Array<F>; COUNT],
@@ -455,7 +455,7 @@ impl Server {
     }
 
     /// Returns the subsets of operands to bootstrap first, without the empty one.
-    fn subsets_to_bootstrap<F: Form, const COUNT: usize>(
+    fn subsets_to_bootstrap<F: Arithmetic, const COUNT: usize>(
         &self,
         operands: &[&Array<F>; COUNT],
     ) -> Vec<[bool; COUNT]> {
@@ -480,7 +480,7 @@ impl Server {
 
     /// Returns why an array cannot be bootstrapped, if the reason is other than its capacity and a
     /// bootstrap would give it more.
-    fn refused_bootstrap<F: Form>(&self, a: &Array<F>) -> Option<Error> {
+    fn refused_bootstrap<F: Arithmetic>(&self, a: &Array<F>) -> Option<Error> {
         let most = self.most_after_bootstrap()?;
         if F::capacity_bits(&self.session, a) >= most {
             return None;
@@ -544,7 +544,7 @@ impl Circuit {
 }
 
 /// Returns the candidates of the lowest tier.
-fn first_tier<'c, 'f, F: Form, const COUNT: usize>(
+fn first_tier<'c, 'f, F: Arithmetic, const COUNT: usize>(
     candidates: &'c [Candidate<'f, F, COUNT>],
 ) -> Vec<&'c Candidate<'f, F, COUNT>> {
     candidates.iter().filter(|candidate| candidate.tier == 0).collect()

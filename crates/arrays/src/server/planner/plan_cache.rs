@@ -6,7 +6,7 @@ use crate::server::{
     Server,
     planner::choose::{Decision, locked},
 };
-use crate::{Array, CiphertextBody, Form, elements::Elements};
+use crate::{Arithmetic, Array, CiphertextBody, elements::Elements};
 
 /// Maximum number of cached plans. It is chosen; a plan takes a few kilobytes.
 const MAX_PLANS: usize = 256;
@@ -38,7 +38,7 @@ impl PlanCache {
 
 impl Server {
     /// Returns the premises of an operation whose candidates depend on nothing but its operands.
-    pub(in crate::server) fn premises<F: Form, const COUNT: usize>(
+    pub(in crate::server) fn premises<F: Arithmetic, const COUNT: usize>(
         &self,
         operation: &'static str,
         operands: [&Array<F>; COUNT],

@@ -7,7 +7,7 @@ use hippocrene_ring::Domain;
 use hippocrene_rlwe::{self as rlwe, Ciphertext, Modulus, PreparedEvaluationKeys, RlweError};
 
 use crate::server::{Server, planner::choose::locked};
-use crate::{Array, Error, Form};
+use crate::{Arithmetic, Array, Error};
 
 /// Maximum number of slots for the products of elements of two encrypted matrices, which are
 /// several gigabytes of ciphertexts.
@@ -85,7 +85,7 @@ impl Prices {
 
 impl Server {
     /// Returns the prices of primitives on the ciphertexts of an array.
-    pub(in crate::server) fn prices<F: Form>(&self, a: &Array<F>) -> Result<Prices, Error> {
+    pub(in crate::server) fn prices<F: Arithmetic>(&self, a: &Array<F>) -> Result<Prices, Error> {
         let modulus = a.bodies()[0].modulus();
         let known = |all: &[(Modulus, Prices)]| all.iter().find(|one| one.0 == modulus).copied();
         let mut all = locked(&self.prices);

@@ -16,8 +16,9 @@ use crate::server::{
     linear::map_cache::Maps,
 };
 use crate::{
-    Argument, CiphertextBody, Diagonals, Elements, Error, Extent, Form, IntegerArray, Interval,
-    Layout, Residues, Session,
+    Argument, Arithmetic, Capacity, CiphertextBody, Diagonals, Elements, Error, Extent,
+    IntegerArray, Interval, Layout, LinearMaps, PlainNumbers, Polynomials, Residues, Session,
+    SharedErrors,
 };
 
 impl Elements for Residues {
@@ -78,19 +79,38 @@ impl Elements for Residues {
     }
 }
 
-impl Form for Residues {
+impl PlainNumbers for Residues {
     type Number = i64;
     type Plain<'v> = &'v [i64];
-    type Map = LinearTransform;
-    type Polynomial = Polynomial;
     const ONE: i64 = 1;
 
-    fn interval(array: &IntegerArray) -> Interval {
-        array.interval()
+    fn plus(&self, x: i64, y: i64) -> i64 {
+        // The sum is less than the plaintext modulus, which fits a signed word.
+        (i128::from(x) + i128::from(y)).rem_euclid(i128::from(self.plain_modulus)) as i64
     }
 
-    fn within(array: IntegerArray, interval: Interval) -> IntegerArray {
-        array.within(interval)
+    fn with_plain(self, _: &[i64]) -> Self {
+        self
+    }
+
+    fn plain(numbers: &[i64]) -> &[i64] {
+        numbers
+    }
+
+    fn count(plain: &[i64]) -> usize {
+        plain.len()
+    }
+
+    fn bytes(number: i64) -> [u8; 8] {
+        number.to_le_bytes()
+    }
+
+    fn is_exact(_: i64) -> bool {
+        true
+    }
+
+    fn magnitude(_: i64) -> f64 {
+        0.0
     }
 
     /// The interval is that of the representatives around zero, since plain integers count modulo
@@ -106,34 +126,22 @@ impl Form for Residues {
         Interval::point(if residue > t / 2 { residue - t } else { residue } as f64)
     }
 
-    fn precision(&self) -> Option<f64> {
-        None
+    fn interval(array: &IntegerArray) -> Interval {
+        array.interval()
     }
 
-    fn magnitude(_: i64) -> f64 {
-        0.0
+    fn within(array: IntegerArray, interval: Interval) -> IntegerArray {
+        array.within(interval)
     }
 
     fn tightened(array: crate::Array<Self>, _: f64) -> crate::Array<Self> {
         array
     }
+}
 
-    fn plus(&self, x: i64, y: i64) -> i64 {
-        // The sum is less than the plaintext modulus, which fits a signed word.
-        (i128::from(x) + i128::from(y)).rem_euclid(i128::from(self.plain_modulus)) as i64
-    }
-
-    fn slots(session: &Session) -> usize {
-        2 * session.slots()
-    }
-
-    fn check(&self, server: &Server, operation: &'static str) -> Result<(), Error> {
-        let context = server.session.need_integers(operation)?;
-        let (left, right) = (context.plain_modulus(), self.plain_modulus);
-        if left == right {
-            return Ok(());
-        }
-        Err(BgvError::PlainModulusMismatch { operation, left, right }.into())
+impl Capacity for Residues {
+    fn precision(&self) -> Option<f64> {
+        None
     }
 
     fn join(&self, _: &Self) -> Self {
@@ -146,22 +154,42 @@ impl Form for Residues {
 
     fn know_no_more_than(&mut self, _: &Self) {}
 
-    fn with_plain(self, _: &[i64]) -> Self {
-        self
+    fn product_bits(&self, _: &Server) -> f64 {
+        0.0
     }
 
-    fn plain(numbers: &[i64]) -> &[i64] {
-        numbers
+    fn capacity_bits(_: &Session, _: &IntegerArray) -> f64 {
+        f64::INFINITY
     }
 
-    fn count(plain: &[i64]) -> usize {
-        plain.len()
+    fn log2_bound(_: &IntegerArray) -> f64 {
+        0.0
     }
 
-    fn add(&self, server: &Server, x: &Ciphertext, y: &Ciphertext) -> Result<Ciphertext, Error> {
-        Ok(evaluator(server)?.add(x, y)?)
+    fn has_products(&self, server: &Server, a: &IntegerArray, count: usize) -> bool {
+        // A product with a plaintext modulo `t` multiplies the noise by about `t sqrt(N)`. The sum
+        // of the products needs a few bits more, and more than these if elements move by many
+        // distances.
+        let bits = (a.plain_modulus() as f64).log2()
+            + 0.5 * f64::from(server.session.settings().parameters().log_degree())
+            + 4.0;
+        a.budget_bits(&server.session) > count as f64 * bits + 8.0
     }
 
+    fn check_bootstrap(_: &Server, _: &IntegerArray) -> Result<(), Error> {
+        Err(Error::argument("bootstrap", "arrays of integers are not bootstrapped"))
+    }
+
+    fn is_too_large(_: &Server, _: &IntegerArray) -> bool {
+        false
+    }
+
+    fn bootstrapped(server: &Server, a: &IntegerArray) -> Result<IntegerArray, Error> {
+        Self::check_bootstrap(server, a).map(|()| a.clone())
+    }
+}
+
+impl SharedErrors for Residues {
     fn add_alike(
         &self,
         server: &Server,
@@ -171,16 +199,29 @@ impl Form for Residues {
         self.add(server, x, y)
     }
 
+    fn overlay(
+        &self,
+        server: &Server,
+        x: &Ciphertext,
+        y: &Ciphertext,
+    ) -> Result<Ciphertext, Error> {
+        self.add(server, x, y)
+    }
+
+    fn beside(&self, server: &Server, x: &Ciphertext, y: &Ciphertext) -> Result<Ciphertext, Error> {
+        self.add(server, x, y)
+    }
+
     fn of_one_element(&self, x: Ciphertext) -> Ciphertext {
+        x
+    }
+
+    fn of_copies(&self, x: Ciphertext, _: usize) -> Ciphertext {
         x
     }
 
     fn of_dependent(&self, sum: Ciphertext, _: &Ciphertext, _: &Ciphertext) -> Ciphertext {
         sum
-    }
-
-    fn of_copies(&self, x: Ciphertext, _: usize) -> Ciphertext {
-        x
     }
 
     fn of_vector(
@@ -201,93 +242,13 @@ impl Form for Residues {
         product
     }
 
-    fn sub(&self, server: &Server, x: &Ciphertext, y: &Ciphertext) -> Result<Ciphertext, Error> {
-        Ok(evaluator(server)?.sub(x, y)?)
-    }
-
-    fn overlay(
-        &self,
-        server: &Server,
-        x: &Ciphertext,
-        y: &Ciphertext,
-    ) -> Result<Ciphertext, Error> {
-        self.add(server, x, y)
-    }
-
-    fn beside(&self, server: &Server, x: &Ciphertext, y: &Ciphertext) -> Result<Ciphertext, Error> {
-        self.add(server, x, y)
-    }
-
-    fn negate(&self, server: &Server, x: &Ciphertext) -> Result<Ciphertext, Error> {
-        Ok(evaluator(server)?.negate(x)?)
-    }
-
-    fn mul(&self, server: &Server, x: &Ciphertext, y: &Ciphertext) -> Result<Ciphertext, Error> {
-        Ok(evaluator(server)?.mul(x, y)?)
-    }
-
-    /// The product itself brings its factors to the best modulus.
-    fn as_factors<'a>(
-        &self,
-        _: &Server,
-        x: &'a Ciphertext,
-        y: &'a Ciphertext,
-    ) -> Result<[Cow<'a, Ciphertext>; 2], Error> {
-        Ok([Cow::Borrowed(x), Cow::Borrowed(y)])
-    }
-
-    fn sum_of_products(
-        &self,
-        server: &Server,
-        pairs: &[(&Ciphertext, &Ciphertext)],
-    ) -> Option<Result<Ciphertext, Error>> {
-        Some(evaluator(server).and_then(|evaluator| Ok(evaluator.sum_of_products(pairs)?)))
-    }
-
     fn with_summands(&self, x: Ciphertext, _: usize, _: usize) -> Ciphertext {
         x
     }
+}
 
-    fn add_number(&self, server: &Server, x: &Ciphertext, c: i64) -> Result<Ciphertext, Error> {
-        Ok(evaluator(server)?.add_integer(x, c)?)
-    }
-
-    fn is_exact(_: i64) -> bool {
-        true
-    }
-
-    fn mul_number(&self, server: &Server, x: &Ciphertext, c: i64) -> Result<Ciphertext, Error> {
-        Ok(evaluator(server)?.mul_integer(x, c)?)
-    }
-
-    fn add_plain(
-        &self,
-        server: &Server,
-        layout: &Layout,
-        ciphertexts: &[Cow<'_, Ciphertext>],
-        plain: &[i64],
-    ) -> Result<Vec<Ciphertext>, Error> {
-        with_plain(server, layout, ciphertexts, plain, Evaluator::add_plain)
-    }
-
-    fn mul_plain(
-        &self,
-        server: &Server,
-        layout: &Layout,
-        ciphertexts: &[Cow<'_, Ciphertext>],
-        plain: &[i64],
-    ) -> Result<Vec<Ciphertext>, Error> {
-        with_plain(server, layout, ciphertexts, plain, Evaluator::mul_plain)
-    }
-
-    /// Returns `None`, since products with plaintexts are the only way for integers.
-    fn combination(
-        &self,
-        _: &Server,
-        _: &[(&Ciphertext, i64)],
-    ) -> Result<Option<Ciphertext>, Error> {
-        Ok(None)
-    }
+impl LinearMaps for Residues {
+    type Map = LinearTransform;
 
     /// True for multiples of half of the slots, which exchange the two rows or do nothing.
     fn rotates(slots: usize, left: usize) -> bool {
@@ -379,10 +340,6 @@ impl Form for Residues {
         map.memory().0
     }
 
-    fn bytes(number: i64) -> [u8; 8] {
-        number.to_le_bytes()
-    }
-
     /// The transform itself brings its operand to the best modulus.
     fn lowered<'a>(
         &self,
@@ -391,40 +348,6 @@ impl Form for Residues {
         _: Extent,
     ) -> Result<Cow<'a, Ciphertext>, Error> {
         Ok(Cow::Borrowed(x))
-    }
-
-    fn product_bits(&self, _: &Server) -> f64 {
-        0.0
-    }
-
-    fn capacity_bits(_: &Session, _: &IntegerArray) -> f64 {
-        f64::INFINITY
-    }
-
-    fn log2_bound(_: &IntegerArray) -> f64 {
-        0.0
-    }
-
-    fn has_products(&self, server: &Server, a: &IntegerArray, count: usize) -> bool {
-        // A product with a plaintext modulo `t` multiplies the noise by about `t sqrt(N)`. The sum
-        // of the products needs a few bits more, and more than these if elements move by many
-        // distances.
-        let bits = (a.plain_modulus() as f64).log2()
-            + 0.5 * f64::from(server.session.settings().parameters().log_degree())
-            + 4.0;
-        a.budget_bits(&server.session) > count as f64 * bits + 8.0
-    }
-
-    fn check_bootstrap(_: &Server, _: &IntegerArray) -> Result<(), Error> {
-        Err(Error::argument("bootstrap", "arrays of integers are not bootstrapped"))
-    }
-
-    fn is_too_large(_: &Server, _: &IntegerArray) -> bool {
-        false
-    }
-
-    fn bootstrapped(server: &Server, a: &IntegerArray) -> Result<IntegerArray, Error> {
-        Self::check_bootstrap(server, a).map(|()| a.clone())
     }
 
     fn apply_each(
@@ -436,6 +359,10 @@ impl Form for Residues {
     ) -> Result<Vec<Ciphertext>, Error> {
         Ok(evaluator(server)?.linear_transforms(operands, map)?)
     }
+}
+
+impl Polynomials for Residues {
+    type Polynomial = Polynomial;
 
     fn power(&self, server: &Server, x: &Ciphertext, n: u32) -> Result<Ciphertext, Error> {
         by_squaring(x, n, |x, y| self.mul(server, x, y))
@@ -456,18 +383,6 @@ impl Form for Residues {
         p: &'a Polynomial,
     ) -> Result<Argument<'a, Residues>, Error> {
         Ok((Cow::Borrowed(a), Cow::Borrowed(p)))
-    }
-
-    fn transferred(
-        &self,
-        server: &Server,
-        transfer: &Transfer,
-        x: &Ciphertext,
-    ) -> Result<Ciphertext, Error> {
-        const OPERATION: &str = "transfer to the second key";
-        self.check(server, OPERATION)?;
-        let context = server.session.need_integers(OPERATION)?;
-        Ok(context.transfer(transfer.first().rlwe(), x, transfer.key())?)
     }
 
     fn polynomial_depth(p: &Polynomial) -> usize {
@@ -496,6 +411,104 @@ impl Form for Residues {
 
     fn bounded_by(values: IntegerArray, _: &Polynomial, _: &IntegerArray) -> IntegerArray {
         values
+    }
+}
+
+impl Arithmetic for Residues {
+    fn slots(session: &Session) -> usize {
+        2 * session.slots()
+    }
+
+    fn check(&self, server: &Server, operation: &'static str) -> Result<(), Error> {
+        let context = server.session.need_integers(operation)?;
+        let (left, right) = (context.plain_modulus(), self.plain_modulus);
+        if left == right {
+            return Ok(());
+        }
+        Err(BgvError::PlainModulusMismatch { operation, left, right }.into())
+    }
+
+    fn add(&self, server: &Server, x: &Ciphertext, y: &Ciphertext) -> Result<Ciphertext, Error> {
+        Ok(evaluator(server)?.add(x, y)?)
+    }
+
+    fn sub(&self, server: &Server, x: &Ciphertext, y: &Ciphertext) -> Result<Ciphertext, Error> {
+        Ok(evaluator(server)?.sub(x, y)?)
+    }
+
+    fn negate(&self, server: &Server, x: &Ciphertext) -> Result<Ciphertext, Error> {
+        Ok(evaluator(server)?.negate(x)?)
+    }
+
+    fn mul(&self, server: &Server, x: &Ciphertext, y: &Ciphertext) -> Result<Ciphertext, Error> {
+        Ok(evaluator(server)?.mul(x, y)?)
+    }
+
+    /// The product itself brings its factors to the best modulus.
+    fn as_factors<'a>(
+        &self,
+        _: &Server,
+        x: &'a Ciphertext,
+        y: &'a Ciphertext,
+    ) -> Result<[Cow<'a, Ciphertext>; 2], Error> {
+        Ok([Cow::Borrowed(x), Cow::Borrowed(y)])
+    }
+
+    fn sum_of_products(
+        &self,
+        server: &Server,
+        pairs: &[(&Ciphertext, &Ciphertext)],
+    ) -> Option<Result<Ciphertext, Error>> {
+        Some(evaluator(server).and_then(|evaluator| Ok(evaluator.sum_of_products(pairs)?)))
+    }
+
+    fn add_number(&self, server: &Server, x: &Ciphertext, c: i64) -> Result<Ciphertext, Error> {
+        Ok(evaluator(server)?.add_integer(x, c)?)
+    }
+
+    fn mul_number(&self, server: &Server, x: &Ciphertext, c: i64) -> Result<Ciphertext, Error> {
+        Ok(evaluator(server)?.mul_integer(x, c)?)
+    }
+
+    fn add_plain(
+        &self,
+        server: &Server,
+        layout: &Layout,
+        ciphertexts: &[Cow<'_, Ciphertext>],
+        plain: &[i64],
+    ) -> Result<Vec<Ciphertext>, Error> {
+        with_plain(server, layout, ciphertexts, plain, Evaluator::add_plain)
+    }
+
+    fn mul_plain(
+        &self,
+        server: &Server,
+        layout: &Layout,
+        ciphertexts: &[Cow<'_, Ciphertext>],
+        plain: &[i64],
+    ) -> Result<Vec<Ciphertext>, Error> {
+        with_plain(server, layout, ciphertexts, plain, Evaluator::mul_plain)
+    }
+
+    /// Returns `None`, since products with plaintexts are the only way for integers.
+    fn combination(
+        &self,
+        _: &Server,
+        _: &[(&Ciphertext, i64)],
+    ) -> Result<Option<Ciphertext>, Error> {
+        Ok(None)
+    }
+
+    fn transferred(
+        &self,
+        server: &Server,
+        transfer: &Transfer,
+        x: &Ciphertext,
+    ) -> Result<Ciphertext, Error> {
+        const OPERATION: &str = "transfer to the second key";
+        self.check(server, OPERATION)?;
+        let context = server.session.need_integers(OPERATION)?;
+        Ok(context.transfer(transfer.first().rlwe(), x, transfer.key())?)
     }
 }
 

@@ -2,8 +2,8 @@
 //! state.
 
 pub(in crate::server) mod choice;
-pub(in crate::server) mod form;
 pub(in crate::server) mod integers;
 pub(in crate::server) mod numbers;
 pub(in crate::server) mod plain;
+pub(in crate::server) mod primitives;
 pub(in crate::server) mod shared_error;

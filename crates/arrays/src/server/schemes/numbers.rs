@@ -19,8 +19,9 @@ use crate::server::{
     schemes::shared_error::{with_errors_of_factors, with_errors_of_matrix, with_errors_of_vector},
 };
 use crate::{
-    Argument, CiphertextBody, Diagonals, Elements, EncryptedArray, Error, Extent, Form, Interval,
-    Layout, Numbers, ScaleAndBound, Session, interval::EXCESS,
+    Argument, Arithmetic, Capacity, CiphertextBody, Diagonals, Elements, EncryptedArray, Error,
+    Extent, Interval, Layout, LinearMaps, Numbers, PlainNumbers, Polynomials, ScaleAndBound,
+    Session, SharedErrors, interval::EXCESS,
 };
 
 /// The largest absolute value, `2^53`, of integers that products multiply by exactly.
@@ -106,23 +107,38 @@ impl Elements for Numbers {
     }
 }
 
-impl Form for Numbers {
+impl PlainNumbers for Numbers {
     type Number = f64;
     type Plain<'v> = Values<'v>;
-    type Map = LinearTransform;
-    type Polynomial = Polynomial;
     const ONE: f64 = 1.0;
 
     fn plus(&self, x: f64, y: f64) -> f64 {
         x + y
     }
 
-    fn interval(array: &EncryptedArray) -> Interval {
-        array.interval()
+    fn with_plain(self, plain: Values<'_>) -> Self {
+        Numbers { complex: self.complex || plain.is_complex(), ..self }
     }
 
-    fn within(array: EncryptedArray, interval: Interval) -> EncryptedArray {
-        array.within(interval)
+    fn plain(numbers: &[f64]) -> Values<'_> {
+        Values::Real(numbers)
+    }
+
+    fn count(plain: Values<'_>) -> usize {
+        plain.len()
+    }
+
+    fn bytes(number: f64) -> [u8; 8] {
+        number.to_le_bytes()
+    }
+
+    fn is_exact(c: f64) -> bool {
+        // A number that is not finite is refused by the product itself.
+        !c.is_finite() || exact_scale(c, 0.0).is_some()
+    }
+
+    fn magnitude(number: f64) -> f64 {
+        number.abs()
     }
 
     fn plain_interval(&self, plain: Values<'_>) -> Interval {
@@ -138,12 +154,12 @@ impl Form for Numbers {
         Interval::point(number)
     }
 
-    fn precision(&self) -> Option<f64> {
-        Some(self.precision)
+    fn interval(array: &EncryptedArray) -> Interval {
+        array.interval()
     }
 
-    fn magnitude(number: f64) -> f64 {
-        number.abs()
+    fn within(array: EncryptedArray, interval: Interval) -> EncryptedArray {
+        array.within(interval)
     }
 
     fn tightened(mut array: EncryptedArray, bound: f64) -> EncryptedArray {
@@ -152,13 +168,11 @@ impl Form for Numbers {
         }
         array
     }
+}
 
-    fn slots(session: &Session) -> usize {
-        session.slots()
-    }
-
-    fn check(&self, _: &Server, _: &'static str) -> Result<(), Error> {
-        Ok(())
+impl Capacity for Numbers {
+    fn precision(&self) -> Option<f64> {
+        Some(self.precision)
     }
 
     fn join(&self, other: &Self) -> Self {
@@ -184,27 +198,37 @@ impl Form for Numbers {
         self.error_known &= operand.error_known;
     }
 
-    fn with_plain(self, plain: Values<'_>) -> Self {
-        Numbers { complex: self.complex || plain.is_complex(), ..self }
+    fn product_bits(&self, server: &Server) -> f64 {
+        // Arrays of an impossible precision have been refused before.
+        self.scale(server).map_or(0.0, Scale::log2)
     }
 
-    fn plain(numbers: &[f64]) -> Values<'_> {
-        Values::Real(numbers)
+    fn capacity_bits(session: &Session, a: &EncryptedArray) -> f64 {
+        a.capacity_bits(session)
     }
 
-    fn count(plain: Values<'_>) -> usize {
-        plain.len()
+    fn log2_bound(a: &EncryptedArray) -> f64 {
+        a.bound().log2()
     }
 
-    fn add(&self, server: &Server, x: &Ciphertext, y: &Ciphertext) -> Result<Ciphertext, Error> {
-        if std::ptr::eq(x, y) {
-            // The errors are equal, not independent. A product with 2 accounts for that.
-            return self.mul_number(server, x, 2.0);
-        }
-        let (x, y) = server.evaluator.align(x, y)?;
-        Ok(server.evaluator.add(&x, &y)?)
+    fn has_products(&self, server: &Server, a: &EncryptedArray, count: usize) -> bool {
+        Self::capacity_bits(&server.session, a) > count as f64 * self.product_bits(server) + SUMS
     }
 
+    fn check_bootstrap(server: &Server, a: &EncryptedArray) -> Result<(), Error> {
+        bootstrap::check_bootstrap(server, a)
+    }
+
+    fn is_too_large(server: &Server, a: &EncryptedArray) -> bool {
+        bootstrap::is_too_large(server, a)
+    }
+
+    fn bootstrapped(server: &Server, a: &EncryptedArray) -> Result<EncryptedArray, Error> {
+        bootstrap::bootstrapped(server, a)
+    }
+}
+
+impl SharedErrors for Numbers {
     fn add_alike(
         &self,
         server: &Server,
@@ -217,9 +241,27 @@ impl Form for Numbers {
         Ok(sum)
     }
 
+    fn overlay(
+        &self,
+        server: &Server,
+        x: &Ciphertext,
+        y: &Ciphertext,
+    ) -> Result<Ciphertext, Error> {
+        Ok(server.evaluator.overlay(x, y, false)?)
+    }
+
+    fn beside(&self, server: &Server, x: &Ciphertext, y: &Ciphertext) -> Result<Ciphertext, Error> {
+        Ok(server.evaluator.overlay(x, y, true)?)
+    }
+
     fn of_one_element(&self, x: Ciphertext) -> Ciphertext {
         let noise = x.inner().noise();
         x.with_noise(noise.with_common(noise))
+    }
+
+    fn of_copies(&self, x: Ciphertext, count: usize) -> Ciphertext {
+        let noise = x.inner().noise();
+        x.with_noise(noise.scaled(0.5 * (count as f64).log2()))
     }
 
     fn of_dependent(&self, sum: Ciphertext, x: &Ciphertext, y: &Ciphertext) -> Ciphertext {
@@ -229,11 +271,6 @@ impl Form for Numbers {
         // Beside the errors of both operands, the sum has the error of bringing them to one scale.
         let rest = Noise::from_log2_std(noise.less(x.plus(y)).log2_std());
         sum.with_noise(x.plus_equal(y).plus(rest))
-    }
-
-    fn of_copies(&self, x: Ciphertext, count: usize) -> Ciphertext {
-        let noise = x.inner().noise();
-        x.with_noise(noise.scaled(0.5 * (count as f64).log2()))
     }
 
     fn of_vector(
@@ -254,57 +291,22 @@ impl Form for Numbers {
         with_errors_of_matrix(product, a, size, entries)
     }
 
-    fn sub(&self, server: &Server, x: &Ciphertext, y: &Ciphertext) -> Result<Ciphertext, Error> {
-        let (x, y) = server.evaluator.align(x, y)?;
-        Ok(server.evaluator.sub(&x, &y)?)
+    fn with_summands(&self, mut x: Ciphertext, some: usize, all: usize) -> Ciphertext {
+        x.set_bound(x.bound() / all as f64 * some as f64);
+        let noise = x.inner().noise().of_share(some as f64 / all as f64);
+        x.with_noise(noise)
+    }
+}
+
+impl LinearMaps for Numbers {
+    type Map = LinearTransform;
+
+    fn rotates(_: usize, _: usize) -> bool {
+        true
     }
 
-    fn overlay(
-        &self,
-        server: &Server,
-        x: &Ciphertext,
-        y: &Ciphertext,
-    ) -> Result<Ciphertext, Error> {
-        Ok(server.evaluator.overlay(x, y, false)?)
-    }
-
-    fn beside(&self, server: &Server, x: &Ciphertext, y: &Ciphertext) -> Result<Ciphertext, Error> {
-        Ok(server.evaluator.overlay(x, y, true)?)
-    }
-
-    fn negate(&self, server: &Server, x: &Ciphertext) -> Result<Ciphertext, Error> {
-        Ok(server.evaluator.negate(x)?)
-    }
-
-    fn mul(&self, server: &Server, x: &Ciphertext, y: &Ciphertext) -> Result<Ciphertext, Error> {
-        let target = self.scale(server)?;
-        if std::ptr::eq(x, y) {
-            return Ok(server.evaluator.square_rescale(&*self.factor(server, x)?, target)?);
-        }
-        let [x, y] = self.as_factors(server, x, y)?;
-        Ok(server.evaluator.mul_rescale(&x, &y, target)?)
-    }
-
-    fn as_factors<'a>(
-        &self,
-        server: &Server,
-        x: &'a Ciphertext,
-        y: &'a Ciphertext,
-    ) -> Result<[Cow<'a, Ciphertext>; 2], Error> {
-        in_one_modulus(server, self.factor(server, x)?, self.factor(server, y)?)
-    }
-
-    /// Returns `None` for factors that differ in scale or modulus. These are multiplied one by one.
-    fn sum_of_products(
-        &self,
-        server: &Server,
-        pairs: &[(&Ciphertext, &Ciphertext)],
-    ) -> Option<Result<Ciphertext, Error>> {
-        let &[first, ..] = pairs else { return None };
-        let alike =
-            |x: &Ciphertext, y: &Ciphertext| (x.scale(), x.modulus()) == (y.scale(), y.modulus());
-        let alike = |(x, y): &(&Ciphertext, &Ciphertext)| alike(x, first.0) && alike(y, first.1);
-        pairs.iter().all(alike).then(|| self.sum_of_like_products(server, pairs))
+    fn rotate(&self, server: &Server, x: &Ciphertext, left: i64) -> Result<Ciphertext, Error> {
+        Ok(server.evaluator.rotate(x, left)?)
     }
 
     fn rotate_many(
@@ -314,108 +316,6 @@ impl Form for Numbers {
         left: &[i64],
     ) -> Result<Vec<Ciphertext>, Error> {
         Ok(server.evaluator.rotate_many(x, left)?)
-    }
-
-    fn transferred(
-        &self,
-        server: &Server,
-        transfer: &Transfer,
-        x: &Ciphertext,
-    ) -> Result<Ciphertext, Error> {
-        server.session.settings().scale_of(self.precision)?;
-        Ok(transfer.transfer(x)?)
-    }
-
-    fn with_summands(&self, mut x: Ciphertext, some: usize, all: usize) -> Ciphertext {
-        x.set_bound(x.bound() / all as f64 * some as f64);
-        let noise = x.inner().noise().of_share(some as f64 / all as f64);
-        x.with_noise(noise)
-    }
-
-    fn add_number(&self, server: &Server, x: &Ciphertext, c: f64) -> Result<Ciphertext, Error> {
-        Ok(server.evaluator.add_number(x, c)?)
-    }
-
-    fn is_exact(c: f64) -> bool {
-        // A number that is not finite is refused by the product itself.
-        !c.is_finite() || exact_scale(c, 0.0).is_some()
-    }
-
-    fn mul_number(&self, server: &Server, x: &Ciphertext, c: f64) -> Result<Ciphertext, Error> {
-        if let Some(scale) = exact_scale(c, x.bound().log2()) {
-            return Ok(server.evaluator.mul_number(x, c, scale)?);
-        }
-        self.times_rounded(server, x, c.abs(), |x, scale| server.evaluator.mul_number(x, c, scale))
-    }
-
-    fn add_plain(
-        &self,
-        server: &Server,
-        layout: &Layout,
-        ciphertexts: &[Cow<'_, Ciphertext>],
-        plain: Values<'_>,
-    ) -> Result<Vec<Ciphertext>, Error> {
-        let largest = largest(&plain);
-        with_plain(server, ciphertexts, layout, plain, |x, slots| {
-            if largest.is_finite() {
-                server.evaluator.check_bound(x, x.bound() + largest, "add plain numbers")?;
-            }
-            Ok(server.evaluator.add_plain(x, &encode(server, slots, x, x.scale())?)?)
-        })
-    }
-
-    fn mul_plain(
-        &self,
-        server: &Server,
-        layout: &Layout,
-        ciphertexts: &[Cow<'_, Ciphertext>],
-        plain: Values<'_>,
-    ) -> Result<Vec<Ciphertext>, Error> {
-        let (target, largest) = (self.scale(server)?, largest(&plain));
-        // The coefficients of a plaintext are rounded with variance 1/12, which is `N/12` in each
-        // slot.
-        let variance = server.session.slots() as f64 / 6.0;
-        with_plain(server, ciphertexts, layout, plain, |x, slots| {
-            let x = self.factor(server, x)?;
-            let (scale, target) = server.evaluator.plain_scale(&x, largest, variance, target);
-            let product = server.evaluator.mul_plain(&x, &encode(server, slots, &x, scale)?)?;
-            let product = with_errors_of_factors(product, &x, slots, scale);
-            Ok(server.evaluator.rescale(&product, target)?)
-        })
-    }
-
-    /// Returns `None` unless the lowered ciphertexts have one modulus and one scale, and all
-    /// numbers are finite.
-    fn combination(
-        &self,
-        server: &Server,
-        terms: &[(&Ciphertext, f64)],
-    ) -> Result<Option<Ciphertext>, Error> {
-        let lowered =
-            terms.iter().map(|(x, _)| self.factor(server, x)).collect::<Result<Vec<_>, _>>()?;
-        let (modulus, scale) = (lowered[0].modulus(), lowered[0].scale());
-        let alike = lowered.iter().all(|x| (x.modulus(), x.scale()) == (modulus, scale));
-        if !alike || terms.iter().any(|(_, c)| !c.is_finite()) {
-            return Ok(None);
-        }
-        let terms: Vec<(&Ciphertext, f64)> =
-            lowered.iter().zip(terms).map(|(x, (_, c))| (&**x, *c)).collect();
-        let Some(large) = lowered.iter().max_by(|x, y| x.bound().total_cmp(&y.bound())) else {
-            return Ok(None);
-        };
-        let (target, total) = (self.scale(server)?, terms.iter().map(|(_, c)| c.abs()).sum());
-        let (numbers, target) =
-            server.evaluator.plain_scale(large, total, terms.len() as f64 / 12.0, target);
-        let sum = server.evaluator.linear_combination(&terms, modulus, scale.times(numbers))?;
-        Ok(Some(server.evaluator.rescale(&sum, target)?))
-    }
-
-    fn rotates(_: usize, _: usize) -> bool {
-        true
-    }
-
-    fn rotate(&self, server: &Server, x: &Ciphertext, left: i64) -> Result<Ciphertext, Error> {
-        Ok(server.evaluator.rotate(x, left)?)
     }
 
     fn rotation_count(server: &Server, x: &Ciphertext, left: i64) -> Option<usize> {
@@ -458,10 +358,6 @@ impl Form for Numbers {
         map.memory().0
     }
 
-    fn bytes(number: f64) -> [u8; 8] {
-        number.to_le_bytes()
-    }
-
     fn lowered<'a>(
         &self,
         server: &Server,
@@ -470,35 +366,6 @@ impl Form for Numbers {
     ) -> Result<Cow<'a, Ciphertext>, Error> {
         let (added, _) = extent.added();
         lowered_to(server, x, self.scale(server)?.times(server.evaluator.finest_for_sums(added)))
-    }
-
-    fn product_bits(&self, server: &Server) -> f64 {
-        // Arrays of an impossible precision have been refused before.
-        self.scale(server).map_or(0.0, Scale::log2)
-    }
-
-    fn capacity_bits(session: &Session, a: &EncryptedArray) -> f64 {
-        a.capacity_bits(session)
-    }
-
-    fn log2_bound(a: &EncryptedArray) -> f64 {
-        a.bound().log2()
-    }
-
-    fn has_products(&self, server: &Server, a: &EncryptedArray, count: usize) -> bool {
-        Self::capacity_bits(&server.session, a) > count as f64 * self.product_bits(server) + SUMS
-    }
-
-    fn check_bootstrap(server: &Server, a: &EncryptedArray) -> Result<(), Error> {
-        bootstrap::check_bootstrap(server, a)
-    }
-
-    fn is_too_large(server: &Server, a: &EncryptedArray) -> bool {
-        bootstrap::is_too_large(server, a)
-    }
-
-    fn bootstrapped(server: &Server, a: &EncryptedArray) -> Result<EncryptedArray, Error> {
-        bootstrap::bootstrapped(server, a)
     }
 
     fn apply_each(
@@ -524,6 +391,10 @@ impl Form for Numbers {
         let lowered: Vec<&Ciphertext> = lowered.iter().map(|x| &**x).collect();
         Ok(evaluator.linear_transforms_at(&lowered, map, diagonals, target)?)
     }
+}
+
+impl Polynomials for Numbers {
+    type Polynomial = Polynomial;
 
     fn power(&self, server: &Server, x: &Ciphertext, n: u32) -> Result<Ciphertext, Error> {
         Ok(server.evaluator.power(&*self.factor(server, x)?, n, self.scale(server)?)?)
@@ -611,6 +482,10 @@ impl Form for Numbers {
         Ok((constant != 0.0).then_some((rest, constant)))
     }
 
+    fn range(p: &Polynomial, interval: Interval) -> Interval {
+        polynomial::range(p, interval)
+    }
+
     fn bounded_by(
         mut values: EncryptedArray,
         p: &Polynomial,
@@ -619,9 +494,147 @@ impl Form for Numbers {
         values.set_bound(p.bound(a.bound()).min(values.bound()));
         values
     }
+}
 
-    fn range(p: &Polynomial, interval: Interval) -> Interval {
-        polynomial::range(p, interval)
+impl Arithmetic for Numbers {
+    fn slots(session: &Session) -> usize {
+        session.slots()
+    }
+
+    fn check(&self, _: &Server, _: &'static str) -> Result<(), Error> {
+        Ok(())
+    }
+
+    fn add(&self, server: &Server, x: &Ciphertext, y: &Ciphertext) -> Result<Ciphertext, Error> {
+        if std::ptr::eq(x, y) {
+            // The errors are equal, not independent. A product with 2 accounts for that.
+            return self.mul_number(server, x, 2.0);
+        }
+        let (x, y) = server.evaluator.align(x, y)?;
+        Ok(server.evaluator.add(&x, &y)?)
+    }
+
+    fn sub(&self, server: &Server, x: &Ciphertext, y: &Ciphertext) -> Result<Ciphertext, Error> {
+        let (x, y) = server.evaluator.align(x, y)?;
+        Ok(server.evaluator.sub(&x, &y)?)
+    }
+
+    fn negate(&self, server: &Server, x: &Ciphertext) -> Result<Ciphertext, Error> {
+        Ok(server.evaluator.negate(x)?)
+    }
+
+    fn mul(&self, server: &Server, x: &Ciphertext, y: &Ciphertext) -> Result<Ciphertext, Error> {
+        let target = self.scale(server)?;
+        if std::ptr::eq(x, y) {
+            return Ok(server.evaluator.square_rescale(&*self.factor(server, x)?, target)?);
+        }
+        let [x, y] = self.as_factors(server, x, y)?;
+        Ok(server.evaluator.mul_rescale(&x, &y, target)?)
+    }
+
+    fn as_factors<'a>(
+        &self,
+        server: &Server,
+        x: &'a Ciphertext,
+        y: &'a Ciphertext,
+    ) -> Result<[Cow<'a, Ciphertext>; 2], Error> {
+        in_one_modulus(server, self.factor(server, x)?, self.factor(server, y)?)
+    }
+
+    /// Returns `None` for factors that differ in scale or modulus. These are multiplied one by one.
+    fn sum_of_products(
+        &self,
+        server: &Server,
+        pairs: &[(&Ciphertext, &Ciphertext)],
+    ) -> Option<Result<Ciphertext, Error>> {
+        let &[first, ..] = pairs else { return None };
+        let alike =
+            |x: &Ciphertext, y: &Ciphertext| (x.scale(), x.modulus()) == (y.scale(), y.modulus());
+        let alike = |(x, y): &(&Ciphertext, &Ciphertext)| alike(x, first.0) && alike(y, first.1);
+        pairs.iter().all(alike).then(|| self.sum_of_like_products(server, pairs))
+    }
+
+    fn add_number(&self, server: &Server, x: &Ciphertext, c: f64) -> Result<Ciphertext, Error> {
+        Ok(server.evaluator.add_number(x, c)?)
+    }
+
+    fn mul_number(&self, server: &Server, x: &Ciphertext, c: f64) -> Result<Ciphertext, Error> {
+        if let Some(scale) = exact_scale(c, x.bound().log2()) {
+            return Ok(server.evaluator.mul_number(x, c, scale)?);
+        }
+        self.times_rounded(server, x, c.abs(), |x, scale| server.evaluator.mul_number(x, c, scale))
+    }
+
+    fn add_plain(
+        &self,
+        server: &Server,
+        layout: &Layout,
+        ciphertexts: &[Cow<'_, Ciphertext>],
+        plain: Values<'_>,
+    ) -> Result<Vec<Ciphertext>, Error> {
+        let largest = largest(&plain);
+        with_plain(server, ciphertexts, layout, plain, |x, slots| {
+            if largest.is_finite() {
+                server.evaluator.check_bound(x, x.bound() + largest, "add plain numbers")?;
+            }
+            Ok(server.evaluator.add_plain(x, &encode(server, slots, x, x.scale())?)?)
+        })
+    }
+
+    fn mul_plain(
+        &self,
+        server: &Server,
+        layout: &Layout,
+        ciphertexts: &[Cow<'_, Ciphertext>],
+        plain: Values<'_>,
+    ) -> Result<Vec<Ciphertext>, Error> {
+        let (target, largest) = (self.scale(server)?, largest(&plain));
+        // The coefficients of a plaintext are rounded with variance 1/12, which is `N/12` in each
+        // slot.
+        let variance = server.session.slots() as f64 / 6.0;
+        with_plain(server, ciphertexts, layout, plain, |x, slots| {
+            let x = self.factor(server, x)?;
+            let (scale, target) = server.evaluator.plain_scale(&x, largest, variance, target);
+            let product = server.evaluator.mul_plain(&x, &encode(server, slots, &x, scale)?)?;
+            let product = with_errors_of_factors(product, &x, slots, scale);
+            Ok(server.evaluator.rescale(&product, target)?)
+        })
+    }
+
+    /// Returns `None` unless the lowered ciphertexts have one modulus and one scale, and all
+    /// numbers are finite.
+    fn combination(
+        &self,
+        server: &Server,
+        terms: &[(&Ciphertext, f64)],
+    ) -> Result<Option<Ciphertext>, Error> {
+        let lowered =
+            terms.iter().map(|(x, _)| self.factor(server, x)).collect::<Result<Vec<_>, _>>()?;
+        let (modulus, scale) = (lowered[0].modulus(), lowered[0].scale());
+        let alike = lowered.iter().all(|x| (x.modulus(), x.scale()) == (modulus, scale));
+        if !alike || terms.iter().any(|(_, c)| !c.is_finite()) {
+            return Ok(None);
+        }
+        let terms: Vec<(&Ciphertext, f64)> =
+            lowered.iter().zip(terms).map(|(x, (_, c))| (&**x, *c)).collect();
+        let Some(large) = lowered.iter().max_by(|x, y| x.bound().total_cmp(&y.bound())) else {
+            return Ok(None);
+        };
+        let (target, total) = (self.scale(server)?, terms.iter().map(|(_, c)| c.abs()).sum());
+        let (numbers, target) =
+            server.evaluator.plain_scale(large, total, terms.len() as f64 / 12.0, target);
+        let sum = server.evaluator.linear_combination(&terms, modulus, scale.times(numbers))?;
+        Ok(Some(server.evaluator.rescale(&sum, target)?))
+    }
+
+    fn transferred(
+        &self,
+        server: &Server,
+        transfer: &Transfer,
+        x: &Ciphertext,
+    ) -> Result<Ciphertext, Error> {
+        server.session.settings().scale_of(self.precision)?;
+        Ok(transfer.transfer(x)?)
     }
 }
 
@@ -632,7 +645,7 @@ impl Numbers {
         lowered_to(server, x, self.scale(server)?)
     }
 
-    /// Computes `x c` for a number with many bits, rounded as in [`Form::mul_number`].
+    /// Computes `x c` for a number with many bits, rounded as in [`Arithmetic::mul_number`].
     pub(in crate::server) fn mul_big_number(
         &self,
         server: &Server,

@@ -5,7 +5,10 @@ use hippocrene_rlwe::{Parameters, ParametersLiteral, SecretDistribution, Sprout}
 use proptest::prelude::*;
 
 use super::*;
-use crate::{ClientKey, EncryptedArray, Integers, KeyRequest, Numbers, Residues, Scheme, Settings};
+use crate::{
+    ClientKey, EncryptedArray, Integers, KeyRequest, Numbers, PlainNumbers, Residues, Scheme,
+    Settings,
+};
 
 const PLAIN_MODULUS: i64 = 7681;
 
@@ -50,7 +53,7 @@ fn product(x: &[i64], y: &[i64], inner: usize) -> Vec<i64> {
 ///
 /// With `how` 0 the array is unchanged. With 1 it has the layout of a transposed fresh array. With
 /// 2 it has ones in stray slots.
-fn standing<F: Form>(server: &Server, array: &Array<F>, how: usize) -> Array<F> {
+fn standing<F: Arithmetic>(server: &Server, array: &Array<F>, how: usize) -> Array<F> {
     let shape = array.shape().to_vec();
     let moved = |layout: Layout| server.relayout(array, layout).unwrap();
     match how {
@@ -68,7 +71,7 @@ fn standing<F: Form>(server: &Server, array: &Array<F>, how: usize) -> Array<F> 
 }
 
 /// Returns the same elements, with ones in all stray slots.
-fn strayed<F: Form>(server: &Server, array: &Array<F>) -> Array<F> {
+fn strayed<F: Arithmetic>(server: &Server, array: &Array<F>) -> Array<F> {
     let zeros = server.sub(array, array).unwrap();
     let ones = server.add_plain(&zeros, F::plain(&vec![F::ONE; array.size()])).unwrap();
     let all = server.map(&zeros, OPERATION, false, f64::INFINITY, |server, form, x| {
@@ -80,7 +83,7 @@ fn strayed<F: Form>(server: &Server, array: &Array<F>) -> Array<F> {
 /// Checks that every way gives the product, and zeros in stray slots.
 ///
 /// Returns the number of candidates by tiles, and of those by diagonals.
-fn check<F: Form>(
+fn check<F: Arithmetic>(
     server: &Server,
     [a, b]: [&Array<F>; 2],
     expected: &[i64],
@@ -169,7 +172,7 @@ fn check_both(
 ///
 /// With `how` 1 or 2, there is a stray slot after every element. It is zero with 1, and holds a one
 /// with 2.
-fn columnwise<F: Form>(server: &Server, array: &Array<F>, how: usize) -> Array<F> {
+fn columnwise<F: Arithmetic>(server: &Server, array: &Array<F>, how: usize) -> Array<F> {
     let [m, n] = *array.shape() else { unreachable!("a matrix") };
     let (slots, length) = (array.layout().slots(), m.next_power_of_two());
     let stride = if how == 0 { 1 } else { 2 };
@@ -257,7 +260,7 @@ proptest! {
         let length = |less: usize| (1 << log_length) - less % (1 << (log_length - 1));
         let transposed = |strayed: usize| if strays == strayed { 2 * how } else { how };
         let (first, second) = (transposed(0), transposed(1));
-        fn of<F: Form>(server: &Server, b: &Array<F>, how: usize) -> Array<F> {
+        fn of<F: Arithmetic>(server: &Server, b: &Array<F>, how: usize) -> Array<F> {
             let transposed = server.transpose(b).unwrap();
             server.transpose(&columnwise(server, &transposed, how)).unwrap()
         }
@@ -282,7 +285,7 @@ proptest! {
         let x = integers(rows * inner, seed);
         let transposed: Vec<i64> = (0..inner * rows).map(|k| x[k % rows * inner + k / rows]).collect();
         let expected = product(&x, &transposed, inner);
-        fn both<F: Form>(server: &Server, array: &Array<F>, how: usize) -> [Array<F>; 2] {
+        fn both<F: Arithmetic>(server: &Server, array: &Array<F>, how: usize) -> [Array<F>; 2] {
             let a = columnwise(server, array, how);
             let b = server.transpose(&a).unwrap();
             assert!(Gram::of(&a, &b).is_some_and(|gram| gram.is_symmetric()));
