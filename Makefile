@@ -1,6 +1,6 @@
-# `make demo` and `make test` need Rust >= 1.89 and Python >= 3.10 (with its venv module), nothing else.
-# The benchmarks in bench/ are a workspace of their own. A crate of theirs needs Rust >= 1.91.1; with an older one
-# `make test` leaves them out and says so.
+# `make demo` and `make test` need only Rust >= 1.89 and Python >= 3.10 with its venv module.
+# The benchmarks in bench/ are a separate workspace. One of their dependencies needs Rust >= 1.91.1.
+# With an older version, `make test` leaves them out and prints a note.
 
 PYTHON ?= python3
 BIN := .venv/bin
@@ -9,7 +9,7 @@ SOURCES := $(shell find crates python -name '*.rs' -o -name '*.py' -o -name '*.p
 
 WITH_BENCH := $(shell printf '1.91.1\n%s\n' "$$(rustc -V | cut -d' ' -f2)" | sort -CV && echo yes)
 WORKSPACE := --locked --workspace
-# It shares compiled crates with the main workspace.
+# The benchmarks share compiled crates with the main workspace.
 BENCH := --locked --manifest-path bench/Cargo.toml --target-dir target
 
 .PHONY: demo test lint test-rust test-python fmt docs clean
@@ -55,9 +55,9 @@ fmt: .venv/test
 docs: .venv/docs
 	$(BIN)/zensical build --strict
 
-# The virtual environment in steps, each a file that says it is done.
+# The steps that make the virtual environment. Each one creates or updates a file when it is done.
 .venv/made:
-	$(PYTHON) -m venv .venv || { echo "$(PYTHON) could not make a virtual environment: on Debian, apt install python3-venv"; exit 1; }
+	$(PYTHON) -m venv .venv || { echo "$(PYTHON) could not make a virtual environment (on Debian: apt install python3-venv)"; exit 1; }
 	$(PIP) 'maturin>=1.9.4,<2' 'numpy>=1.24'
 	@touch $@
 
@@ -72,7 +72,7 @@ docs: .venv/docs
 	@touch $@
 
 .venv/test: .venv/demo Makefile
-	$(PIP) 'distributed>=2024.1' 'hypothesis>=6.100' 'mpmath>=1.3' 'mypy>=1.10' 'pandas>=2.1' 'pytest>=8' 'pytest-xdist>=3.5' 'ruff>=0.6'
+	$(PIP) 'distributed>=2024.1' 'hypothesis>=6.100' 'matplotlib>=3.8' 'mpmath>=1.3' 'mypy>=1.10' 'pandas>=2.1' 'pytest>=8' 'pytest-xdist>=3.5' 'ruff>=0.6'
 	@touch $@
 
 .venv/docs: .venv/made Makefile

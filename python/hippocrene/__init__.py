@@ -4,7 +4,7 @@ A `Client` holds the secret key. It encrypts arrays, decrypts results and makes 
 `Server` with evaluation keys computes on the encrypted arrays and cannot read them.
 """
 
-from hippocrene import clustering, gates, numpy, trees  # noqa: F401
+from hippocrene import clustering, gates, numpy, plot, trees  # noqa: F401
 from hippocrene._native import (
     BootstrappingDescription,
     Preset,
@@ -105,6 +105,7 @@ __all__ = [
     "gates",
     "inspect",
     "plain_modulus",
+    "plot",
     "polyval",
     "presets",
     "set_cache_budget",

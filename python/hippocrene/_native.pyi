@@ -285,6 +285,8 @@ class EncryptedArray(_Stored):
     holds: Final[str]
     is_complex: Final[bool]
     fingerprint: Final[str]
+    preset: Final[str | None]
+    memory: Final[int | None]
     bit_error: Final[float | None]
     has_strays: Final[bool]
     bound: Final[float | None]

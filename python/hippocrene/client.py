@@ -14,7 +14,14 @@ from hippocrene import _native
 from hippocrene.arrays.encrypted import EncryptedArray
 from hippocrene.errors import ArgumentError, ParameterError, SecretPickleError
 from hippocrene.files import FilePath, raw_bytes, reading
-from hippocrene.keys import EvaluationKeys, TransferKey, check_made_alike
+from hippocrene.html_tables import Cell
+from hippocrene.keys import (
+    EvaluationKeys,
+    TransferKey,
+    check_made_alike,
+    preset_text,
+    scheme_text,
+)
 from hippocrene.requirements import Bootstrapping, LookUps, wanted, wanted_tables
 from hippocrene.stored import Stored, StoredSecret, Told
 from hippocrene.values.operands import (
@@ -56,7 +63,7 @@ def checked_scheme(
             f"there is no scheme {scheme!r}: ckks is for numbers, bgv and bfv are for integers"
         )
     if scheme == "ckks" and plain_modulus is not None:
-        raise TypeError('a plain modulus is for integers: say scheme="bgv" or scheme="bfv"')
+        raise TypeError('a plain modulus is for integers: use scheme="bgv" or scheme="bfv"')
     if scheme != "ckks" and precision is not None:
         raise TypeError(f"a precision is for numbers: integers of the scheme {scheme!r} are exact")
     modulus = None if plain_modulus is None else integer(plain_modulus, "plain_modulus")
@@ -76,7 +83,7 @@ def check_for_numbers(
     ]
     if integers and asked:
         raise ArgumentError(
-            f"{operation}: {' and '.join(asked)} for numbers, where integers are computed with"
+            f"{operation}: {' and '.join(asked)} can only be used for numbers, not for integers"
         )
 
 
@@ -107,9 +114,7 @@ def key_request(
 
 
 # The advice in errors about missing values.
-_MASK = (
-    "where values are missing, encrypt others, such as 0, and a mask of ones and zeros beside them"
-)
+_MASK = "replace missing values, for example by 0, and also encrypt a mask of ones and zeros"
 
 
 def encrypt(
@@ -134,9 +139,7 @@ def encrypt(
         check_finite(plain, "encrypt", "encrypted", _MASK)
         raw = to_native(plain, "encrypt")
         if wrap:
-            raise TypeError(
-                "encrypt: wrap is for integers, which are computed with modulo a plain modulus"
-            )
+            raise TypeError("encrypt: wrap is for integers, which compute modulo a plain modulus")
         return EncryptedArray(key.encrypt(raw, (ends, double_or_none(precision, "a precision"))))
     if precision is not None:
         raise TypeError("encrypt: encrypted integers are exact and have no precision")
@@ -206,6 +209,12 @@ class PublicKey(Stored, _Encrypting):
     _raw: _native.PublicKey
     _kind = _native.PublicKey
     _made_by = "Client.public_key"
+
+    def _facts(self) -> list[tuple[str, Cell]]:
+        modulus = self._raw.plain_modulus
+        numbers = "numbers, and booleans as bits" if self._raw.for_bits else "numbers"
+        kind = numbers if modulus is None else f"integers modulo {modulus}"
+        return [("encrypts", kind), *super()._facts()]
 
     @classmethod
     def from_bytes(cls, data: bytes | bytearray | memoryview, *, threads: int = 1) -> PublicKey:
@@ -321,16 +330,16 @@ class Client(StoredSecret, _Encrypting):
         raw = _raw_array(array)
         if raw.holds == "single bits":
             raise ArgumentError(
-                "decrypt: an array of encrypted single bits, which the GateClient decrypts that encrypted it"
+                "decrypt: this array holds encrypted single bits. The GateClient that encrypted it decrypts it."
             )
         if raw.plain_modulus is not None:
             if not (dtype is int or is_type(dtype, np.int64)):
-                raise TypeError("encrypted integers are decrypted to numpy.int64, and nothing else")
+                raise TypeError("encrypted integers can only be decrypted to numpy.int64")
             return self._raw.decrypt_integers(raw, signed)
         if raw.bit_error is not None and not is_type(dtype, np.bool_):
-            raise TypeError("encrypted bits are decrypted to numpy.bool_, and nothing else")
+            raise TypeError("encrypted bits can only be decrypted to numpy.bool_")
         if signed:
-            raise TypeError("decrypt takes signed for encrypted integers: numbers have their signs")
+            raise TypeError("decrypt: signed is for encrypted integers; numbers have a sign anyway")
         return decrypted(self._raw, raw, None if raw.bit_error is not None else dtype)
 
     def noise_budget(self, array: EncryptedArray) -> float:
@@ -343,7 +352,7 @@ class Client(StoredSecret, _Encrypting):
         raw = _raw_array(array)
         if raw.plain_modulus is None:
             raise TypeError(
-                "encrypted numbers and bits have no noise budget: precision_bits says how precise numbers are"
+                "encrypted numbers and bits have no noise budget: precision_bits states the precision of numbers"
             )
         return self._raw.noise_budget(raw)
 
@@ -370,11 +379,11 @@ class Client(StoredSecret, _Encrypting):
         raw = _raw_array(array)
         if raw.bit_error is not None:
             raise TypeError(
-                "decrypt_for_sharing hides the error of numbers: bits are rounded, which decrypt does"
+                "decrypt_for_sharing hides the error of numbers: use decrypt for bits, which it rounds"
             )
         if raw.plain_modulus is not None:
             raise TypeError(
-                "decrypt_for_sharing hides the error of numbers: integers, which have none, are for decrypt"
+                "decrypt_for_sharing hides the error of numbers: use decrypt for integers, which have none"
             )
         hiding = None if bits is None else whole(bits, "bits of noise for sharing", 0, 2**32 - 1)
         return self._raw.decrypt_for_sharing(raw, hiding)
@@ -424,7 +433,9 @@ class Client(StoredSecret, _Encrypting):
         relinearisation = True
         if for_ is not None:
             if rotations is not None or conjugation:
-                raise TypeError("the keys of a simulated program are known: say for_ alone")
+                raise TypeError(
+                    "for_ already determines the rotations and the conjugation: pass for_ alone"
+                )
             try:
                 check_made_alike(self._raw, for_, "evaluation keys", "this client")
                 rotations, conjugation = for_.rotations, for_.conjugation
@@ -434,7 +445,7 @@ class Client(StoredSecret, _Encrypting):
                 bits = bits or for_.bits
             except AttributeError:
                 raise TypeError(
-                    f"keys are made for what simulate returned, not for {type(for_).__name__}"
+                    f"for_ must be a Simulation, as simulate returns it, not {type(for_).__name__}"
                 ) from None
         gates = self._raw.for_bits if bits is None else bits
         is_exact = self.plain_modulus is not None
@@ -451,7 +462,9 @@ class Client(StoredSecret, _Encrypting):
         """
         how = wanted(bootstrapping)
         if how is None:
-            raise ArgumentError("describe_bootstrapping: no bootstrapping is asked for")
+            raise ArgumentError(
+                "describe_bootstrapping: bootstrapping is False, and there is nothing to describe"
+            )
         check_for_numbers("describe_bootstrapping", self.plain_modulus is not None, how, None)
         return self._raw.describe_bootstrapping(how)
 
@@ -463,7 +476,9 @@ class Client(StoredSecret, _Encrypting):
         """
         how = wanted_tables(tables)
         if how is None:
-            raise ArgumentError("describe_tables: no tables are asked for")
+            raise ArgumentError(
+                "describe_tables: tables is False, and there is nothing to describe"
+            )
         return self._raw.describe_tables(how)
 
     def second(self, capacity: float) -> Client:
@@ -514,9 +529,19 @@ class Client(StoredSecret, _Encrypting):
     def __reduce__(self) -> tuple[object, ...]:
         if self not in _may_pickle.get():
             raise SecretPickleError(
-                "a client holds the secret key and pickles only when asked to: use `with client.allow_pickle():`"
+                "a client holds the secret key and can only be pickled within `with client.allow_pickle():`"
             )
         return Client.from_bytes, (self.to_bytes(),)
+
+    def _facts(self) -> list[tuple[str, Cell]]:
+        rows: list[tuple[str, Cell]] = [
+            ("preset", preset_text(self.preset, self.ring_degree)),
+            ("scheme", scheme_text(self.scheme, self.plain_modulus)),
+            ("slots", f"{self.slots} in each ciphertext"),
+        ]
+        if self.plain_modulus is None and not self._raw.for_bits:
+            rows.append(("precision", f"{self.precision:g} bits requested by default"))
+        return [*rows, ("fingerprint", self.fingerprint)]
 
     def __repr__(self) -> str:
         exact = (

@@ -75,7 +75,7 @@ class Cluster(Generic[Prepared]):
         check_type(client, DaskClient, "a cluster is reached by a distributed.Client")
         if client.asynchronous:
             raise ArgumentError(
-                "Cluster waits for what it asks of Dask, and an asynchronous client's answers are awaited: "
+                "Cluster waits for Dask, and the results of an asynchronous client must be awaited: "
                 "take one without asynchronous=True, in a thread of its own (asyncio.to_thread)"
             )
         if not callable(prepare):

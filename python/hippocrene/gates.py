@@ -93,7 +93,7 @@ class GateServer(Local):
         array = array_of(source)
         if array._holds != "single bits":
             raise ArgumentError(
-                f"load: an array of encrypted {array._holds}, where one of single bits is needed"
+                f"load: this array holds encrypted {array._holds}, and single bits are needed"
             )
         if array.fingerprint != self.fingerprint:
             raise KeyMismatchError(

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Literal, TypeVar
 from hippocrene import _native
 from hippocrene.errors import ArgumentError, MissingKeyError
 from hippocrene.files import FilePath, raw_bytes, reading
+from hippocrene.html_tables import Cell
 from hippocrene.limits import Limits, native_limits
 from hippocrene.stored import Stored, Told
 
@@ -53,6 +54,7 @@ class Described:
 
     __slots__ = ()
     _description: _native.KeysDescription
+    fingerprint: Told[str]
 
     scheme = _Description[str](
         'The scheme: ``"ckks"`` for numbers, ``"bgv"`` or ``"bfv"`` for integers.'
@@ -116,6 +118,37 @@ class Described:
 
     bits = _Description[bool]("True if gates of encrypted bits can be computed.")
 
+    def _facts(self) -> list[tuple[str, Cell]]:
+        """Return the rows of the HTML table."""
+        steps = self._description.rotations
+        failure = self.log2_failure_probability
+        chance = "" if failure is None else f", failure probability 2^{failure:.1f}"
+        return [
+            ("preset", preset_text(self.preset, self.ring_degree)),
+            ("scheme", scheme_text(self.scheme, self.plain_modulus)),
+            ("rotations", "all" if steps is None else f"{len(steps)} with keys of their own"),
+            ("conjugation", _yes(self.conjugation)),
+            ("bootstrapping", _yes(self.bootstrapping)),
+            ("tables", "no" if self.tables is None else f"{self.tables}{chance}"),
+            ("gates of bits", _yes(self.bits)),
+            ("fingerprint", self.fingerprint),
+        ]
+
+
+def _yes(is_so: bool) -> str:
+    return "yes" if is_so else "no"
+
+
+def preset_text(preset: str | None, ring_degree: int) -> str:
+    """Return the name of the parameters, if they have one, and the ring degree."""
+    degree = f"ring degree {ring_degree}"
+    return degree if preset is None else f"{preset} ({degree})"
+
+
+def scheme_text(scheme: str, plain_modulus: int | None) -> str:
+    """Return the scheme, with the modulus of integers."""
+    return scheme if plain_modulus is None else f"{scheme}, integers modulo {plain_modulus}"
+
 
 # The advice in errors about missing keys.
 HOW_TO_MAKE_THEM = "The client makes them with evaluation_keys(for_=simulation)."
@@ -155,7 +188,7 @@ class EvaluationKeys(Described, Stored):
         """
         if not hasattr(simulation, "_requested"):
             raise TypeError(
-                f"keys suffice for what simulate returned, not for {type(simulation).__name__}"
+                f"suffice takes a Simulation, as simulate returns it, not {type(simulation).__name__}"
             )
         check_made_alike(self, simulation, "suffice", "these keys")
         if missing := self._raw.lacks(simulation._requested()):

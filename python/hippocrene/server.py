@@ -19,11 +19,13 @@ from hippocrene.arrays.encrypted import EncryptedArray
 from hippocrene.arrays.view import View
 from hippocrene.errors import ArgumentError, KeyMismatchError
 from hippocrene.files import raw_bytes, reading
+from hippocrene.html_tables import table
 from hippocrene.keys import Described, EvaluationKeys, TransferKey
 from hippocrene.limits import Limits, native_limits
 from hippocrene.progress import counted
 from hippocrene.stored import Told
 from hippocrene.trace import note
+from hippocrene.units import size_text
 from hippocrene.values.scalars import check_type, double, double_or_none, text, thread_count, whole
 
 
@@ -340,17 +342,17 @@ class Server(Described):
         array = array_of(source, limits)
         if self._here is not self:
             raise ArgumentError(
-                "load: within a simulation arrays are the arguments of the program, and no others"
+                "load: within a simulation, the only arrays are the arguments of the program"
             )
         if array._holds == "single bits":
             raise ArgumentError(
-                "load: an array of encrypted single bits, which a GateServer computes with"
+                "load: this array holds encrypted single bits. A GateServer computes with it."
             )
         if array.fingerprint == self._raw.transfers:
             if isinstance(array, BitArray):
                 raise ArgumentError(
-                    "load: encrypted bits are not brought to a second key, which takes numbers and integers: bits "
-                    "compute with keys of the client that encrypted them"
+                    "load: encrypted bits cannot be transferred to a second key. Use a server with keys of the client "
+                    "that encrypted them."
                 )
             return self._wrap(self._raw.transfer(array._elements()))
         if array.fingerprint != self.fingerprint:
@@ -368,6 +370,11 @@ class Server(Described):
         raise TypeError(
             "a Server is neither pickled nor copied: send its EvaluationKeys, and make one of them there"
         )
+
+    def _repr_html_(self) -> str:
+        """Return the properties as an HTML table, for notebooks."""
+        memory = ("memory", f"{size_text(self.memory.total)}, without arrays")
+        return table(type(self).__name__, [*self._facts(), memory])
 
     def __repr__(self) -> str:
         tables = self._looks_up()

@@ -91,27 +91,27 @@ def simulate(
     """
     if not callable(program):
         raise TypeError(
-            f"a program is called with encrypted arrays; {type(program).__name__} cannot be"
+            f"a program is a function of encrypted arrays, not {type(program).__name__}"
         )
     auto_preset = preset == "auto"
     auto_precision = isinstance(precision, str) and precision == "auto"
     is_auto = auto_preset or auto_precision
     if not is_auto and (max_memory is not None or min_precision is not None):
-        raise TypeError('max_memory and min_precision go with preset="auto" or precision="auto"')
+        raise TypeError('max_memory and min_precision need preset="auto" or precision="auto"')
     if min_precision is not None and not auto_precision:
-        raise TypeError('min_precision goes with precision="auto"')
+        raise TypeError('min_precision needs precision="auto"')
     if keys is not None and (bootstrapping or tables or is_auto):
         raise TypeError(
-            "with keys, bootstrapping and tables are those that they have, and nothing is chosen: say keys alone"
+            "keys already determine bootstrapping, tables, preset and precision: pass keys without them"
         )
     if isinstance(keys, EvaluationKeys):
         if not (preset is precision is plain_modulus is None and scheme == "ckks"):
             raise TypeError(
-                "evaluation keys have a preset, a precision and a scheme of their own: say keys alone"
+                "evaluation keys already determine preset, precision and scheme: pass keys without them"
             )
     elif keys is not None and not isinstance(keys, Mapping):
         raise TypeError(
-            f"keys are EvaluationKeys or a dict of what they are made with, not {type(keys).__name__}"
+            f"keys are EvaluationKeys or a dict of arguments of evaluation_keys, not {type(keys).__name__}"
         )
     known = (
         None if auto_precision else double_or_none(cast("float | None", precision), "a precision")
@@ -201,7 +201,7 @@ def _requested(keys: Mapping[str, Any], bits: bool, *, is_exact: bool) -> _KeyRe
     """Convert a dict of keys to the arguments of the extension module."""
     names = ("rotations", "conjugation", "bootstrapping", "tables", "bits")
     if unknown := [name for name in keys if name not in names]:
-        raise TypeError(f"keys are made with {listed(list(names))}, not with {unknown[0]!r}")
+        raise TypeError(f"keys has the entries {listed(list(names))}, not {unknown[0]!r}")
     rotations, conjugation = keys.get("rotations"), bool(keys.get("conjugation", False))
     bits = bits if keys.get("bits") is None else bool(keys["bits"])
     bootstrapping, tables = keys.get("bootstrapping", False), keys.get("tables", False)
@@ -234,7 +234,7 @@ def _run(
             result = _plain(raw, asked.program(*encrypted), found)
     except (KeyMismatchError, ParameterMismatchError) as mismatch:
         raise type(mismatch)(
-            f"{mismatch} (what a simulated program computes with are its arguments)"
+            f"{mismatch} (a simulated program can only compute with its arguments)"
         ) from mismatch
     report = raw.report()
     return Simulation(

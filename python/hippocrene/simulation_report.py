@@ -1,21 +1,23 @@
-"""Reports of simulations for people: tables as text and HTML, and a figure."""
+"""The result of a simulation, and its reports for people as text and as HTML."""
 
 from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, fields, is_dataclass
-from html import escape
-from importlib import import_module
 from types import NoneType
 from typing import TYPE_CHECKING, Any, get_args, get_origin, get_type_hints
 
 import numpy as np
 
 from hippocrene.errors import FormatError
+from hippocrene.html_tables import Bar, Cell, capacity_cell, table
 from hippocrene.requirements import Bootstrapping, LookUps
+from hippocrene.units import size_text, time_text
 
 if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
     from hippocrene._native import _KeyRequest
 
 _KIND, _VERSION = "hippocrene simulation", 1
@@ -97,15 +99,17 @@ class Simulation:
         return described(self)
 
     def _repr_html_(self) -> str:
-        return described_in_html(self)
+        return html_report(_facts(self), self.operations)
 
-    def plot(self) -> Any:
-        """Draw the time by operation and the capacity along the program, as a matplotlib figure.
+    def plot(self) -> tuple[Axes, Axes]:
+        """Draw the time by operation and the capacity along the program, side by side.
 
-        matplotlib is not installed with this package. If it is missing, this raises an
-        `ImportError`.
+        The result is the two matplotlib axes. `hippocrene.plot` draws each of them by itself.
+        matplotlib is not installed with this package (see there).
         """
-        return drawn(self)
+        from hippocrene.plot import side_by_side  # `plot` uses this module.
+
+        return side_by_side(self)
 
     def to_json(self) -> str:
         """Return everything except the result as JSON.
@@ -133,9 +137,9 @@ class Simulation:
         try:
             told = json.loads(text)
         except (ValueError, RecursionError) as error:
-            raise FormatError(f"read a simulation: this is no JSON ({error})") from None
+            raise FormatError(f"read a simulation: this is not JSON ({error})") from None
         if not isinstance(told, dict) or told.pop("kind", None) != _KIND:
-            what = f"this is no JSON object of the kind {_KIND!r}, as to_json returns it"
+            what = f"this is not a JSON object of the kind {_KIND!r}, as to_json returns it"
             raise FormatError(f"read a simulation: {what}")
         if (version := told.pop("version", None)) != _VERSION:
             what = f"its version is {version!r}, and this library reads version {_VERSION}"
@@ -148,10 +152,10 @@ class Simulation:
             try:
                 told[name] = _read(told[name], kind)
             except TypeError:
-                what = f"the field {name!r} does not hold what it should"
+                what = f"the field {name!r} has a wrong type"
                 raise FormatError(f"read a simulation: {what}") from None
         if unknown := told.keys() - kinds.keys():
-            what = f"there is a field {min(unknown)!r}, which is not known"
+            what = f"the field {min(unknown)!r} is unknown"
             raise FormatError(f"read a simulation: {what}")
         return cls(result=None, **told)
 
@@ -194,22 +198,21 @@ def _row(row: Any, kinds: Sequence[Any]) -> tuple[Any, ...]:
     return tuple(_read(value, kind) for value, kind in zip(row, kinds, strict=True))
 
 
-# Maximum number of operations that are listed by name.
-_MOST_OPERATIONS = 8
+# Maximum number of operations that are listed by name. Chosen: a report then fits a screen.
+_LISTED_OPERATIONS = 8
 
 
-def _size(count: float) -> str:
-    """Return a number of bytes in a readable unit."""
-    for unit in ("bytes", "kB", "MB"):
-        if count < 1000:
-            return f"{count:.3g} {unit}"
-        count /= 1000
-    return f"{count:.3g} GB"
+def slowest(operations: Mapping[str, tuple[int, float]]) -> list[tuple[str, int, float]]:
+    """Return the operations that take longest, and one row for all others.
 
-
-def _time(seconds: float) -> str:
-    """Return a time in a readable unit."""
-    return f"{1000 * seconds:.3g} ms" if seconds < 1 else f"{seconds:.3g} s"
+    `operations` is in order of decreasing time. A row has a name, a count and a time in seconds.
+    """
+    rows = [(name, count, seconds) for name, (count, seconds) in operations.items()]
+    shown, others = rows[:_LISTED_OPERATIONS], rows[_LISTED_OPERATIONS:]
+    if others:
+        count, seconds = sum(row[1] for row in others), sum(row[2] for row in others)
+        shown.append((f"{len(others)} others", count, seconds))
+    return shown
 
 
 def _result(result: object) -> str:
@@ -221,19 +224,12 @@ def _result(result: object) -> str:
     return "not known" if result is None else type(result).__name__
 
 
-def _facts(simulation: Simulation) -> list[tuple[str, str]]:
+def _facts(simulation: Simulation) -> list[tuple[str, Cell]]:
     """Return the rows above the table of operations."""
     at = "" if simulation.precision is None else f" at a precision of {simulation.precision:g} bits"
     modulus = "" if simulation.plain_modulus is None else f" modulo {simulation.plain_modulus}"
-    left = [
-        f"{bits:.1f} bits of {what}"
-        for bits, what in (
-            (simulation.precision_bits, "precision"),
-            (simulation.capacity_bits, "capacity left"),
-            (simulation.budget_bits, "noise budget left"),
-        )
-        if bits is not None
-    ]
+    precision = simulation.precision_bits
+    precise = "" if precision is None else f", {precision:.1f} bits of precision"
     kinds = {
         "relinearisation": simulation.relinearisation,
         f"{len(simulation.rotations)} rotations": bool(simulation.rotations),
@@ -244,13 +240,19 @@ def _facts(simulation: Simulation) -> list[tuple[str, str]]:
         "bits": simulation.bits,
     }
     keys = ", ".join(name for name, used in kinds.items() if used) or "none"
-    facts = [
+    facts: list[tuple[str, Cell]] = [
         ("parameters", f"{simulation.preset}, {simulation.scheme}{modulus}{at}"),
-        ("time", f"{_time(simulation.seconds)} on one thread, as predicted"),
-        ("memory", f"{_size(simulation.peak_memory)} at most"),
-        ("keys", f"{keys}: {_size(simulation.key_bytes)}"),
-        ("result", ", ".join([_result(simulation.result), *left])),
+        ("time", f"{time_text(simulation.seconds)} on one thread, as predicted"),
+        ("memory", f"{size_text(simulation.peak_memory)} at most"),
+        ("keys", f"{keys}: {size_text(simulation.key_bytes)}"),
+        ("result", f"{_result(simulation.result)}{precise}"),
     ]
+    for name, left in (
+        ("capacity", simulation.capacity_bits),
+        ("budget", simulation.budget_bits),
+    ):
+        if left is not None:
+            facts.append((name, capacity_cell(left, simulation.preset)))
     if simulation.bootstraps:
         facts.append(("bootstraps", str(simulation.bootstraps)))
     if simulation.log2_failure_probability is not None:
@@ -263,64 +265,32 @@ def _facts(simulation: Simulation) -> list[tuple[str, str]]:
     return facts
 
 
-def _operations(simulation: Simulation) -> list[tuple[str, str, str]]:
-    """Return the operations with the longest times, and one row for all others.
-
-    A row has a name, a count and a time.
-    """
-    all_of_them = list(simulation.operations.items())
-    shown, others = all_of_them[:_MOST_OPERATIONS], all_of_them[_MOST_OPERATIONS:]
-    rows = [(name, str(count), _time(seconds)) for name, (count, seconds) in shown]
-    if others:
-        count, seconds = (sum(known[i] for _, known in others) for i in (0, 1))
-        rows.append((f"{len(others)} others", f"{count:.0f}", _time(seconds)))
-    return rows
-
-
 def described(simulation: Simulation) -> str:
     """Return a report as text."""
-    facts = [f"  {name:<12}{value}" for name, value in _facts(simulation)]
-    rows = [("operation", "count", "time"), *_operations(simulation)]
+    facts = [
+        f"  {name:<12}{value if isinstance(value, str) else value.text}"
+        for name, value in _facts(simulation)
+    ]
+    rows = [
+        ("operation", "count", "time"),
+        *(
+            (name, str(count), time_text(seconds))
+            for name, count, seconds in slowest(simulation.operations)
+        ),
+    ]
     widths = [max(len(row[i]) for row in rows) for i in range(3)]
-    table = [f"  {a:<{widths[0]}}  {b:>{widths[1]}}  {c:>{widths[2]}}" for a, b, c in rows]
-    return "\n".join(["Simulation", *facts, *(table if len(rows) > 1 else [])])
+    lines = [f"  {a:<{widths[0]}}  {b:>{widths[1]}}  {c:>{widths[2]}}" for a, b, c in rows]
+    return "\n".join(["Simulation", *facts, *(lines if len(rows) > 1 else [])])
 
 
-def _html_table(rows: Sequence[Sequence[str]]) -> str:
-    lines = ("".join(f"<td>{escape(cell)}</td>" for cell in row) for row in rows)
-    return f"<table>{''.join(f'<tr>{line}</tr>' for line in lines)}</table>"
-
-
-def described_in_html(simulation: Simulation) -> str:
-    """Return a report as HTML, with two tables."""
-    rows = [("operation", "count", "time"), *_operations(simulation)]
-    return f"<b>Simulation</b>{_html_table(_facts(simulation))}{_html_table(rows)}"
-
-
-def drawn(simulation: Simulation) -> Any:
-    """Return a figure with the time by operation and the capacity along the program."""
-    try:
-        figure = import_module("matplotlib.figure").Figure(figsize=(11, 4), layout="constrained")
-    except ImportError as error:
-        raise ImportError(
-            "plot: matplotlib draws it, and is not installed. Install it: pip install matplotlib"
-        ) from error
-    times, capacity = figure.subplots(1, 2)
-    operations = list(simulation.operations.items())[:_MOST_OPERATIONS]
-    times.barh([name for name, _ in operations], [seconds for _, (_, seconds) in operations])
-    times.invert_yaxis()
-    times.set(title="Time by operation", xlabel="seconds on one thread")
-    left = [bits for _, bits in simulation.capacities]
-    capacity.step(range(1, len(left) + 1), left, where="mid", marker=".")
-    what = "capacity" if simulation.plain_modulus is None else "noise budget"
-    capacity.set(
-        title=f"{what.capitalize()} along the program",
-        xlabel="operation",
-        ylabel=f"bits of {what}",
-        ylim=(0, None),
-    )
-    if len(left) <= 24:
-        capacity.set_xticks(
-            range(1, len(left) + 1), [name for name, _ in simulation.capacities], rotation=90
-        )
-    return figure
+def html_report(
+    facts: Sequence[tuple[str, Cell]], operations: Mapping[str, tuple[int, float]]
+) -> str:
+    """Return a report of a simulation as HTML, with a table of facts and one of operations."""
+    total = sum(seconds for _, seconds in operations.values())
+    rows = [
+        (name, str(count), time_text(seconds), Bar(f"{seconds / total:.0%}", seconds / total))
+        for name, count, seconds in slowest(operations)
+    ]
+    header = ("operation", "count", "time", "share of the time")
+    return table("Simulation", facts) + (table("Operations", rows, header) if rows else "")

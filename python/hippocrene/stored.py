@@ -6,6 +6,7 @@ from typing import Any, ClassVar, Generic, NoReturn, TypeVar, cast
 
 from hippocrene.errors import SecretPickleError
 from hippocrene.files import FilePath, file_path, path_of_secret, raw_bytes, reading
+from hippocrene.html_tables import Cell, table
 
 _S = TypeVar("_S", bound="Stored")
 _T = TypeVar("_T")
@@ -38,8 +39,10 @@ class Stored:
     _kind: ClassVar[type[Any]]
     _made_by: ClassVar[str]
     _arguments: ClassVar[tuple[Any, ...]] = ()
-    # The properties in the `repr`.
+    # The properties in the `repr` and, by default, in the HTML table.
     _shown: ClassVar[tuple[str, ...]] = ("fingerprint",)
+    # A row of the HTML table: whether it contains a secret.
+    _who_may_have_it: ClassVar[str] = "none, so that it can be given to others"
 
     def __init__(self, raw: Any) -> None:
         """Wrap an object of the extension module."""
@@ -77,11 +80,20 @@ class Stored:
         told = ", ".join(f"{name}={getattr(self, name)!r}" for name in self._shown)
         return f"{type(self).__name__}({told})"
 
+    def _repr_html_(self) -> str:
+        """Return the properties as an HTML table, for notebooks. It never shows a secret."""
+        return table(type(self).__name__, [*self._facts(), ("secret", self._who_may_have_it)])
+
+    def _facts(self) -> list[tuple[str, Cell]]:
+        """Return the rows of the HTML table."""
+        return [(name, str(getattr(self, name))) for name in self._shown]
+
 
 class StoredSecret(Stored):
     """A wrapper of a secret key. Its bytes and its file are not encrypted."""
 
     __slots__ = ()
+    _who_may_have_it = "the secret key, which must stay with its owner"
 
     def save(self, path: FilePath) -> None:
         """Write the secret key, unencrypted, to a new file that only this user may read.

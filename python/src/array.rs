@@ -1,10 +1,12 @@
 //! Encrypted arrays.
 
+use crate::description::preset_named;
 use crate::errors::detached;
 use crate::files::{HeldBytes, PyLimits, limits, load, to_python};
 use hippocrene::wire::{self, ElementsInspection, Inspection};
 use hippocrene::{
-    Array, BitArray, Bits, Error, GateArray, IntegerArray, Numbers, Residues, Session, Stored as _,
+    Array, BitArray, Bits, CiphertextBody, Error, GateArray, IntegerArray, Numbers, Residues,
+    Session, Stored as _,
 };
 use pyo3::prelude::*;
 use pyo3::pybacked::PyBackedBytes;
@@ -116,7 +118,7 @@ impl EncryptedArray {
     /// The error of an array that holds something else than `need`.
     fn refused(&self, need: &'static str, operation: &'static str) -> Error {
         let have = self.holds();
-        let what = format!("an array of encrypted {have}, where one of {need} is needed");
+        let what = format!("this array holds encrypted {have}, and {need} are needed");
         Error::Argument { operation, what }
     }
 
@@ -181,6 +183,29 @@ impl EncryptedArray {
 /// The kinds of files of arrays.
 fn arrays() -> Vec<wire::Kind> {
     [&wire::Kind::ARRAYS[..], &[wire::Kind::GateArray]].concat()
+}
+
+/// The ring degree of the ciphertexts.
+fn degree<F: Held>(array: &Array<F>) -> usize {
+    array.form().coefficients() * array.layout().slots()
+}
+
+/// The name of the preset of the array.
+fn preset_of<F: Held>(array: &Array<F>) -> Option<&'static str> {
+    preset_named(array.parameters(), degree(array))
+}
+
+/// Bytes of memory that the ciphertexts take while they are computed with.
+fn memory<F: Held>(array: &Array<F>) -> u64 {
+    let limbs = |body: &CiphertextBody<F>| {
+        let parts = match body {
+            CiphertextBody::Full(ciphertext) => F::inner(ciphertext).parts().len(),
+            CiphertextBody::Seeded(_) => 2,
+        };
+        parts * body.modulus().limb_count()
+    };
+    let limbs: usize = array.bodies().iter().map(limbs).sum();
+    (limbs * degree(array) * size_of::<u64>()) as u64
 }
 
 fn written<F: Held>(array: &Array<F>) -> Result<Vec<u8>, Error> {
@@ -295,6 +320,31 @@ impl EncryptedArray {
             State::Bits { array } => array.key().to_string(),
             State::Gates { array } => array.key().to_string(),
             State::Bytes { inspection, .. } => inspection.key.clone().unwrap_or_default(),
+        }
+    }
+
+    /// The name of the preset. It is `None` for other parameters and for single bits.
+    #[getter]
+    fn preset(&self) -> Option<&'static str> {
+        match &self.0 {
+            State::Numbers { array, .. } => preset_of(array),
+            State::Integers { array, .. } => preset_of(array),
+            State::Bits { array } => preset_of(array),
+            State::Gates { .. } => None,
+            State::Bytes { inspection, .. } => inspection.preset,
+        }
+    }
+
+    /// Bytes of memory that the ciphertexts take while they are computed with. It is `None` for
+    /// single bits.
+    #[getter]
+    fn memory(&self) -> Option<u64> {
+        match &self.0 {
+            State::Numbers { array, .. } => Some(memory(array)),
+            State::Integers { array, .. } => Some(memory(array)),
+            State::Bits { array } => Some(memory(array)),
+            State::Gates { .. } => None,
+            State::Bytes { inspection, .. } => inspection.array.as_ref().map(|array| array.memory),
         }
     }
 

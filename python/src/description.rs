@@ -1,7 +1,7 @@
 //! Descriptions of keys and files.
 
 use hippocrene::wire;
-use hippocrene::{Error, KeyRequest, LookUps, Preset, Scheme, Session};
+use hippocrene::{Error, Fingerprint, KeyRequest, LookUps, Preset, Scheme, Session};
 use pyo3::prelude::*;
 use std::path::PathBuf;
 
@@ -10,7 +10,12 @@ use crate::{errors::detached, files::load};
 /// The name of the preset of a session, whatever its precision.
 pub(crate) fn preset_name(session: &Session) -> Option<&'static str> {
     let parameters = session.settings().parameters();
-    Preset::by_digest(parameters.digest(), parameters.degree()).map(|preset| preset.name)
+    preset_named(parameters.digest(), parameters.degree())
+}
+
+/// The name of the preset with this digest of its parameters and this ring degree.
+pub(crate) fn preset_named(digest: Fingerprint, ring_degree: usize) -> Option<&'static str> {
+    Preset::by_digest(digest, ring_degree).map(|preset| preset.name)
 }
 
 pub(crate) fn plain_modulus(session: &Session) -> Option<u64> {

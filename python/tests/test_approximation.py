@@ -21,13 +21,13 @@ def test_the_error_is_what_is_seen(name):
     have = approximate(function, domain=domain, degree=degree)
     x = np.linspace(*domain, 20001)
     seen = np.abs(have(x) - function(x)).max()
-    # More is said of a kink, to which polynomials come slowly.
+    # The stated error at a kink is larger, since polynomials converge slowly there.
     assert seen <= have.error <= (1.25 if name == "kink" else 1.06) * seen
     assert have.degree == degree
     assert have.domain == domain
     assert isinstance(have.series, Chebyshev)
     np.testing.assert_array_equal(have.series.coef, have.coefficients)
-    # Better than what agrees with it at the nodes.
+    # It is better than interpolation at the nodes.
     nodes = Chebyshev.interpolate(np.vectorize(function), degree, domain=domain)
     assert seen <= np.abs(nodes(x) - function(x)).max()
 
@@ -65,7 +65,7 @@ def test_it_says_what_it_is():
     assert repr(approximate(np.exp, domain=(-1, 1), degree=3)).startswith(
         "Approximation(degree=3, domain=(-1, 1), error=0.005"
     )
-    # What is asked of it alters nothing.
+    # Changing a returned array does not change the approximation.
     have = approximate(np.exp, domain=(-1, 1), degree=3)
     have.coefficients[:] = 0.0
     assert have(0.0) != 0.0
@@ -91,12 +91,12 @@ def test_what_the_function_raises_is_raised():
         (
             {"domain": (0, np.inf), "degree": 3},
             hippocrene.ArgumentError,
-            "the domain from 0 to inf is no interval",
+            "the domain from 0 to inf is not an interval",
         ),
         (
             {"domain": (1, -1), "degree": 3},
             hippocrene.ArgumentError,
-            "the domain from 1 to -1 is no interval",
+            "the domain from 1 to -1 is not an interval",
         ),
         (
             {"domain": (0, 1j), "degree": 3},
@@ -129,7 +129,7 @@ def test_only_functions_are_approximated_and_only_numbers_take_them():
         approximate([1.0, 2.0], domain=(-1, 1), degree=3)
     exp = approximate(np.exp, domain=(-1, 1), degree=3)
     assert isinstance(exp, Approximation)
-    with pytest.raises(TypeError, match=r"x\.polynomial takes a"):
+    with pytest.raises(TypeError, match=r"use x\.polynomial for a"):
         hippocrene.polyval(exp, 0.0)
     integers = hippocrene.Client.generate("n13", scheme="bgv", plain_modulus=65537)
     server = hippocrene.Server(integers.evaluation_keys(rotations=[]))
@@ -177,7 +177,7 @@ def test_values_off_the_interval_are_found():
 
 @pytest.mark.parametrize(("bound", "degree"), [(0.1, 24), (0.1, 31), (0.25, 63), (1e-3, 7)])
 def test_small_values_are_computed_with_in_a_unit(client, server, bound, degree):
-    """Whose powers would be rounded away, and what is left multiplied by large coefficients."""
+    """Their powers would be rounded away, and the rounding errors meet large coefficients."""
     x = np.random.default_rng(1).uniform(-bound, bound, 1000)
     encrypted = server.load(client.encrypt(x, bound=bound))
     coefficients = np.cos(np.arange(degree + 1)) / bound ** np.arange(degree + 1)

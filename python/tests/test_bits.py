@@ -12,7 +12,7 @@ from hippocrene import EncryptedArray
 
 pytestmark = pytest.mark.xdist_group("large")
 
-# Every pair of numbers of so many bits.
+# All pairs of numbers with this number of bits.
 BITS = 3
 PAIRS = np.arange(1 << 2 * BITS)
 X, Y = PAIRS >> BITS, PAIRS & (1 << BITS) - 1
@@ -301,7 +301,7 @@ def test_what_bits_are_not_is_refused(client, secret, server):
         ):
             compute()
     for function, instead in {
-        np.count_nonzero: "counted when they are decrypted, or by gates",
+        np.count_nonzero: "count bits after decryption, or add three bits by gates",
     }.items():
         with pytest.raises(
             TypeError, match=rf"^numpy\.{function.__name__} takes no .* like these: .*{instead}"
@@ -321,22 +321,22 @@ def test_what_bits_are_not_is_refused(client, secret, server):
         client.encrypt(np.array([True]), bound=1.0)
     with pytest.raises(TypeError, match="bool"):
         client.decrypt(x, dtype=float)
-    with pytest.raises(TypeError, match="rounded"):
+    with pytest.raises(TypeError, match="which it rounds"):
         client.decrypt_for_sharing(x)
     with pytest.raises(TypeError, match="masked"):
         client.encrypt(np.ma.masked_array([True, False], [True, False]))
     number = server.load(client.encrypt(1.5))
     assert number.bit_error is None
     for compute, instead in {
-        lambda: number & True: r"it is a \* b",
-        lambda: True | number: r"it is a \+ b - a \* b",
-        lambda: number ^ number: r"it is a \+ b - 2 \* a \* b",
-        lambda: np.logical_and(number, number): r"it is a \* b",
-        lambda: ~number: "it is 1 - a",
-        lambda: np.logical_not(number): "it is 1 - a",
+        lambda: number & True: r"use a \* b",
+        lambda: True | number: r"use a \+ b - a \* b",
+        lambda: number ^ number: r"use a \+ b - 2 \* a \* b",
+        lambda: np.logical_and(number, number): r"use a \* b",
+        lambda: ~number: "use 1 - a",
+        lambda: np.logical_not(number): "use 1 - a",
     }.items():
         with pytest.raises(
-            TypeError, match=f"for encrypted bits.* conditions that are numbers, 0 and 1, {instead}"
+            TypeError, match=f"for encrypted bits.* conditions that are 0 or 1, {instead}"
         ):
             compute()
     with pytest.raises(TypeError, match="add is not for encrypted bits"):
@@ -371,7 +371,7 @@ def test_bits_that_move_alike_are_picked(client, equal):
         (slice(None), slice(None, None, 2)),
     ):
         equal(bits[pick], plain[pick])
-    # Gates of what was picked, again and again; what stands in other slots is no matter.
+    # Gates of selected bits, repeatedly. The contents of other slots do not matter.
     equal(row[1:5] & row[8:12], line[1:5] & line[8:12])
     equal(bits[1] ^ bits[3], plain[1] ^ plain[3])
     equal(bits[:, 1] | ~bits[:, 4], plain[:, 1] | ~plain[:, 4])
@@ -385,7 +385,7 @@ def test_bits_that_move_alike_are_picked(client, equal):
 
 
 def moves_of_bits(x: EncryptedArray, table: EncryptedArray) -> list[EncryptedArray]:
-    """What numpy does with places, and gates that broadcast; of arrays of numpy's as of encrypted ones."""
+    """Moves of elements and gates that broadcast, for numpy's arrays and for encrypted ones."""
     return [
         x[::-1],
         x[[5, 1, 2, 1]],

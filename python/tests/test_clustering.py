@@ -1,4 +1,4 @@
-"""K-means: what is refused, and once at real parameters, which takes half a minute and several GiB of memory."""
+"""K-means: errors, and one run at real parameters, in half a minute with several GiB of memory."""
 
 from __future__ import annotations
 
@@ -56,12 +56,12 @@ def killed(done: int, _: int) -> None:
 
 
 def served(path: Path) -> Server:
-    """What workers compute with, from a file of keys that they share."""
+    """Make the server of a worker from a file of keys that all workers share."""
     return Server(EvaluationKeys.load(path))
 
 
 def written_whole(folder: Path, *clusters: EncryptedClusters) -> None:
-    """Kill processes that write a file over and over: what is there is one of those, from end to end."""
+    """Kill processes that keep writing a file, and check that it is always one complete array."""
     paths = [folder / f"clusters-{i}" for i in range(len(clusters))]
     for one, path in zip(clusters, paths, strict=True):
         one.save(path)
@@ -121,8 +121,8 @@ def test_clusters_of_points_and_a_run_that_was_killed(tmp_path, capsys):
     assert len(model.seconds_) == 2
     assert tuple(model.seconds_[0]) == SECTORS
 
-    # New points, two of which are farther out than all others: fewer than were clustered, with the
-    # same keys.
+    # New points with the same keys. They are fewer than the clustered ones, and two of them are
+    # farther out.
     new = np.array([[5.0, 0.0], [7.1, 2.1], [3.0, -2.0], [99.0, 0.0], [6.9, 1.7]])
     reader = EncryptedKMeans(2, tables="lut11")
     new_sent = reader.encrypt_new(client, new, resumed)
@@ -153,7 +153,7 @@ def test_clusters_of_points_and_a_run_that_was_killed(tmp_path, capsys):
 
     assert (new_sent.shape, new_sent.has_points, new_sent.iteration) == ((5, 2), True, 2)
     new_sent.save(tmp_path / "new")
-    with pytest.raises(AttributeError, match="clusters_ is there after fit"):
+    with pytest.raises(AttributeError, match="fit sets clusters_"):
         EncryptedKMeans(2).predict(new_sent, server)
     predicted = model.predict(EncryptedClusters.load(tmp_path / "new"), server)
     assert (predicted.shape, predicted.has_points) == ((5, 2), False)
@@ -164,7 +164,7 @@ def test_clusters_of_points_and_a_run_that_was_killed(tmp_path, capsys):
     for wrong, match in (
         (lambda: other.predict(new_sent, server), "the points were encrypted for other clusters"),
         (lambda: model.predict(sent, server), "the first operand has no new points"),
-        (lambda: model.fit(new_sent, server), "these are new points, which predict assigns"),
+        (lambda: model.fit(new_sent, server), "these are new points. Use predict"),
         (
             lambda: reader.encrypt_new(client, points[[0] * 25], resumed),
             "1 to 24 points are possible at one time",
@@ -189,7 +189,7 @@ def test_clusters_of_points_and_a_run_that_was_killed(tmp_path, capsys):
     start = EncryptedKMeans(2).decrypt(client, sent)
     assert start.labels_ is None
     assert np.max(abs(start.cluster_centers_ - points[:2])) < 1e-3
-    with pytest.raises(ArgumentError, match="no points in this"):
+    with pytest.raises(ArgumentError, match="hold no points"):
         model.fit(resumed, server)
     with pytest.raises(ArgumentError, match="but the keys are for 24 points"):
         model.fit(model.encrypt(client, points[:20]), server)
@@ -202,23 +202,23 @@ def test_clusters_of_points_and_a_run_that_was_killed(tmp_path, capsys):
     with pytest.raises(TypeError, match=r"hippocrene\.distributed\.Cluster, not str"):
         model.fit(sent, server, cluster="tcp://127.0.0.1:8786")
     with pytest.raises(
-        ArgumentError, match=r"the checkpoint .*checkpoint is of EncryptedClusters\(shape="
+        ArgumentError, match=r"the checkpoint .*checkpoint belongs to EncryptedClusters\(shape="
     ):
         model.fit(model.encrypt(client, points[:20]), server, checkpoint=tmp_path / "checkpoint")
     # A checkpoint of another run is none of this one, though it is of as many points and clusters.
     for other in (model.encrypt(client, points + 1.0), model.encrypt(client, points)):
         with pytest.raises(
-            ArgumentError, match="checkpoint is of other points, or of these encrypted another time"
+            ArgumentError, match="checkpoint belongs to other points, or to another encryption"
         ):
             model.fit(other, server, checkpoint=tmp_path / "checkpoint")
-    with pytest.raises(ArgumentError, match=r"from another start than init=\[1, 0\]"):
+    with pytest.raises(ArgumentError, match=r"with other centroids than init=\[1, 0\]"):
         EncryptedKMeans(2, max_iter=2, init=[1, 0]).fit(
             sent, server, checkpoint=tmp_path / "checkpoint"
         )
-    with pytest.raises(ArgumentError, match="has made 2 iterations, max_iter=1"):
+    with pytest.raises(ArgumentError, match="has 2 iterations, more than max_iter=1"):
         EncryptedKMeans(2, max_iter=1).fit(sent, server, checkpoint=tmp_path / "checkpoint")
     sent.save(tmp_path / "sent")
-    with pytest.raises(ArgumentError, match="is no checkpoint of fit"):
+    with pytest.raises(ArgumentError, match="is not a checkpoint of fit"):
         model.fit(sent, server, checkpoint=tmp_path / "sent")
     assert (
         EncryptedKMeans(2, max_iter=2)
@@ -273,7 +273,7 @@ def test_what_is_not_possible_is_refused(client, server):
         (
             lambda: model.encrypt(client, points[:1]),
             ArgumentError,
-            "1 points in n_clusters=2 clusters",
+            "1 points cannot form n_clusters=2 clusters",
         ),
         (
             lambda: model.evaluation_keys(client, (1, 2)),
@@ -290,8 +290,8 @@ def test_what_is_not_possible_is_refused(client, server):
             ArgumentError,
             "init hold inf",
         ),
-        (lambda: EncryptedKMeans(2).clusters_, AttributeError, "clusters_ is there after fit"),
-        (lambda: EncryptedKMeans(2).labels_, AttributeError, "labels_ is there after decrypt"),
+        (lambda: EncryptedKMeans(2).clusters_, AttributeError, "fit sets clusters_"),
+        (lambda: EncryptedKMeans(2).labels_, AttributeError, "decrypt sets labels_"),
         (
             lambda: EncryptedKMeans(2).set_params(k=3),
             ArgumentError,
@@ -305,7 +305,7 @@ def test_what_is_not_possible_is_refused(client, server):
         (
             lambda: EncryptedKMeans(30).encrypt(client, points),
             ArgumentError,
-            "24 points in n_clusters=30 clusters",
+            "24 points cannot form n_clusters=30 clusters",
         ),
         (lambda: EncryptedKMeans(2, init="best").encrypt(client, points), ArgumentError, "'best'"),
         (
@@ -437,11 +437,11 @@ def test_a_scale_that_leaves_nothing_of_the_points_is_told():
         EncryptedKMeans(2, init=points[:2]).encrypt(client, points)
         EncryptedKMeans(2, random_state=1).encrypt(client, points)
     far = [[5.0, 0.0], [500.0, 500.0]]
-    with pytest.warns(UserWarning, match="of a centroid of init, where that of the points is"):
+    with pytest.warns(UserWarning, match="for a centroid of init, and .* for the median point"):
         EncryptedKMeans(3, init=[*points[:2], far[1]]).encrypt(client, points)
-    with pytest.warns(UserWarning, match=r"about \d\d% of the points .* which is .*, of a point"):
+    with pytest.warns(UserWarning, match=r"about \d\d% of the points .* That is .*, for a point"):
         EncryptedKMeans(3, init=[0, 1, 23]).encrypt(client, np.vstack([points[:-1], far[1:]]))
     with pytest.warns(
-        UserWarning, match="choose centroids nearer to the points and farther from each other"
+        UserWarning, match="Choose centroids nearer to the points and farther from each other"
     ):
         EncryptedKMeans(2, init=[points[0], points[0] + 1e-3]).encrypt(client, points)

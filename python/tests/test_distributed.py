@@ -27,7 +27,7 @@ from hippocrene.models.trees import (
 )
 
 pytestmark = pytest.mark.filterwarnings("ignore")
-# Of the one feature of the tree.
+# Rows with the single feature of the tree.
 SAMPLE = np.array([[0.0], [1.0]])
 
 
@@ -154,7 +154,7 @@ def test_what_is_no_cluster_is_refused(dask_client):
         async with DaskClient(dask_client.scheduler.address, asynchronous=True) as awaited:
             Cluster(awaited, list)
 
-    with pytest.raises(ArgumentError, match="asynchronous client's answers are awaited"):
+    with pytest.raises(ArgumentError, match="asynchronous client must be awaited"):
         asyncio.run(asynchronous())
 
 

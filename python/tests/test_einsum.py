@@ -121,7 +121,10 @@ def exactly(array) -> np.ndarray:
 
 
 def of_objects(subscripts: str, *arrays: np.ndarray) -> np.ndarray:
-    """What numpy computes of Python's integers or of fractions: `out` keeps sums of no axes arrays."""
+    """Return the result of numpy with Python's integers or fractions.
+
+    With `out`, sums over all axes stay arrays.
+    """
     output = subscripts.partition("->")[2]
     out = np.empty([SIZES[letter] for letter in output], dtype=object)
     return np.einsum(subscripts, *(np.asarray(x).astype(object) for x in arrays), out=out)

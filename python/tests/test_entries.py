@@ -40,7 +40,7 @@ def test_entries_are_those_of_the_table(client, server, count, shape, seed):
     random = np.random.default_rng(seed)
     places = random.integers(0, count, size=shape)
     table = random.uniform(-100, 100, size=count)
-    # What computed places are off by, a little.
+    # Computed places have a small error.
     x = server.load(
         client.encrypt(
             places + random.uniform(-1e-4, 1e-4, size=shape), interval=(-0.1, count - 0.9)
@@ -142,7 +142,7 @@ def test_what_is_no_table_is_refused(places):
         np.choose(places, [])
     with pytest.raises(TypeError, match="mode"):
         np.choose(places, [1, 2, 3, 4, 5], mode="clip")
-    with pytest.raises(TypeError, match=r"x\.entries_of\(table\) in place of table\[x\]"):
+    with pytest.raises(TypeError, match=r"x\.entries_of\(table\) instead of table\[x\]"):
         TABLE[places]
     with pytest.raises(TypeError, match=r"x\.entries_of\(table\)"):
         np.take(TABLE, places)

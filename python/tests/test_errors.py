@@ -228,7 +228,7 @@ def test_mismatched_keys(client, server, stranger):
 
 
 def test_operands_are_checked_before_keys(client, server, stranger):
-    """Of keys without the conjugation, which comparisons by polynomials need."""
+    """The keys lack the conjugation, which comparisons by polynomials need."""
     x = server.load(client.encrypt([0.5, 1.0]))
     theirs = hippocrene.Server(stranger.evaluation_keys(rotations=[])).load(
         stranger.encrypt([0.5, 1.0])
@@ -352,7 +352,7 @@ def test_powers_say_what_all_of_their_products_take(client, server):
 
 
 def test_errors_of_functions_name_what_was_called(server, client):
-    """Of keys without tables, and of comparisons that there is too little capacity for."""
+    """The keys lack tables, and comparisons lack capacity."""
     x = server.load(client.encrypt([0.5, 1.0]))
     named = {
         "exp": [lambda: x.exp(), lambda: np.exp(x)],

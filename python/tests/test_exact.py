@@ -307,7 +307,7 @@ def test_lists_are_taken_as_they_are(values):
     assert rounded.tolist() == [[float(v)] for v in values]
 
 
-# What differs from its neighbours by little, however large it is.
+# Large numbers with small differences.
 PLACES = [2**63 + 1, 2**63 + 3, 2**63 + 6]
 
 

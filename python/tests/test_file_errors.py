@@ -1,4 +1,4 @@
-"""What is said of files that cannot be read or written, or hold something else."""
+"""Errors about files that cannot be read or written, or that hold something else."""
 
 from __future__ import annotations
 

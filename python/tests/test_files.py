@@ -402,8 +402,8 @@ def test_other_threads_run_while_bytes_are_written_and_read(client, server):
     written, data = turns_during(array.to_bytes)
     read, _ = turns_during(partial(EncryptedArray.from_bytes, bytearray(data)))
     assert len(data) > 10**8
-    # Copies of so many bytes take about 0.1 s. Where one holds the interpreter lock, another thread
-    # has a turn before it and one after it.
+    # Each copy takes about 0.1 s. If it held the interpreter lock, another thread would only run
+    # before and after it.
     assert written > 5
     assert read > 5
     assert EncryptedArray.from_bytes(data).shape == array.shape

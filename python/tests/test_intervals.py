@@ -159,7 +159,7 @@ def test_bounds_are_those_of_intervals(client, server):
     years = server.load(client.encrypt([2001.0, 2012, 2019], interval=(2000, 2024)))
     centred = years - 2012
     assert (centred.interval, centred.bound) == ((-12, 12), 12)
-    # A slice keeps the bound of the elements that still stand in other slots.
+    # A slice keeps the bound of the elements that are still in other slots.
     pairs = server.load(client.encrypt([[1.0, 100.0], [2.0, 100.0]], interval=(0, 100)))
     assert (pairs[:, 0] - 50).bound >= 50
 

@@ -9,7 +9,7 @@ import pytest
 
 from hippocrene import ArgumentError, EvaluationKeys, FormatError, Limits, ParameterError, inspect
 
-# Where the number of axes stands in the file of an array, and where its axes do.
+# The positions of the number of axes and of the shape in the file of an array.
 AXES, SHAPE = 60, 88
 
 
@@ -47,7 +47,7 @@ def test_a_crafted_layout_is_refused_before_it_makes_work(client, server, crafte
         ):
             server.load(source, limits=Limits(max_work=64))
     assert time.perf_counter() - start < 1
-    # What it holds is right, and takes the time that it takes, where that is allowed.
+    # If the work is allowed, the values are right.
     values = client.decrypt(server.load(crafted, limits=Limits(max_work=360)))
     np.testing.assert_allclose(values.transpose().ravel(), np.arange(8192) / 8192, atol=1e-4)
 

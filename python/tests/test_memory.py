@@ -1,4 +1,4 @@
-"""The memory of servers: what they say of it, the budget of all caches, and what is given back."""
+"""The memory of servers: reported figures, the budget of all caches, and released memory."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ def keys(client):
 
 @pytest.fixture
 def budget():
-    """Drop what servers of other tests keep, and return what is left, which belongs to their arrays."""
+    """Drop the caches of other tests, and return the rest, which belongs to their arrays."""
     limit = cache_budget()[1]
     set_cache_budget(0)
     before = cache_budget()[0]
@@ -66,7 +66,7 @@ def budget():
     set_cache_budget(limit)
 
 
-# What one fresh array takes, for as long as it is there, is less.
+# An upper bound of the cached bytes of one fresh array.
 ARRAY = 3 << 20
 
 

@@ -175,7 +175,7 @@ def test_sums_into_plain_arrays_say_what_to_write(secret, near):
     x, total = secret(V), np.zeros(3)
     with pytest.raises(TypeError, match=r"write|total = total \+ x"):
         total += x
-    with pytest.raises(TypeError, match="writes no encrypted array"):
+    with pytest.raises(TypeError, match="cannot write into an array"):
         np.add(x, 1, out=total)
     near(total + x, V)
     near(sum([x, x]), 2 * V)
@@ -220,7 +220,8 @@ def test_options_that_say_something_are_refused_by_methods_too(secret):
         "clip",
     ):
         with pytest.raises(
-            TypeError, match=rf"numpy\.{name} takes no out= for encrypted arrays: results are"
+            TypeError,
+            match=rf"numpy\.{name} takes no out= for encrypted arrays: encrypted arrays never change",
         ):
             getattr(x, name)(out=total)
     with pytest.raises(TypeError, match=r"numpy\.mean takes no dtype="):
@@ -241,7 +242,7 @@ def test_products_with_matrix_objects_are_told_apart(secret, near):
     near(x @ matrix, square @ square.T)
     near(matrix + x, square.T + square)
     for product in (lambda: x * matrix, lambda: matrix * x):
-        with pytest.raises(TypeError, match=r"numpy\.matrix is a product of matrices: say @"):
+        with pytest.raises(TypeError, match=r"numpy\.matrix is a product of matrices: use @"):
             product()
 
 
@@ -557,6 +558,6 @@ def test_what_arrays_hold_is_told(secret):
     assert [np.isrealobj(x) for x in (real, complex_)] == [True, False]
     assert "complex" in repr(complex_)
     assert "complex" not in repr(real)
-    with pytest.raises(AttributeError, match=r"no dtype: x\.plain_modulus says"):
+    with pytest.raises(AttributeError, match=r"no dtype: use x\.plain_modulus"):
         _ = real.dtype
     assert not hasattr(real, "nonzero")

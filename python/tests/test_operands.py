@@ -80,7 +80,7 @@ def test_misaligned_arrays_are_arrays(client, near):
 
 
 def test_nothing_is_divided_by_zero(secret, near):
-    """numpy reports what the floating-point unit has seen whenever it goes through an array of objects."""
+    """numpy reports the flags of the floating-point unit after each operation on arrays of objects."""
     x = secret(V)
     pair = np.empty(2, object)
     pair[0] = pair[1] = x
@@ -147,7 +147,7 @@ def test_objects_of_pandas(secret, near):
     near(np.add(frame, ed), 2 * M)
     near(np.concatenate([ed, frame]), np.concatenate([M, M]))
     for refused in (lambda: line @ ev, lambda: frame @ ev):
-        with pytest.raises(TypeError, match=r"numpy\.dot\(a, x\) where a pandas object"):
+        with pytest.raises(TypeError, match=r"numpy\.dot\(a, x\) if a pandas object"):
             refused()
 
 

@@ -10,7 +10,7 @@ from hippocrene import Client, inspect
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="/proc tells the peak")
 
-# What loading adds to the peak of a process that has imported everything before.
+# A program that prints the peak memory that loading adds, after all imports.
 MEASURE = """
 import sys
 import numpy

@@ -34,7 +34,7 @@ def whole() -> tuple[hippocrene.Client, hippocrene.Server]:
 
 
 KERNEL, CHANNELS = plain((2, 3), 1), plain((3, 2, 3), 2)
-# What is computed of an array of shape (3, 6, 8), by numpy as by this.
+# Programs on an array of shape (3, 6, 8), for numpy and for encrypted arrays.
 SUMS = [
     lambda x: np.einsum("nijkl,kl->nij", windows(x, (2, 3), axis=(1, 2)), KERNEL),
     lambda x: np.einsum("nijkl,okl->noij", windows(x, (2, 3), axis=(1, 2)), CHANNELS),
@@ -180,8 +180,8 @@ def test_a_sum_of_picked_elements_takes_one_product(secret, near):
     picked = encrypted[rows]
     assert "picked" in repr(picked)
     assert "picked" in repr(picked.copy())
-    # Who asks is told what they have once they are moved, and sums are taken from where they stand
-    # all the same.
+    # Properties are those after the move. Reading them moves nothing, so that sums are still computed
+    # without a move.
     said = picked.capacity_bits, picked.precision_bits
     assert "picked" in repr(picked)
     (total, again) = (picked.sum(axis=0) for _ in range(2))
@@ -330,7 +330,7 @@ def test_sums_of_picked_elements_stand_as_these_do(secret):
     picked = secret(plain((30, 9)))[[7, 3, 12, 28, 1]]
     met = picked.sum(axis=1) * picked[:, 0]
     assert met.capacity_bits > (picked * picked).capacity_bits - 6
-    # What is not moved by windows takes nothing.
+    # Windows that move nothing use no capacity.
     x = secret(plain((30, 9)))
     for seen in (windows(x, 9, axis=1).sum(axis=-1), windows(x, 1, axis=0).sum(axis=-1)):
         assert seen.capacity_bits > x.capacity_bits - 6
@@ -413,7 +413,7 @@ def test_errors_of_budgets_are_raised_where_elements_are_picked(whole):
 
 @pytest.mark.parametrize(("scheme", "kind"), [("ckks", CapacityError), ("bfv", BudgetError)])
 def test_windows_that_could_not_be_read_any_more_are_refused_at_once(scheme, kind):
-    """What is returned decrypts: the error is that of the operation that leaves no room to move them."""
+    """Every returned array can be decrypted. The operation that would leave too little capacity fails."""
     client = hippocrene.Client.generate(
         "n13", scheme=scheme, precision=20 if scheme == "ckks" else None
     )

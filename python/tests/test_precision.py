@@ -263,7 +263,7 @@ def test_powers_of_values_beyond_one():
 
 @pytest.mark.parametrize("count", [5, 64, 1024])
 def test_what_is_repeated_along_an_axis_is_as_precise(client, server, count):
-    """Copies add up what roundings leave in the slots between elements, as many as there are copies."""
+    """Each copy adds the rounding errors in the slots between elements."""
     values = np.random.default_rng(7).uniform(-1, 1, (4, count))
     x = server.load(client.encrypt(values, precision=16))
     for centred, expected in (
@@ -309,7 +309,10 @@ def test_what_meets_a_mean_says_how_precise_it_is(client, server):
 
 
 def said(client, runs):
-    """How many times as large as is said errors are: the root mean square over runs of results and what they are of."""
+    """Return the root mean square of errors divided by their stated size.
+
+    `runs` holds pairs of a result and its expected value.
+    """
     off = [(client.decrypt(y) - expected) * 2**y.precision_bits for y, expected in runs]
     return float(np.sqrt(np.mean(np.square(np.abs(off)))))
 
@@ -388,8 +391,9 @@ def test_variances_are_off_by_as_much_as_they_say(small, count, ddof):
         variance = server.load(client.encrypt(x)).var(ddof=ddof)
         squares += float(client.decrypt(variance) - x.var(ddof=ddof)) ** 2
         stated = 2.0**-variance.precision_bits
-    # Of 40 errors, the measured deviation is 0.5 to 1.6 times theirs but for a probability of about
-    # 10^-6. Theirs is 0.4 to 0.8 times what is stated, which is that of the worst values.
+    # With 40 errors, the measured standard deviation is 0.5 to 1.6 times the true one, except with a
+    # probability of about 10^-6. The true one is 0.4 to 0.8 times the stated one, which holds for
+    # the worst values.
     assert 0.2 * stated <= math.sqrt(squares / runs) <= 1.3 * stated
 
 

@@ -108,7 +108,7 @@ def test_nothing_lies_between_one_place(client, secret):
 
 @pytest.mark.parametrize(("precision", "count"), [(8, 1000), (10, 4000), (14, 1000), (16, 4000)])
 def test_means_at_low_precision(precision, count):
-    """The factor of a mean stands in one slot of a plaintext, whose coefficients are all small and alike."""
+    """The factor of a mean is in one slot of a plaintext, so that all coefficients are small and equal."""
     client = hippocrene.Client.generate("n14", precision=precision)
     mean = hippocrene.Server(client.evaluation_keys()).load(client.encrypt(np.ones(count))).mean()
     assert abs(client.decrypt(mean) - 1) < 6 * 2.0**-mean.precision_bits
@@ -272,7 +272,7 @@ def test_matrices_that_make_rows_longer(client, secret, shape):
     x, w = RNG.uniform(-1, 1, shape[:-1]), RNG.uniform(-1, 1, shape[-2:])
     assert len(hippocrene.simulate(lambda x: x @ w, x, preset="n14").rotations) < 10
     check(client, secret, lambda x: x @ w, x)
-    # What stands apart is computed with, and so are arrays with other numbers in between.
+    # Further operations on results whose elements are far apart, with other numbers in between.
     w2, bias = RNG.uniform(-1, 1, (shape[-1], 3)), RNG.uniform(-1, 1, shape[-1])
     check(client, secret, lambda x: (x @ w + bias) ** 2 @ w2 + 0.5, x)
     check(client, secret, lambda x: (x @ w).sum(0) + (x @ w)[1] + x @ w @ w.T @ w, x)
@@ -381,7 +381,7 @@ def test_few_columns_of_long_rows_are_sums_of_groups(shape, columns):
 
 @pytest.mark.parametrize("shape", [(20, 500), (6, 300)])
 def test_plain_matrices_times_transposed_arrays_are_products_along_rows(shape):
-    """`W @ x.T` takes what `x @ W.T` does, and not a product with each of the diagonals of the transposed array."""
+    """`W @ x.T` costs the same as `x @ W.T`, without products for each diagonal of the transpose."""
     rng = np.random.default_rng(3)
     x, w = rng.uniform(-1, 1, shape), rng.normal(size=(3, shape[1])) / 64
     turned = hippocrene.simulate(lambda x: w @ x.T, x, preset="n13", precision=16)

@@ -1,4 +1,4 @@
-"""What shows how far something is."""
+"""Progress bars and lines."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a service for several clients asks of arrays, keys and files before it computes."""
+"""Properties of arrays, keys and files that a service for several clients needs."""
 
 from __future__ import annotations
 

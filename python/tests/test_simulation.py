@@ -85,11 +85,11 @@ def test_servers_that_a_program_names_are_those_of_the_simulation(client):
         simulation.budget_bits
         > simulate(lambda x: x * x, np.arange(4), preset="n13", scheme="bgv").budget_bits
     )
-    with pytest.raises(
-        hippocrene.ArgumentError, match="within a simulation arrays are the arguments"
-    ):
+    with pytest.raises(hippocrene.ArgumentError, match="the only arrays are the arguments"):
         simulate(lambda x: x + server.load(client.encrypt(X)), X, preset=client.preset)
-    with pytest.raises(hippocrene.ParameterMismatchError, match="computes with are its arguments"):
+    with pytest.raises(
+        hippocrene.ParameterMismatchError, match="can only compute with its arguments"
+    ):
         simulate(lambda x: x + client.encrypt(X), X, preset=client.preset)
 
 
@@ -108,7 +108,7 @@ def test_a_product_that_moves_elements_takes_no_more_memory_than_it_has_to():
     ("preset", "products"), [("n12", 0), ("n13", 2), ("n14", 6), ("n15", 13), ("n16", 29)]
 )
 def test_presets_have_the_products_of_the_table(preset, products):
-    """What docs/reference/parameters.md says of presets."""
+    """docs/reference/parameters.md states these numbers of products."""
 
     def power(count):
         def multiply(x):
@@ -125,14 +125,14 @@ def test_presets_have_the_products_of_the_table(preset, products):
 
 
 def test_presets_have_the_comparisons_that_are_told():
-    """What docs/reference/comparisons.md says of presets."""
+    """docs/reference/comparisons.md states which presets can compare."""
     values = [0.9, -0.25]
     assert simulate(lambda x: x > 0.5, values, preset="n15", bound=1).bootstraps == 0
     simulate(lambda x: x.greater(0.5, gap=0.05, precision=8), values, preset="n14", bound=1)
     for preset, usable in (("n12", 100), ("n13", 200), ("n14", 300)):
         with pytest.raises(hippocrene.CapacityError, match="greater needs") as refused:
             simulate(lambda x: x > 0.5, values, preset=preset, bound=1)
-        # What is asked for is more than any of these has.
+        # The needed capacity is more than any of these presets has.
         assert float(str(refused.value).split()[2]) > usable
 
 
@@ -342,7 +342,7 @@ def test_look_ups_are_simulated():
     np.testing.assert_allclose(simulation.result["sorted"], np.sort(x), atol=0.01)
     np.testing.assert_allclose(simulation.result["place"], 2, atol=0.01)
     assert simulation.tables == hippocrene.LookUps(capacity=30)
-    # Of all look-ups together, and so more than of one.
+    # The probability is that of all look-ups together, which exceeds that of one.
     assert -60 < simulation.log2_failure_probability < -45
     one = simulate(lambda x: x.exp(), x, preset="n15", tables=True).log2_failure_probability
     assert one < simulation.log2_failure_probability - 1
@@ -397,8 +397,8 @@ def test_places_among_many_are_found(preset):
             found.result, (values[:count].argmin(), values[:count].argmax()), strict=True
         ):
             assert abs(place - expected) < 0.01
-        # What they are off by goes by the highest bit: four deviations are a half of up to 64
-        # values.
+        # The error depends on the highest bit of the count. With up to 64 values, four standard
+        # deviations are one half.
         assert found.precision_bits > 8.9 - (count - 1).bit_length()
     for count in (17, 32):
         found = simulate(
@@ -420,12 +420,12 @@ def test_places_among_many_are_found(preset):
 def test_integers_have_neither_bootstraps_nor_tables(scheme):
     client = hippocrene.Client.generate("n15", scheme=scheme)
     for asked, words in (
-        ({"tables": True}, "tables for numbers"),
+        ({"tables": True}, "tables can only be used for numbers"),
         (
             {"tables": "lut11", "bootstrapping": hippocrene.Bootstrapping()},
-            "bootstrapping and tables for numbers",
+            "bootstrapping and tables can only be used for numbers",
         ),
-        ({"bootstrapping": True}, "bootstrapping for numbers"),
+        ({"bootstrapping": True}, "bootstrapping can only be used for numbers"),
     ):
         with pytest.raises(hippocrene.ArgumentError, match=f"evaluation keys: {words}"):
             client.evaluation_keys([], **asked)
@@ -434,11 +434,11 @@ def test_integers_have_neither_bootstraps_nor_tables(scheme):
 
 
 def test_what_makes_no_sense_is_refused(client):
-    with pytest.raises(TypeError, match="cannot be"):
+    with pytest.raises(TypeError, match="a function of encrypted arrays, not"):
         simulate(X)
-    with pytest.raises(TypeError, match="say for_ alone"):
+    with pytest.raises(TypeError, match="pass for_ alone"):
         client.evaluation_keys([1], for_=simulate(lambda x: x, X))
-    with pytest.raises(TypeError, match="not for function"):
+    with pytest.raises(TypeError, match="not function"):
         client.evaluation_keys(for_=model)
     with pytest.raises(hippocrene.HippocreneError, match="simulation"):
         simulate(lambda x: x.to_bytes(), X)
@@ -477,9 +477,6 @@ def test_simulations_print_as_a_table_without_values():
     assert len(many.splitlines()) <= 20
     assert "switch keys" in many
     assert "others" in many
-    html = simulate(lambda x: {"<b>": x}, X)._repr_html_()
-    assert html.count("<table>") == 2
-    assert "dict of 1" in html
 
 
 def test_the_capacity_along_a_program_is_told():
@@ -499,21 +496,6 @@ def test_the_capacity_along_a_program_is_told():
     assert integers.capacities[-1][1] == integers.budget_bits
 
 
-def test_drawings_take_matplotlib(monkeypatch):
-    simulation = simulate(model, X)
-    monkeypatch.setitem(sys.modules, "matplotlib.figure", None)
-    with pytest.raises(ImportError, match="pip install matplotlib"):
-        simulation.plot()
-
-
-def test_simulations_are_drawn():
-    pytest.importorskip("matplotlib")
-    simulation = simulate(model, X)
-    times, capacity = simulation.plot().axes
-    assert [text.get_text() for text in times.get_yticklabels()] == list(simulation.operations)[:8]
-    assert list(capacity.lines[0].get_ydata()) == [bits for _, bits in simulation.capacities]
-
-
 def test_simulations_go_through_json_without_their_results(client):
     simulation = simulate(model, X)
     again = hippocrene.Simulation.from_json(simulation.to_json())
@@ -530,12 +512,12 @@ def test_simulations_go_through_json_without_their_results(client):
     assert hippocrene.Simulation.from_json(more.to_json()) == more
     told = json.loads(simulation.to_json())
     for change, words in (
-        ({"kind": "another"}, "no JSON object of the kind"),
+        ({"kind": "another"}, "not a JSON object of the kind"),
         ({"version": 2}, "its version is 2"),
-        ({"rotations": [[1.5, 20]]}, "'rotations' does not hold"),
-        ({"seconds": "fast"}, "'seconds' does not hold"),
-        ({"bootstrapping": {"complex": True}}, "'bootstrapping' does not hold"),
-        ({"more": 1}, "a field 'more'"),
+        ({"rotations": [[1.5, 20]]}, "'rotations' has a wrong type"),
+        ({"seconds": "fast"}, "'seconds' has a wrong type"),
+        ({"bootstrapping": {"complex": True}}, "'bootstrapping' has a wrong type"),
+        ({"more": 1}, "the field 'more' is unknown"),
     ):
         with pytest.raises(hippocrene.FormatError, match=words):
             hippocrene.Simulation.from_json(json.dumps({**told, **change}))
@@ -543,7 +525,7 @@ def test_simulations_go_through_json_without_their_results(client):
     with pytest.raises(hippocrene.FormatError, match="'seconds' is missing"):
         hippocrene.Simulation.from_json(json.dumps(told))
     for wrong in ("", "[", "3", b"\xff", "[" * 100_000):
-        with pytest.raises(hippocrene.FormatError, match="no JSON"):
+        with pytest.raises(hippocrene.FormatError, match=r"not (a )?JSON"):
             hippocrene.Simulation.from_json(wrong)
 
 
@@ -583,7 +565,7 @@ def test_all_missing_keys_are_named_at_once(client):
     assert client.evaluation_keys(for_=needed).suffice(needed) is True
     with pytest.raises(hippocrene.ArgumentError, match="preset 'n13'"):
         few.suffice(simulate(program, X, preset="n13"))
-    with pytest.raises(TypeError, match="not for int"):
+    with pytest.raises(TypeError, match="not int"):
         few.suffice(3)
     # Only keys of bootstraps would help here.
     with pytest.raises(hippocrene.CapacityError, match=r"these keys lack .*bootstrapping"):
@@ -614,9 +596,9 @@ def test_keys_and_parameters_are_not_both_said(keys):
         {"bootstrapping": True},
         {"tables": True},
     ):
-        with pytest.raises(TypeError, match="say keys alone"):
+        with pytest.raises(TypeError, match="pass keys without them"):
             simulate(model, X, keys=keys, **asked)
-    with pytest.raises(TypeError, match="not with 'rotation'"):
+    with pytest.raises(TypeError, match="not 'rotation'"):
         simulate(model, X, keys={"rotation": [1]})
     with pytest.raises(TypeError, match="not int"):
         simulate(model, X, keys=3)
@@ -690,7 +672,7 @@ def test_the_precision_is_chosen():
     with pytest.raises(hippocrene.ParameterError, match="nearest miss is 'n13'"):
         simulate(power, X, preset="n13", precision="auto", min_precision=60)
     for wrong in ({"max_memory": 1}, {"min_precision": 1}, {"preset": "auto", "min_precision": 1}):
-        with pytest.raises(TypeError, match="go"):
+        with pytest.raises(TypeError, match="need"):
             simulate(power, X, **wrong)
     with pytest.raises(TypeError, match="a precision is for numbers"):
         simulate(power, np.arange(3), scheme="bgv", precision="auto")

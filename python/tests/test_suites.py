@@ -1,4 +1,4 @@
-"""What the repository says of its own tests."""
+"""Statements of the repository about its own tests."""
 
 from __future__ import annotations
 

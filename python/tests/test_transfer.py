@@ -92,7 +92,7 @@ def test_bits_are_not_transferred():
     server = Server(second.evaluation_keys([]), transfer=client.transfer_key(second))
     np.testing.assert_allclose(second.decrypt(server.load(client.encrypt(ARRAY))), ARRAY, atol=1e-4)
     with pytest.raises(
-        hippocrene.ArgumentError, match="load: encrypted bits are not brought to a second key"
+        hippocrene.ArgumentError, match="load: encrypted bits cannot be transferred to a second key"
     ):
         server.load(client.encrypt([True, False]))
 

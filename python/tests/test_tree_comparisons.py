@@ -43,7 +43,7 @@ def test_the_module_comes_with_the_package():
 
 def test_dates_are_compared_in_float32_when_encrypted():
     rows = DAYS[:, np.newaxis]
-    # Of the days as float32 every second one exists: 20240115 is a threshold between two of them.
+    # float32 holds every second of these days. The threshold 20240115 lies between two of them.
     tree = DecisionTreeClassifier().fit(
         np.repeat(rows, 20, axis=0), np.repeat(DAYS % 100 >= 15, 20)
     )
@@ -120,7 +120,7 @@ def test_neighbours_of_thresholds_are_compared_when_encrypted():
     known = ((places[:, 0] > 5) & (places[:, 1] > 45)).astype(int)
     tree = DecisionTreeClassifier(random_state=0).fit(places, known)
     rows = neighbours_of_thresholds(tree, places[::7])
-    # Of a sample with such rows, and of ranges, where all floats count.
+    # One model has a sample with such rows, the other one ranges, which allow all floats.
     by_sample = PrivateDecisionTree.from_sklearn(tree, np.vstack([places, rows]), tables="lut11")
     by_ranges = PrivateDecisionTree.from_sklearn(
         tree, ranges=([-10.0, 30.0], [40.0, 70.0]), tables="lut11"
@@ -285,7 +285,7 @@ def test_ranges_that_are_too_wide_for_integers_are_refused():
     tree = DecisionTreeClassifier().fit([[0.1], [0.2], [0.3]], [0, 1, 2])
     with pytest.raises(
         ArgumentError,
-        match=r"feature 0 is split at 0\.\d* and bounded by 0\.\d*, which so many digits",
+        match=r"feature 0 is split at 0\.\d* and bounded by 0\.\d*\. These tables cannot",
     ):
         PrivateDecisionTree.from_sklearn(tree, ranges=([-1e12], [1e12]), tables="lut11")
 
@@ -309,7 +309,7 @@ def test_rows_beyond_float32_and_missing_values_are_refused():
     model = PrivateDecisionTree.from_sklearn(boosting, rows, tables="lut11")
     assert model.interface.row_type == "float64"
     assert model.simulate([[1e39]]).result == pytest.approx(boosting.predict([[1e39]]), abs=0.01)
-    # What missing values would be, nothing says.
+    # Nothing defines the results for missing values.
     missing = np.append(rows, [[np.nan]], axis=0)
     for fitted in (
         DecisionTreeClassifier(max_depth=1, random_state=0).fit(missing, [0, 0, 1, 1, 1]),

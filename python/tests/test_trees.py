@@ -1,4 +1,4 @@
-"""Private decision trees: what scikit-learn's say, between processes that share files; and what is refused."""
+"""Private decision trees: the results of scikit-learn, between processes that share files, and errors."""
 
 from __future__ import annotations
 
@@ -111,7 +111,7 @@ def test_integers_are_at_no_threshold(client, server):
     rows = np.repeat(sample, 4, axis=0)
     reply = model.evaluate(client.encrypt_query(model.interface, rows), server)
     assert np.array_equal(client.decrypt(model.interface, reply), tree.predict(rows))
-    # Of features that are no integers in the sample thresholds stay where they are.
+    # If a feature of the sample is not an integer, its thresholds stay as they are.
     model = PrivateDecisionTree.from_sklearn(
         tree, np.append(sample, [[2.5]], axis=0), tables="lut11"
     )
@@ -257,7 +257,7 @@ def test_histogram_based_boosting(client, server):
         assert np.max(abs(shares - boosting.predict_proba(sure))) < 10 * np.max(model.deviation)
         assert np.array_equal(client.decrypt(model.interface, reply), boosting.predict(sure))
         assert np.array_equal(model.simulate(x).result, boosting.predict(x))
-    # Trees of the size that they have if nothing is said.
+    # Trees of the default size.
     large = HistGradientBoostingClassifier(max_iter=5, random_state=1).fit(*cancer)
     model, rows = PrivateDecisionTree.from_sklearn(large, cancer[0]), cancer[0][:100]
     assert np.array_equal(model.simulate(rows).result, large.predict(rows))
@@ -542,10 +542,10 @@ def test_what_is_no_tree_of_these_is_refused():
         with pytest.raises(ArgumentError, match="fit trees to rows without missing values"):
             PrivateDecisionTree.from_sklearn(fitted.fit(missing, SPECIES), IRIS)
     search = GridSearchCV(DecisionTreeClassifier(), {"max_depth": [2, 3]}).fit(IRIS, SPECIES)
-    with pytest.raises(TypeError, match="not GridSearchCV: take its best_estimator_"):
+    with pytest.raises(TypeError, match="not GridSearchCV: pass its best_estimator_"):
         PrivateDecisionTree.from_sklearn(search, IRIS)
     pipeline = make_pipeline(StandardScaler(), DecisionTreeClassifier()).fit(IRIS, SPECIES)
-    with pytest.raises(TypeError, match=r"not Pipeline: take its last step, model\[-1\]"):
+    with pytest.raises(TypeError, match=r"not Pipeline: pass its last step, model\[-1\]"):
         PrivateDecisionTree.from_sklearn(pipeline, IRIS)
 
 
@@ -574,7 +574,7 @@ def test_mistakes_are_named(client, server):
     with pytest.raises(ArgumentError, match="feature 2 of row 1 is not a finite number"):
         PrivateDecisionTree.from_sklearn(tree, np.array([[0.0] * 4, [0, 0, np.nan, 0]]))
     for both in ({"sample": IRIS, "ranges": RANGES}, {}):
-        with pytest.raises(TypeError, match="a sample or ranges, one and not both"):
+        with pytest.raises(TypeError, match="pass either a sample"):
             PrivateDecisionTree.from_sklearn(tree, **both)
     with pytest.raises(TypeError, match="clamp is True or False, not int"):
         PrivateDecisionTree.from_sklearn(tree, IRIS, clamp=1)

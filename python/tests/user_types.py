@@ -1,4 +1,4 @@
-"""What a user writes, for the type checker: `make test` runs mypy on it."""
+"""A program of a user for the type checker. `make test` runs mypy on it."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def score(client: Client, values: np.ndarray[tuple[int, ...], np.dtype[np.float6
     ]
     for row in encrypted:
         results.append(row.reshape((-1,))[0])
-    # What numpy's own functions return is an ndarray to type checkers, which know nothing of
+    # To type checkers, numpy's functions return an ndarray, since they do not know
     # `__array_function__`.
     results.append(cast("EncryptedArray", np.concatenate([encrypted, encrypted])))
     bits = encrypted & ~encrypted | (encrypted ^ [True]).nand(np.array([True]))

@@ -1,7 +1,8 @@
-//! Numbers only: residue rings, number-theoretic transforms, RNS bases, base conversion,
-//! polynomials and samplers for the cyclotomic ring `Z_q[X]/(X^N + 1)`. No cryptography.
+//! Arithmetic for lattice cryptography, without any cryptography.
 //!
-//! Every kernel gives bit-identical results on every CPU; [`Kernel`] only decides how fast.
+//! The crate has residue rings, number-theoretic transforms, RNS bases, base conversion,
+//! polynomials and samplers for the cyclotomic ring `Z_q[X]/(X^N + 1)`. Results are bit-identical
+//! on every CPU. The choice of a [`Kernel`] only changes the speed.
 
 pub mod arith;
 pub mod automorphism;

@@ -1,4 +1,4 @@
-//! The memory that the polynomials of a dry run would take if they had residues.
+//! The memory that the polynomials of a dry run would need if they had residues.
 
 use std::sync::{
     Arc,
@@ -6,7 +6,19 @@ use std::sync::{
 };
 
 /// Counts the bytes that the residues of a dry run's polynomials ([`crate::Poly::dry_run`]) would
-/// take. Clones share one count.
+/// need.
+///
+/// Clones share one count.
+///
+/// ```
+/// use hippocrene_ring::{Domain, Meter, Poly};
+///
+/// let meter = Meter::default();
+/// let poly = Poly::dry_run(1024, 3, Domain::Coefficient, &meter);
+/// assert_eq!(meter.live(), 3 * 1024 * 8);
+/// drop(poly);
+/// assert_eq!((meter.live(), meter.peak()), (0, 3 * 1024 * 8));
+/// ```
 #[derive(Debug, Clone, Default)]
 pub struct Meter(Arc<Bytes>);
 
@@ -18,17 +30,17 @@ struct Bytes {
 }
 
 impl Meter {
-    /// The bytes in use now.
+    /// Returns the bytes in use now.
     pub fn live(&self) -> usize {
         self.0.live.load(Relaxed)
     }
 
-    /// The maximum number of bytes in use at one time since the last [`Meter::reset`].
+    /// Returns the maximum number of bytes in use at one time since the last [`Meter::reset`].
     pub fn peak(&self) -> usize {
         self.0.peak.load(Relaxed)
     }
 
-    /// The bytes of polynomials that were copied since the last [`Meter::reset`].
+    /// Returns the bytes of polynomials that were copied since the last [`Meter::reset`].
     pub fn copied(&self) -> usize {
         self.0.copied.load(Relaxed)
     }

@@ -1,5 +1,5 @@
-//! Sums of inner products times monomials less one, against inner products and products by the
-//! values of the monomials.
+//! Tests of sums of inner products times monomials minus one, against inner products and products
+//! with the values of the monomials.
 
 use hippocrene_ring::{
     Kernel, ResidueRing, Sampler, Seed,

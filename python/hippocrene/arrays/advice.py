@@ -13,143 +13,147 @@ from hippocrene.errors import UnsupportedError
 HINTS = {
     **dict.fromkeys(
         ("copyto", "fill", "fill_diagonal", "place", "put", "put_along_axis", "putmask"),
-        "results are encrypted arrays of their own: numpy.concatenate and numpy.where make them of parts",
+        "encrypted arrays never change: make a new one with numpy.concatenate or numpy.where",
     ),
-    **dict.fromkeys(("around", "item", "round", "tolist"), "Client.decrypt first"),
+    **dict.fromkeys(("around", "item", "round", "tolist"), "use Client.decrypt first"),
     **dict.fromkeys(
         ("linalg.matrix_norm", "linalg.norm", "linalg.vector_norm"),
-        "(x * x).sum() is its square, and of complex numbers (x * x.conj()).real.sum()",
+        "(x * x).sum() is its square, and for complex numbers (x * x.conj()).real.sum()",
     ),
     **{
-        name: f"x.apply(numpy.{name}, domain=(low, high)), where the keys have tables"
+        name: f"use x.apply(numpy.{name}, domain=(low, high)) if the keys have tables"
         for name in (
             *("arccos", "arccosh", "arcsin", "arctanh"),
             *("log10", "log1p", "log2", "sinc", "tan"),
         )
     },
-    **dict.fromkeys(("deg2rad", "radians"), "x * (numpy.pi / 180) does it"),
-    **dict.fromkeys(("degrees", "rad2deg"), "x * (180 / numpy.pi) does it"),
+    **dict.fromkeys(("deg2rad", "radians"), "use x * (numpy.pi / 180)"),
+    **dict.fromkeys(("degrees", "rad2deg"), "use x * (180 / numpy.pi)"),
     **dict.fromkeys(
         ("divmod", "floor_divide", "fmod", "mod", "remainder"),
-        "x.apply(lambda v: v % m, domain=(low, high)), where the keys have tables",
+        "use x.apply(lambda v: v % m, domain=(low, high)) if the keys have tables",
     ),
     **dict.fromkeys(
-        ("linalg.det", "linalg.eigh", "linalg.eig", "linalg.svd"), "Client.decrypt first"
+        ("linalg.det", "linalg.eigh", "linalg.eig", "linalg.svd"), "use Client.decrypt first"
     ),
     **{
-        f"nan{name}": f"what is encrypted is no NaN, so that {name} does"
+        f"nan{name}": f"encrypted values are never NaN: use numpy.{name}"
         for name in (
             *("cumsum", "max", "mean", "median", "min", "percentile"),
             *("prod", "quantile", "std", "sum", "var"),
         )
     },
-    "all": "of conditions that are 0 and 1 it is their product",
-    "add.reduceat": "the array is encrypted, and the indices are plain",
-    "allclose": "client.decrypt first, or x.is_close(y, tolerance=...) where the keys have tables",
-    "any": "of conditions that are 0 and 1 it is 1 less the product of 1 - c",
-    "apply_along_axis": "numpy.stack([f(row) for row in x]) does it",
-    "array_equal": "== compares encrypted integers and bits, and x.is_close(y, tolerance=...) numbers",
-    "corrcoef": "numpy.cov(x) has the covariances: divide by deviations when they are decrypted",
-    "cov": "values are encrypted, and weights plain",
-    "cumprod": "x[:1], x[:2].prod() and so on are its values",
+    "all": "use x.prod() for conditions that are 0 or 1",
+    "add.reduceat": "the array must be encrypted, and the indices plain",
+    "allclose": "use Client.decrypt first, or x.is_close(y, tolerance=...) if the keys have tables",
+    "any": "use 1 - (1 - x).prod() for conditions that are 0 or 1",
+    "apply_along_axis": "use numpy.stack([f(row) for row in x])",
+    "array_equal": "use == for integers and bits, and x.is_close(y, tolerance=...) for numbers",
+    "corrcoef": "numpy.cov(x) computes covariances: divide by the deviations after decryption",
+    "cov": "the values must be encrypted, and the weights plain",
+    "cumprod": "compute its values one by one: x[:1], x[:2].prod() and so on",
     **dict.fromkeys(
         ("dtype", "itemsize", "nbytes", "view"),
-        "x.plain_modulus says whether integers are encrypted, x.bit_error whether bits, x.is_complex whether complex "
-        "numbers, and len(x.to_bytes()) how large a file is",
+        "use x.plain_modulus to recognise integers, x.bit_error for bits, x.is_complex for complex "
+        "numbers, and len(x.to_bytes()) for the size of a file",
     ),
     **dict.fromkeys(
         ("argwhere", "flatnonzero", "nonzero", "trim_zeros"),
-        "which values are zero is encrypted too: Client.decrypt first",
+        "which values are zero is encrypted too: use Client.decrypt first",
     ),
     **dict.fromkeys(
-        ("flat", "nditer", "ndenumerate"), "x.ravel() has the values one after the other"
+        ("flat", "nditer", "ndenumerate"), "use x.ravel(), with the values one after the other"
     ),
-    "apply_over_axes": "functions of several axes take them at once: x.sum(axis=(0, 1), keepdims=True)",
-    "diagflat": "numpy.diag(x.ravel()) does it",
-    "digitize": "(x > edge) is 0 or 1, approximately, and the sum of that over all edges the place",
-    "divide": "divisors are plain; times y.reciprocal(domain=(low, high)) where the keys have tables",
-    "fft.irfft": "numpy.fft.ifft takes the whole spectrum, as numpy.fft.fft has it",
-    "broadcast_arrays": "operands broadcast, and numpy.broadcast_to(x, shape) does it",
-    "empty_like": "numpy.zeros(x.shape) mixes with encrypted arrays",
-    "erf": "hippocrene.approximate(scipy.special.erf, domain=(low, high), error=...) is a polynomial",
-    "expit": "x.sigmoid(), where the keys have tables, or a polynomial, hippocrene.approximate",
-    "float_power": "exponents are integers from 0 on: x ** n",
-    "full_like": "numpy.full(x.shape, value) mixes with encrypted arrays",
-    "heaviside": "x > 0 is 0 or 1, approximately",
-    "histogram": "(x > edge).sum() is a count, approximately, and that of a bin the difference of two; "
-    "numpy.bincount(x, minlength=n) counts integers from 0 to n - 1",
-    "astype": "types are for Client.decrypt(x, dtype=...) to choose",
-    "average": "compute (weights * values).sum() and weights.sum(), and divide when they are decrypted",
-    "bincount": "of encrypted labels 0 to n - 1 there are minlength=n bins",
-    "choose": "numpy.choose(x, choices) does it",
-    "count_nonzero": "the sum of conditions that are 0 and 1, such as x > 0.5, is a count, approximately",
-    "insert": "numpy.concatenate puts encrypted values between parts: [x[:2], y, x[2:]]",
-    "hypot": "x * x + y * y is its square, and (x * x + y * y).sqrt() it, where the keys have tables",
-    "isin": "x.is_close(value, tolerance=...), where the keys have tables, for each of the values; of integers from 0 "
-    "on x.entries_of(table) with 1 in the places",
-    "isclose": "x.is_close(y, tolerance=...), where the keys have tables",
-    "isfinite": "what is encrypted is finite",
-    "isnan": "what is encrypted is no NaN",
-    "lexsort": "x.argsort() is of one key, where the keys have tables",
-    "piecewise": "numpy.where, by conditions that are 0 and 1, or x.apply(function) where the keys have tables",
-    "linalg.inv": "matrices are inverted when they are decrypted, or by iterations: y = y @ (2 * eye - x @ y)",
-    "linalg.lstsq": "numpy.linalg.pinv(a) @ b is the solution, of a plain matrix",
-    "linalg.pinv": "the matrix is plain; encrypted ones are inverted by iterations: y = y @ (2 * eye - x @ y)",
-    "linalg.solve": "the matrix is plain; encrypted ones are inverted by iterations: y = y @ (2 * eye - x @ y)",
-    "log": "x.log(domain=(low, high)), where the keys have tables",
-    "meshgrid": "numpy.broadcast_to, or operands with new axes, x[:, None] and y[None, :], which broadcast",
-    "nan_to_num": "what is encrypted is no NaN",
-    "ones_like": "numpy.ones(x.shape) mixes with encrypted arrays",
+    "apply_over_axes": "use a function of several axes, such as x.sum(axis=(0, 1), keepdims=True)",
+    "diagflat": "use numpy.diag(x.ravel())",
+    "digitize": "add up (x > edge), which is approximately 0 or 1, over all edges",
+    "divide": "divisors are plain: multiply by y.reciprocal(domain=(low, high)) if the keys have tables",
+    "fft.irfft": "use numpy.fft.ifft with the whole spectrum, as numpy.fft.fft returns it",
+    "broadcast_arrays": "operators broadcast by themselves, and numpy.broadcast_to(x, shape) one array",
+    "empty_like": "use numpy.zeros(x.shape), which computes with encrypted arrays",
+    "erf": "use the polynomial hippocrene.approximate(scipy.special.erf, domain=(low, high), error=...)",
+    "expit": "use x.sigmoid() if the keys have tables, or a polynomial of hippocrene.approximate",
+    "float_power": "exponents are integers from 0 on, as in x ** n",
+    "full_like": "use numpy.full(x.shape, value), which computes with encrypted arrays",
+    "heaviside": "use x > 0, which is approximately 0 or 1",
+    "histogram": "(x > edge).sum() is approximately the number of values above an edge, and a bin is the difference "
+    "of two such numbers. numpy.bincount(x, minlength=n) counts integers from 0 to n - 1",
+    "astype": "choose the type when you decrypt, with Client.decrypt(x, dtype=...)",
+    "average": "compute (weights * values).sum() and weights.sum(), and divide after decryption",
+    "bincount": "encrypted labels are integers from 0 to n - 1, and need minlength=n",
+    "choose": "use numpy.choose(x, choices)",
+    "count_nonzero": "use the sum of conditions that are 0 or 1: (x > 0.5).sum() is approximately a count",
+    "insert": "use numpy.concatenate([x[:2], y, x[2:]])",
+    "hypot": "x * x + y * y is its square: use (x * x + y * y).sqrt() if the keys have tables",
+    "isin": "use x.is_close(value, tolerance=...) for each value if the keys have tables. For integers from 0 on, use "
+    "x.entries_of(table) with a table that is 1 at these values",
+    "isclose": "use x.is_close(y, tolerance=...) if the keys have tables",
+    "isfinite": "encrypted values are always finite",
+    "isnan": "encrypted values are never NaN",
+    "lexsort": "x.argsort() sorts by one array if the keys have tables",
+    "piecewise": "use numpy.where with conditions that are 0 or 1, or x.apply(function) if the keys have tables",
+    "linalg.inv": "invert after decryption, or approximate the inverse by repeating y = y @ (2 * eye - x @ y)",
+    "linalg.lstsq": "for a plain matrix a, the solution is numpy.linalg.pinv(a) @ b",
+    **dict.fromkeys(
+        ("linalg.pinv", "linalg.solve"),
+        "the matrix must be plain. Approximate the inverse of an encrypted one by repeating "
+        "y = y @ (2 * eye - x @ y)",
+    ),
+    "log": "use x.log(domain=(low, high)) if the keys have tables",
+    "meshgrid": "use numpy.broadcast_to, or operands with new axes, as in x[:, None] + y[None, :]",
+    "nan_to_num": "encrypted values are never NaN",
+    "ones_like": "use numpy.ones(x.shape), which computes with encrypted arrays",
     "power": "exponents are integers from 0 on, one for all values",
-    "reciprocal": "x.reciprocal(domain=(low, high)), where the keys have tables",
-    "save": "x.save(path) writes it",
-    "argpartition": "x.argsort(), where the keys have tables, has all values in their places",
-    "partition": "x.sort(), where the keys have tables, has all values in their places",
-    "searchsorted": "(value > edge) is 0 or 1, approximately, and the sum of that over all edges the place",
-    "unique": "x.sort() has them in order, where the keys have tables",
-    "where": "say what to take where the condition holds and where it does not, where(c, x, y)",
-    "zeros_like": "numpy.zeros(x.shape) mixes with encrypted arrays",
+    "reciprocal": "use x.reciprocal(domain=(low, high)) if the keys have tables",
+    "save": "use x.save(path)",
+    "argpartition": "use x.argsort(), which sorts all values, if the keys have tables",
+    "partition": "use x.sort(), which sorts all values, if the keys have tables",
+    "searchsorted": "add up (value > edge), which is approximately 0 or 1, over all edges",
+    "unique": "use x.sort() if the keys have tables",
+    "where": "pass both choices, as in numpy.where(c, x, y)",
+    "zeros_like": "use numpy.zeros(x.shape), which computes with encrypted arrays",
 }
+# How to count bits.
+_COUNT_BITS = (
+    "count bits after decryption, or add three bits by gates: x ^ y ^ z is the last digit of their sum, and "
+    "server.gates(['majority'], x, y, z) the first"
+)
 # Advice that differs for encrypted bits.
 BIT_HINTS = {
-    **dict.fromkeys(
-        ("bitwise_count", "sum", "add.reduce"),
-        "bits are counted when they are decrypted, or by gates: x ^ y ^ z and server.gates(['majority'], x, y, z) are "
-        "the digits of a sum of three",
-    ),
-    **dict.fromkeys(("packbits", "unpackbits"), "bits are packed when they are decrypted"),
-    "argmax": "a bit is the first of those that are 1 where it is and none before it: gates do it one after the other",
-    "choose": "c.select(y, x) is y where c is 1 and x where it is 0, and numpy.where(c, y, x) too",
-    "count_nonzero": "bits are counted when they are decrypted, or by gates: x ^ y ^ z and "
-    "server.gates(['majority'], x, y, z) are the digits of a sum of three",
+    **dict.fromkeys(("bitwise_count", "count_nonzero", "sum", "add.reduce"), _COUNT_BITS),
+    **dict.fromkeys(("packbits", "unpackbits"), "pack bits after decryption"),
+    "argmax": "use gates: a bit is the first 1 if it is 1 and no bit before it is",
+    "choose": "use c.select(y, x) or numpy.where(c, y, x), which are y where c is 1 and x where it is 0",
 }
+# Advice for encrypted integers, whose order is unknown.
+_NO_ORDER = "integers modulo a number have no order"
 # Advice that differs for encrypted integers.
 INTEGER_HINTS = {
-    **dict.fromkeys(("fmod", "mod", "remainder"), "x.apply(lambda v: v % m)"),
-    **dict.fromkeys(("divmod", "floor_divide"), "x.apply(lambda v: v // m)"),
-    "allclose": "== compares encrypted integers",
-    "count_nonzero": "(x != 0).sum() is the count",
-    "digitize": "integers modulo a number have no order: their places are found when they are decrypted",
-    "histogram": "numpy.bincount(x, minlength=n) counts integers from 0 to n - 1",
-    "isclose": "== compares encrypted integers",
-    "isin": "x == value compares with each of the values, and x.entries_of(table) with those that have a 1 there",
-    "searchsorted": "integers modulo a number have no order: their places are found when they are decrypted",
-    "unique": "integers modulo a number have no order: they are sorted when they are decrypted",
+    **dict.fromkeys(("fmod", "mod", "remainder"), "use x.apply(lambda v: v % m)"),
+    **dict.fromkeys(("divmod", "floor_divide"), "use x.apply(lambda v: v // m)"),
+    **dict.fromkeys(("allclose", "isclose"), "use ==, which compares encrypted integers"),
+    "count_nonzero": "use (x != 0).sum()",
+    **dict.fromkeys(
+        ("digitize", "searchsorted"), f"{_NO_ORDER}: find their places after decryption"
+    ),
+    "histogram": "use numpy.bincount(x, minlength=n) for integers from 0 to n - 1",
+    "isin": "use x == value for each value, or x.entries_of(table) with a table that is 1 at these values",
+    "unique": f"{_NO_ORDER}: sort them after decryption",
 }
 # Advice by the keyword that no function supports.
 OPTIONS = {
-    "dtype": "encrypted arrays have no other types",
-    "out": "results are encrypted arrays of their own, and written into no other",
-    "initial": "add it to, or multiply it with, what is returned",
+    "dtype": "choose the type when you decrypt, with Client.decrypt(x, dtype=...)",
+    "out": "encrypted arrays never change, and every result is a new one",
+    "initial": "add it to the result, or multiply the result by it",
     "where": "multiply by a mask of zeros and ones",
     # A keyword of variances.
-    "correction": "it is called ddof=",
-    "mean": "it is computed; about another number m a variance is ((x - m) ** 2).mean()",
+    "correction": "use ddof=",
+    "mean": "the mean is computed. The variance about another number m is ((x - m) ** 2).mean()",
 }
 # Advice that differs for encrypted bits.
 BIT_OPTIONS = {
-    "initial": "it is a gate with what is returned",
-    "where": "gates with a mask of booleans do it: x & mask, x | ~mask",
+    "initial": "use a gate of it and the result",
+    "where": "use gates with a mask of booleans: x & mask or x | ~mask",
 }
 
 

@@ -56,7 +56,7 @@ class ArithmeticArray(EncryptedArray):
         **EncryptedArray._refusals,
         **dict.fromkeys(("gates", "nand", "nor", "parity", "select", "where", "xnor"), FOR_BITS),
         **{
-            name: f"{FOR_BITS}; of conditions that are numbers, 0 and 1, it is {formula}"
+            name: f"{FOR_BITS}; for conditions that are 0 or 1, use {formula}"
             for name, formula in {
                 "&": "a * b",
                 "|": "a + b - a * b",
@@ -111,7 +111,7 @@ class ArithmeticArray(EncryptedArray):
             return cast("Self", NotImplemented)
         if operation == "mul" and isinstance(other, np.matrix):
             raise TypeError(
-                "* of a numpy.matrix is a product of matrices: say @, or * of a numpy.asarray of it"
+                "* of a numpy.matrix is a product of matrices: use @, or convert it with numpy.asarray"
             )
         values = self._plain(cast("npt.ArrayLike", other), operation)
         shape = self._common_shape(values.shape, operation)
@@ -386,7 +386,9 @@ class ArithmeticArray(EncryptedArray):
         if where is True:
             return None
         if isinstance(where, EncryptedArray):
-            raise TypeError(f"{operation}: the mask is plain; of an encrypted one multiply by it")
+            raise TypeError(
+                f"{operation}: the mask must be plain. Multiply by an encrypted mask instead"
+            )
         mask = to_array(where, operation)
         if mask.dtype != np.bool_:
             raise TypeError(f"{operation}: where= takes booleans, not values of type {mask.dtype}")

@@ -12,6 +12,7 @@ from hippocrene.arrays.advice import unset
 from hippocrene.arrays.encrypted import ArrayServer, EncryptedArray
 from hippocrene.arrays.places import Axes, common_shape, places_of
 from hippocrene.errors import named
+from hippocrene.html_tables import Cell
 from hippocrene.values.operands import booleans, is_plain, plain_bits, to_array
 from hippocrene.values.scalars import check_type, text
 
@@ -30,7 +31,7 @@ class BitArray(EncryptedArray, holds=("bits", "single bits")):
     __slots__ = ()
     _refusals: ClassVar[Mapping[str, str]] = {
         **EncryptedArray._refusals,
-        "divisor": "encrypted bits are no divisors: they compute with & | ^ ~",
+        "divisor": "encrypted bits cannot be divisors: they compute with & | ^ ~",
         "entries_of": "entries_of takes encrypted numbers and integers, not bits",
         "interval": "encrypted bits have no interval: they are 0 or 1",
         "imag": "encrypted bits have no imag: they are 0 or 1",
@@ -46,6 +47,9 @@ class BitArray(EncryptedArray, holds=("bits", "single bits")):
 
     def _summary(self) -> str:
         return f", bit_error={self.bit_error:.3g}"
+
+    def _facts(self) -> list[tuple[str, Cell]]:
+        return [("bit error", f"{self.bit_error:.3g} at most (below 0.5 is right)")]
 
     def _plain(self, values: npt.ArrayLike, operation: str) -> npt.NDArray[Any]:
         return plain_bits(values, operation)

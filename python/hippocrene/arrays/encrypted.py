@@ -44,7 +44,9 @@ from hippocrene.errors import (
     named,
 )
 from hippocrene.files import FilePath, file_path, raw_bytes, reading
+from hippocrene.html_tables import Cell, table
 from hippocrene.stored import Told
+from hippocrene.units import size_text
 from hippocrene.values.operands import is_plain
 from hippocrene.values.scalars import integer
 
@@ -144,22 +146,22 @@ class EncryptedArray:
     _selects_lazily: ClassVar[bool] = True
     # Why an operation is missing, by the name of the operation.
     _refusals: ClassVar[Mapping[str, str]] = {
-        "__bool__": "an encrypted array is neither true nor false: only the client can read it; "
-        "numpy.where(condition, a, b) picks one of two, and x.max(), x.min() and x.sort() are in place of Python's own",
-        "__array__": "an encrypted array cannot become a plain one: only Client.decrypt reads it. Its operators and "
-        "methods compute with it: x.polynomial(p) in place of p(x), x.entries_of(table) in place of table[x], "
-        "numpy.dot(a, x) where a pandas object refuses a @ x, a.dot(x) and numpy.matmul(a, x), "
-        "numpy.stack([x, y]) in place of lists of them, and plain arrays, .filled() and .toarray(), in place "
-        "of masked and of sparse ones",
+        "__bool__": "an encrypted array is neither true nor false: only the client can read it. Use "
+        "numpy.where(condition, a, b) to choose, and x.max(), x.min() and x.sort() instead of max, min and sorted",
+        "__array__": "an encrypted array cannot become a plain one: only Client.decrypt reads it. Use its operators "
+        "and methods: x.polynomial(p) instead of p(x), x.entries_of(table) instead of table[x], "
+        "numpy.dot(a, x) if a pandas object refuses a @ x, a.dot(x) and numpy.matmul(a, x), "
+        "numpy.stack([x, y]) instead of lists of arrays, and .filled() or .toarray() to replace masked or "
+        "sparse operands",
         **dict.fromkeys(
             ("__float__", "__int__"),
-            "an encrypted array cannot become a plain number: only Client.decrypt reads it. Its methods compute "
-            "with it, and numpy.stack and numpy.concatenate put it into an array",
+            "an encrypted array cannot become a plain number: only Client.decrypt reads it. Compute with its "
+            "methods, and put it into an array with numpy.stack or numpy.concatenate",
         ),
-        "__round__": "encrypted values are not rounded: Client.decrypt first",
-        "__setitem__": "encrypted arrays are not written into: numpy.where(mask, values, x), of a plain mask, and "
-        "numpy.concatenate make a new one of parts",
-        "__delitem__": "encrypted arrays are not written into: numpy.delete makes a new one",
+        "__round__": "encrypted values cannot be rounded: use Client.decrypt first",
+        "__setitem__": "encrypted arrays never change: make a new one with numpy.where(mask, values, x) for a plain "
+        "mask, or with numpy.concatenate",
+        "__delitem__": "encrypted arrays never change: make a new one with numpy.delete",
     }
     # Why any other method or property of another kind is missing.
     _no_method: ClassVar[str]
@@ -281,6 +283,28 @@ class EncryptedArray:
         """Return the part of the `repr` that differs between kinds."""
         raise NotImplementedError
 
+    def _repr_html_(self) -> str:
+        """Return the properties as an HTML table, for notebooks. No elements are moved."""
+        preset, memory = self._held.preset, self._described().memory
+        rows: list[tuple[str, Cell]] = [("holds", self._contents()), ("shape", str(self.shape))]
+        if preset is not None:
+            rows.append(("preset", preset))
+        rows += self._facts()
+        if memory is not None:
+            rows.append(("memory", size_text(memory)))
+        rows.append(("fingerprint", self.fingerprint))
+        if self._view is not None:
+            rows.append(("lazy view", "the elements are selected, and not moved yet"))
+        return table(type(self).__name__, rows)
+
+    def _contents(self) -> str:
+        """Return the kind of the elements in words."""
+        return self._holds
+
+    def _facts(self) -> list[tuple[str, Cell]]:
+        """Return the rows of the HTML table that differ between kinds."""
+        raise NotImplementedError
+
     # Refusals of operations that a kind of array lacks
 
     def _refused(self, name: str, usual: str = "") -> UnsupportedError:
@@ -361,7 +385,7 @@ class EncryptedArray:
     def __format__(self, spec: str) -> str:
         if spec:
             raise TypeError(
-                f"an encrypted array has no digits to format as {spec!r}: Client.decrypt first"
+                f"an encrypted array has no digits to format as {spec!r}: use Client.decrypt first"
             )
         return str(self)
 
@@ -378,7 +402,7 @@ class EncryptedArray:
             if other.bit_error is not None:
                 raise other._refused(operation)
             raise ArgumentError(
-                f"{operation}: an array of encrypted {other._holds}, where one of {self._holds} is needed"
+                f"{operation}: one array holds encrypted {other._holds}, the other one {self._holds}"
             )
         return self._any_server(operation, other)
 
@@ -462,10 +486,10 @@ class EncryptedArray:
         if len(arrays) == 1 and arrays[0]._server is not None:
             return arrays[0]._server
         if len({array.bit_error is None for array in arrays}) > 1:
-            raise TypeError("encrypted bits and encrypted numbers are not joined")
+            raise TypeError("encrypted bits cannot be joined with encrypted numbers")
         if len({array.plain_modulus for array in arrays}) > 1:
             raise TypeError(
-                "encrypted integers are not joined with encrypted numbers, or of another plain modulus"
+                "encrypted integers cannot be joined with encrypted numbers, or with integers of another plain modulus"
             )
         servers = [array._server for array in arrays if array._server is not None]
         return servers[0] if servers else self._any_server("moving elements")
@@ -805,8 +829,8 @@ def computed(
     keywords = given(keywords)
     if "out" in keywords:
         raise TypeError(
-            f"numpy.{name} writes no encrypted array into another: `total = total + x` in place of `total += x` makes "
-            "a new one, and so does a total that starts from the number 0"
+            f"numpy.{name} cannot write into an array: encrypted arrays never change. Use `total = total + x` instead "
+            "of `total += x`, or let the total start from the number 0"
         )
     check_options(name, keywords, *inputs)
     for option in keywords if method != "reduce" else ():
@@ -819,7 +843,7 @@ def computed(
         raise refusal(name, *inputs)
     # A function that is not numpy's, such as scipy's.
     approximation = (
-        "hippocrene.approximate(function, domain=(low, high), error=...) is a polynomial"
+        "use the polynomial hippocrene.approximate(function, domain=(low, high), error=...)"
     )
     instead = hint(name, *inputs) or approximation
     raise TypeError(f"{name} takes no encrypted arrays: {instead}")

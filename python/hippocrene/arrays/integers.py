@@ -17,6 +17,7 @@ from hippocrene.arrays.arithmetic import (
 )
 from hippocrene.arrays.encrypted import EncryptedArray
 from hippocrene.errors import DIFFERENCE, ArgumentError, ShapeError, named
+from hippocrene.html_tables import Cell, capacity_cell
 from hippocrene.values.operands import integers, is_plain
 from hippocrene.values.polynomials import Series, whole_coefficients
 
@@ -39,16 +40,16 @@ class IntegerArray(ArithmeticArray, holds=("integers",)):
         **ArithmeticArray._refusals,
         **dict.fromkeys(
             ("cov", "std", "var"),
-            "encrypted integers have no variance: take sums of them and of their squares",
+            "encrypted integers have no variance: decrypt the sums of the values and of their squares",
         ),
         "mean": "encrypted integers have no mean: decrypt the sum, and divide it",
-        "div": "encrypted integers are not divided: multiply by pow(divisor, -1, {modulus}), the inverse",
-        "divisor": "encrypted integers are no divisors: x.apply takes a function that has their inverses",
-        "// and %": "encrypted integers have no // and no %: x.apply(lambda v: v // m)",
+        "div": "encrypted integers cannot be divided: multiply by the inverse, pow(divisor, -1, {modulus})",
+        "divisor": "encrypted integers cannot be divisors: use x.apply with a function that returns their inverses",
+        "// and %": "encrypted integers have no // and no %: use x.apply(lambda v: v // m)",
     }
     _no_method = (
-        "{name} is for encrypted numbers: integers modulo {modulus} have no order and no fractions; "
-        "== and != compare them, and apply takes any function of theirs"
+        "{name} is for encrypted numbers: integers modulo {modulus} have no order and no fractions. "
+        "Use == and !=, or apply with any function"
     )
     _no_property = (
         "encrypted integers are exact and have no {name}: budget_bits states their noise budget"
@@ -89,6 +90,16 @@ class IntegerArray(ArithmeticArray, holds=("integers",)):
         left = self._described().budget_bits
         bits = "?" if left is None else f"{left:.1f}"
         return f", plain_modulus={self.plain_modulus}, budget_bits={bits}"
+
+    def _contents(self) -> str:
+        return f"integers modulo {self.plain_modulus}"
+
+    def _facts(self) -> list[tuple[str, Cell]]:
+        low, high = self.interval
+        return [
+            ("interval", f"[{low:.0f}, {high:.0f}]"),
+            ("noise budget", capacity_cell(self.budget_bits, self._held.preset)),
+        ]
 
     def _plain(self, values: npt.ArrayLike, operation: str) -> npt.NDArray[Any]:
         return integers(values, operation, self.plain_modulus)
@@ -142,13 +153,13 @@ class IntegerArray(ArithmeticArray, holds=("integers",)):
         modulus = self.plain_modulus
         if of_numbers:
             raise TypeError(
-                f"apply takes {next(iter(of_numbers))}= for numbers only: a function of integers is of all of them, "
-                "and exact"
+                f"apply takes {next(iter(of_numbers))}= for numbers only: for integers, the result is exact at all of "
+                "them"
             )
         if modulus > LARGEST_TABLE:
             raise ArgumentError(
-                f"apply: a function of all {modulus} integers is a polynomial of about that degree, which is for plain "
-                f"moduli up to {LARGEST_TABLE}; `polynomial` computes those of low degree"
+                f"apply: a function of all {modulus} integers is a polynomial of about that degree, and plain moduli "
+                f"up to {LARGEST_TABLE} are supported. Use `polynomial` for a polynomial of low degree."
             )
         table = integers(
             _of_all(function, modulus) if callable(function) else function, "apply", modulus

@@ -29,6 +29,7 @@ from hippocrene.errors import (
     ShapeError,
     named,
 )
+from hippocrene.html_tables import Cell, capacity_cell
 from hippocrene.values.operands import (
     Plain,
     divisors,
@@ -62,17 +63,16 @@ class NumberArray(ArithmeticArray, holds=("numbers",)):
         **ArithmeticArray._refusals,
         **dict.fromkeys(
             ("==", "!="),
-            "encrypted numbers are never equal, for they have an error: {name} is not for them, is_close is",
+            "encrypted numbers have an error, so that {name} has no meaning: use is_close",
         ),
-        "// and %": "encrypted numbers have no // and no %: x.apply(lambda v: v // m, domain=(low, high)), where the "
+        "// and %": "encrypted numbers have no // and no %: use x.apply(lambda v: v // m, domain=(low, high)) if the "
         "keys have tables",
-        "divisor": "divisors are plain: multiply by x.reciprocal(domain=(low, high)) of an encrypted x, which is "
-        "looked up where the keys have tables",
+        "divisor": "divisors are plain: multiply by x.reciprocal(domain=(low, high)) of an encrypted x if the keys "
+        "have tables",
     }
     _no_method = FOR_BITS
     _other_powers = (
-        "; x.sqrt(domain=(0, high)) and x.reciprocal(domain=(low, high)) are looked up "
-        "where the keys have tables"
+        ". Use x.sqrt(domain=(0, high)) or x.reciprocal(domain=(low, high)) if the keys have tables"
     )
     _pow_modulus = "numbers have none"
 
@@ -135,6 +135,19 @@ class NumberArray(ArithmeticArray, holds=("numbers",)):
         bits = "?" if alike.capacity_bits is None else f"{alike.capacity_bits:.1f}"
         kind = ", complex" if self.is_complex else ""
         return f"{kind}, precision_bits={alike.precision_bits:.1f}, capacity_bits={bits}"
+
+    def _contents(self) -> str:
+        return "complex numbers" if self.is_complex else "real numbers"
+
+    def _facts(self) -> list[tuple[str, Cell]]:
+        low, high = self.interval
+        bits = self.precision_bits
+        estimated = "unknown" if math.isnan(bits) else f"{bits:.1f} bits after the binary point"
+        return [
+            ("interval", f"[{low:g}, {high:g}]"),
+            ("precision", f"{estimated} ({self.precision:g} requested)"),
+            ("capacity", capacity_cell(self.capacity_bits, self._held.preset)),
+        ]
 
     def with_precision(self, bits: float) -> Self:
         """Return the array with another requested `precision`, in bits after the binary point.
@@ -346,9 +359,7 @@ class NumberArray(ArithmeticArray, holds=("numbers",)):
         unset("mean", dtype, out)
         if (mask := self._mask(where, "mean")) is not None:
             if not mask.any(axis=tuple(self._axes(axis, "mean"))).all():
-                raise ArgumentError(
-                    "mean: there are means of no values, where the mask leaves none"
-                )
+                raise ArgumentError("mean: the mask leaves no values for some of the means")
             with named("mean", "average"):
                 return cast(
                     "Self",
@@ -499,7 +510,7 @@ class NumberArray(ArithmeticArray, holds=("numbers",)):
                 return variance.sqrt()
         except (ArgumentError, MissingKeyError) as error:
             raise type(error)(
-                f"{error}; var needs none of this: decrypt the variance, and take its root"
+                f"{error}; var needs nothing of this kind: decrypt the variance, and take its root"
             ) from None
 
     # Comparisons
@@ -945,7 +956,7 @@ class NumberArray(ArithmeticArray, holds=("numbers",)):
     ) -> Self:
         if method != "linear":
             raise ArgumentError(
-                f"{operation}: method is {method!r}: encrypted values have the linear one"
+                f"{operation}: method is {method!r}: only 'linear' is supported for encrypted values"
             )
         shares = real_numbers(q, operation)
         wrong = shares[~((shares >= 0) & (shares <= most))]
@@ -1053,7 +1064,7 @@ class NumberArray(ArithmeticArray, holds=("numbers",)):
 
     def _counted(self, operation: str, count: int, *arguments: int | None) -> Self:
         if count < 1:
-            raise ArgumentError(f"{operation}: {count}, where 1 is the least that makes sense")
+            raise ArgumentError(f"{operation}: {count} is less than 1")
         # The extension module refuses counts above the number of values, whatever their size.
         return self._run(operation, min(count, 2**63 - 1), *arguments)
 
@@ -1092,7 +1103,7 @@ def _nearest(table: npt.ArrayLike, domain: _Domain) -> Callable[[float], float]:
         )
     if ends is None:
         raise ArgumentError(
-            "apply: the entries of a table are for numbers of a domain: say domain=(low, high)"
+            "apply: a table needs the domain of its entries: pass domain=(low, high)"
         )
     low, steps = ends[0], entries.size - 1
     # The extension module refuses an empty domain. Here it must not divide by zero.

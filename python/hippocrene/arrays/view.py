@@ -72,6 +72,7 @@ class View:
     fingerprint = Told[str]("The fingerprint of the source.", "source")
     plain_modulus = Told["int | None"]("The plaintext modulus of the source.", "source")
     holds = Told[str]("The kind of the elements.", "source")
+    preset = Told["str | None"]("The name of the preset of the source.", "source")
 
     @property
     def is_complex(self) -> bool:

@@ -18,10 +18,13 @@ from hippocrene import _native
 from hippocrene.client import Client
 from hippocrene.errors import ArgumentError, FileError, ShapeError, file_errors
 from hippocrene.files import FilePath, file_path, raw_bytes, reading
+from hippocrene.html_tables import Cell, table
 from hippocrene.keys import EvaluationKeys
 from hippocrene.progress import shown
 from hippocrene.server import Server
+from hippocrene.simulation_report import html_report
 from hippocrene.stored import Told
+from hippocrene.units import size_text, time_text
 from hippocrene.values.operands import rows_of_doubles, to_array
 from hippocrene.values.scalars import check_type, integer, text
 
@@ -77,6 +80,16 @@ class EncryptedClusters:
     def __reduce__(self) -> tuple[object, ...]:
         return EncryptedClusters, (self.to_bytes(),)
 
+    def _repr_html_(self) -> str:
+        """Return the properties as an HTML table, for notebooks."""
+        rows = [
+            ("shape", str(self.shape)),
+            ("clusters", str(self.n_clusters)),
+            ("iterations", str(self.iteration)),
+            ("points", "included" if self.has_points else "not included"),
+        ]
+        return table(type(self).__name__, rows)
+
     def __repr__(self) -> str:
         return f"EncryptedClusters(shape={self.shape}, n_clusters={self.n_clusters}, iteration={self.iteration})"
 
@@ -97,6 +110,15 @@ class KMeansSimulation:
     """The peak memory in bytes, including the keys."""
     key_bytes: int
     """The approximate size of the file of the evaluation keys, in bytes."""
+
+    def _repr_html_(self) -> str:
+        """Return the figures as HTML tables, for notebooks."""
+        facts: list[tuple[str, Cell]] = [
+            ("time", f"{time_text(self.seconds)} on one thread, as predicted"),
+            ("memory", f"{size_text(self.peak_memory)} at most"),
+            ("keys", size_text(self.key_bytes)),
+        ]
+        return html_report(facts, self.operations)
 
 
 class EncryptedKMeans:
@@ -161,7 +183,7 @@ class EncryptedKMeans:
         }
         if name in made_by:
             raise AttributeError(
-                f"k-means: {name} is there after {made_by[name]}, which was not called yet"
+                f"k-means: {made_by[name]} sets {name}, and has not been called yet"
             )
         raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
 
@@ -223,7 +245,8 @@ class EncryptedKMeans:
             )
         if len(points) < self.n_clusters:
             raise ArgumentError(
-                f"k-means: {len(points)} points in n_clusters={self.n_clusters} clusters: as many points are needed"
+                f"k-means: {len(points)} points cannot form n_clusters={self.n_clusters} clusters. Every cluster needs "
+                "a point."
             )
         if self.init == "random":
             return points[random.choice(len(points), self.n_clusters, replace=False)]
@@ -371,15 +394,15 @@ class EncryptedKMeans:
         check_type(server, Server, "k-means computes with EvaluationKeys or Server")
         if not points.has_points:
             raise ArgumentError(
-                "k-means: there are no points in this, but in what EncryptedKMeans.encrypt returned"
+                "k-means: these clusters hold no points. Pass the result of EncryptedKMeans.encrypt."
             )
         if points._raw.origin is not None:
             raise ArgumentError(
-                "k-means: these are new points, which predict assigns to clusters of others"
+                "k-means: these are new points. Use predict, which assigns them to clusters."
             )
         if points.n_clusters != self.n_clusters:
             raise ArgumentError(
-                f"k-means: points for {points.n_clusters} clusters, where n_clusters={self.n_clusters}"
+                f"k-means: these points are for {points.n_clusters} clusters, and n_clusters={self.n_clusters}"
             )
         if cluster is not None and not hasattr(cluster, "map"):
             raise TypeError(
@@ -460,27 +483,28 @@ class EncryptedKMeans:
         self, path: Path, state: EncryptedClusters, points: EncryptedClusters, server: Server
     ) -> None:
         """Check that a run of this kind on these points wrote the checkpoint."""
-        remedy = "remove it, or give the path of another"
+        remedy = "remove it, or pass another path"
         if (state.shape, state.n_clusters) != (points.shape, points.n_clusters):
             raise ArgumentError(
-                f"k-means: the checkpoint {path} is of {state!r}, the points are {points!r}: {remedy}"
+                f"k-means: the checkpoint {path} belongs to {state!r}, and the points are {points!r}: {remedy}"
             )
         if state._raw.origin is None:
             raise ArgumentError(
-                f"k-means: {path} is no checkpoint of fit, but an array that a client sent: {remedy}"
+                f"k-means: {path} is not a checkpoint of fit, but an array from a client: {remedy}"
             )
         of_points, start = points._raw.as_origin(server._raw, self._chosen())
         if state._raw.origin[0] != of_points:
             raise ArgumentError(
-                f"k-means: the checkpoint {path} is of other points, or of these encrypted another time: {remedy}"
+                f"k-means: the checkpoint {path} belongs to other points, or to another encryption of these: {remedy}"
             )
         if state._raw.origin[1] != start:
             raise ArgumentError(
-                f"k-means: the checkpoint {path} is of a run from another start than init={self.init!r}: {remedy}"
+                f"k-means: the checkpoint {path} belongs to a run with other centroids than init={self.init!r}: "
+                f"{remedy}"
             )
         if state.iteration > self.max_iter:
             raise ArgumentError(
-                f"k-means: the checkpoint {path} has made {state.iteration} iterations, max_iter={self.max_iter}: "
+                f"k-means: the checkpoint {path} has {state.iteration} iterations, more than max_iter={self.max_iter}: "
                 f"{remedy}"
             )
 
@@ -508,7 +532,9 @@ class EncryptedKMeans:
                 f"k-means: init is {len(init)} points, where n_clusters={self.n_clusters}"
             )
         if init.size and init.min() < 0:
-            raise ArgumentError(f"k-means: init is {init.tolist()}: points are counted from 0 on")
+            raise ArgumentError(
+                f"k-means: init is {init.tolist()}, and indices of points start at 0"
+            )
         return [int(i) for i in init]
 
     def _sizes(self, shape: tuple[int, ...]) -> tuple[int, int, int]:
@@ -568,11 +594,11 @@ def _warn_of_errors(
     if wrong > _MOST_WRONG:
         farthest = "centroid of init" if starts_away.max() > away.max() else "point"
         warnings.warn(
-            f"k-means: about {wrong:.0%} of the points are expected to go to a wrong centroid at first: squared "
-            f"distances have an error of {off:.3g} (standard deviation), and those from the two nearest differ by "
-            f"{np.median(gaps):.3g} (median). Errors go with the square of the largest distance from the middle, which "
-            f"is {radius:.3g}, of a {farthest}, where that of the points is {np.median(away):.3g} (median): choose "
-            "centroids nearer to the points and farther from each other, take outliers away, or use larger tables",
+            f"k-means: about {wrong:.0%} of the points are expected to be assigned to a wrong centroid at first. "
+            f"Squared distances have an error of {off:.3g} (standard deviation), and the two nearest differ by "
+            f"{np.median(gaps):.3g} (median). The error grows with the square of the largest distance from the middle. "
+            f"That is {radius:.3g}, for a {farthest}, and {np.median(away):.3g} for the median point. Choose centroids "
+            "nearer to the points and farther from each other, remove outliers, or use larger tables.",
             UserWarning,
             stacklevel=3,
         )

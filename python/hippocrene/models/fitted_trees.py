@@ -153,8 +153,8 @@ def _of_histograms(model: Any) -> tuple[list[Nodes], _Outputs, _Classes | None]:
         )
     if model.loss in {"gamma", "poisson"}:
         raise ArgumentError(
-            f"from_sklearn: results of the loss {model.loss!r} are exponentials of what trees add up: fit logarithms "
-            "of the targets with the loss 'squared_error'"
+            f"from_sklearn: results of the loss {model.loss!r} are exponentials of the sum of the trees: fit "
+            "logarithms of the targets with the loss 'squared_error'"
         )
     stages = []
     for stage in model._predictors:
@@ -182,7 +182,7 @@ def _nodes_of_histograms(nodes: Any) -> Nodes:
 def _check_thresholds(thresholds: _Doubles) -> None:
     if np.isinf(thresholds).any():
         raise ArgumentError(
-            "from_sklearn: these trees split by whether a value is missing, which encrypted rows cannot say: fit trees "
+            "from_sklearn: these trees split on missing values, and encrypted rows cannot have any: fit trees "
             "to rows without missing values (impute them)"
         )
 
@@ -190,11 +190,11 @@ def _check_thresholds(thresholds: _Doubles) -> None:
 def _hint(model: Any) -> str:
     """Return advice if a part of the model is a tree that could be given instead."""
     if hasattr(model, "best_estimator_"):
-        return ": take its best_estimator_"
+        return ": pass its best_estimator_"
     if hasattr(model, "steps"):
         return (
-            ": take its last step, model[-1], whose samples and queries are rows that the steps "
-            "before were applied to"
+            ": pass its last step, model[-1], and apply the steps before it to samples and rows "
+            "of queries"
         )
     return ""
 

@@ -16,6 +16,7 @@ import numpy.typing as npt
 
 from hippocrene import _native
 from hippocrene.errors import ArgumentError, ShapeError
+from hippocrene.html_tables import Cell
 from hippocrene.models.fitted_trees import (
     Comparing,
     as_compared,
@@ -36,7 +37,9 @@ from hippocrene.models.tree_interface import (
     shares_of,
 )
 from hippocrene.progress import shown
+from hippocrene.simulation_report import html_report
 from hippocrene.stored import Local, Stored, StoredSecret, Told
+from hippocrene.units import size_text, time_text
 from hippocrene.values.scalars import check_type, text, thread_count
 
 _Doubles = npt.NDArray[np.float64]
@@ -133,7 +136,7 @@ class TreeClient(StoredSecret):
         check_type(interface, TreeInterface, "a TreeInterface is needed")
         if interface.outputs not in {"shares", "scores"}:
             raise ArgumentError(
-                "decrypt shares: replies hold shares of classes where the model is a forest or a gradient boosting"
+                "decrypt shares: only a forest or a gradient boosting that classifies returns shares of classes"
             )
         return shares_of(interface, self._outputs(interface, reply))
 
@@ -185,6 +188,17 @@ class TreeSimulation:
     """The size of the query, in bytes."""
     reply_bytes: int
     """The size of the reply, in bytes."""
+
+    def _repr_html_(self) -> str:
+        """Return the figures as HTML tables, for notebooks."""
+        facts: list[tuple[str, Cell]] = [
+            ("time", f"{time_text(self.seconds)} on one thread, as predicted"),
+            ("memory of keys", size_text(self.key_memory)),
+            ("keys", size_text(self.key_bytes)),
+            ("query", size_text(self.query_bytes)),
+            ("reply", size_text(self.reply_bytes)),
+        ]
+        return html_report(facts, self.operations)
 
 
 class PrivateDecisionTree(Local):
@@ -263,8 +277,8 @@ class PrivateDecisionTree(Local):
         trees, outputs, classes = parts(model)
         if (sample is None) == (ranges is None):
             raise TypeError(
-                "from_sklearn takes a sample or ranges, one and not both: rows that show which values features have, "
-                "or the least and the largest values"
+                "from_sklearn: pass either a sample, which is rows with values of the features, or ranges, which are "
+                "their least and largest values"
             )
         features = int(model.n_features_in_)
         names, kind = feature_names(model), row_type(model)
@@ -313,7 +327,7 @@ class PrivateDecisionTree(Local):
                 np.asarray(made.deviation), formatter={"float_kind": "{:.4g}".format}
             )
             raise ArgumentError(
-                f"from_sklearn: results with a deviation of {deviation}, where {possible} is possible"
+                f"from_sklearn: a deviation of {deviation} is not possible. The least is {possible}."
             )
         return made
 

@@ -178,7 +178,7 @@ def _interpolated(x: Any, xp: Any, fp: Any, left: Any, right: Any, period: Any) 
         places = np.concatenate([places[-1:] - length, places, places[:1] + length])
         sources = np.concatenate([sources[-1:], sources, sources[:1]])
     elif (np.diff(places) < 0).any():
-        raise ArgumentError("interp: the places of values do not increase")
+        raise ArgumentError("interp: the places of the values must increase")
     # The integer part gives the two neighbours, and the fraction gives their weights.
     where = np.interp(at, places, np.arange(places.size, dtype=np.float64))
     first = np.minimum(where.astype(np.int64), max(places.size - 2, 0))

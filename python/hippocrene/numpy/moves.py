@@ -156,7 +156,7 @@ implements(np.block, several=True)(lambda arrays: joined(np.block, arrays))
 def _compress(condition: Any, a: Any, axis: Any = None) -> Any:
     if is_encrypted(condition):
         raise TypeError(
-            "numpy.compress takes no encrypted condition: how many elements there are would depend on it"
+            "numpy.compress takes no encrypted condition: the number of elements would depend on it"
         )
     return a._gather(np.compress(to_array(condition, "compress"), places_of(a), axis))
 

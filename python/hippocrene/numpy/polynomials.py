@@ -23,7 +23,9 @@ def polyval(p: npt.ArrayLike, x: Array) -> Array:
     The coefficient of the highest power comes first.
     """
     if isinstance(p, (*SERIES, Approximation)):
-        raise TypeError(f"polyval takes coefficients: x.polynomial takes a {type(p).__name__}")
+        raise TypeError(
+            f"polyval takes a sequence of coefficients: use x.polynomial for a {type(p).__name__}"
+        )
     if not is_encrypted(x):
         raise TypeError(
             f"polyval takes an encrypted array, not {type(x).__name__}: numpy.polyval is of plain values"
@@ -50,9 +52,7 @@ def _vander(x: Any, N: Any = None, increasing: bool = False) -> Any:  # noqa: N8
         raise ShapeError(f"vander takes arrays of one axis, not shape {x.shape}")
     count = x.size if N is None else operator.index(N)
     if count < 2:
-        raise ArgumentError(
-            f"vander: {count} columns of encrypted powers, where 2 or more have any"
-        )
+        raise ArgumentError(f"vander: {count} columns hold no encrypted power, and 2 or more do")
     powers = [np.ones(x.size, dtype=np.int64), x]
     for power in range(2, count):
         powers.append(np.multiply(powers[power // 2], powers[power - power // 2]))

@@ -34,7 +34,7 @@ def _dot(a: Any, b: Any) -> Any:
     if b.ndim <= 2:
         return a @ b
     if a.shape[-1] != b.shape[-2]:
-        raise ShapeError(f"dot: shapes {a.shape} and {b.shape} do not go together")
+        raise ShapeError(f"dot: shapes {a.shape} and {b.shape} do not fit")
     names = iter(string.ascii_letters)
     of_a, of_b = ("".join(itertools.islice(names, n)) for n in (a.ndim - 1, b.ndim - 2))
     common, last = itertools.islice(names, 2)

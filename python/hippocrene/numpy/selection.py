@@ -1,4 +1,4 @@
-"""numpy's functions that choose between arrays of which at least one is encrypted."""
+"""numpy's functions that choose between arrays, at least one of them encrypted."""
 
 from __future__ import annotations
 
@@ -96,7 +96,7 @@ def _chosen_bits(condition: Any, where: Any, otherwise: Any) -> Any:
 def _select(condlist: Any, choicelist: Any, default: Any = 0) -> Any:
     conditions, choices = list(condlist), list(choicelist)
     if len(conditions) != len(choices) or not conditions:
-        what = f"{len(conditions)} conditions and {len(choices)} choices: as many are needed, one at least"
+        what = f"{len(conditions)} conditions and {len(choices)} choices: equal numbers, at least 1, are needed"
         raise ShapeError(f"select: {what}")
     arrays = [x for x in (*conditions, *choices, default) if is_encrypted(x)]
     with named("select", "where"):
@@ -156,7 +156,7 @@ def _choose(a: Any, choices: Any, mode: Any = "raise") -> Any:
     if is_encrypted(a):
         if mode != "raise":
             raise TypeError(
-                "choose takes no mode= of encrypted places: those beyond the choices come out as anything"
+                "choose takes no mode= for encrypted places: a place beyond the choices may give any result"
             )
         return _at_encrypted(a, list(choices))
     options, index = list(choices), to_array(a, "choose")
@@ -193,7 +193,7 @@ def _at_encrypted(a: Any, options: list[Any]) -> Any:
 def _extract(condition: Any, arr: Any) -> Any:
     if is_encrypted(condition):
         raise TypeError(
-            "numpy.extract takes no encrypted condition: how many elements there are would depend on it"
+            "numpy.extract takes no encrypted condition: the number of elements would depend on it"
         )
     return np.compress(np.ravel(condition), np.ravel(arr))
 

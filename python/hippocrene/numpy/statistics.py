@@ -272,7 +272,7 @@ def _counts(x: Any, weights: Any, bins: Any) -> Any:
     count = operator.index(bins)
     if count < 1:
         raise ArgumentError(
-            f"bincount: how many bins encrypted places have is public: say minlength=, not {count}"
+            f"bincount: the number of bins is public: pass it as minlength, 1 or more, not {count}"
         )
     if x.ndim != 1 or (weights is not None and np.shape(weights) != x.shape):
         of_weights = "" if weights is None else f", weights of shape {np.shape(weights)}"
@@ -329,7 +329,7 @@ def reduceat(a: Any, indices: Any, axis: Any = 0) -> Any:
     starts = to_array(indices, "add.reduceat")
     if starts.ndim != 1 or not starts.size:
         raise ShapeError(
-            f"add.reduceat: indices of shape {starts.shape}, where one axis of one or more is needed"
+            f"add.reduceat: indices of shape {starts.shape}, and one axis with an element or more is needed"
         )
     # numpy refuses invalid indices.
     np.add.reduceat(np.zeros(length), starts)
@@ -343,7 +343,7 @@ def reduceat(a: Any, indices: Any, axis: Any = 0) -> Any:
 @implements("cumulative_sum")
 def _cumulative_sum(x: Any, axis: Any = None, *, include_initial: bool = False) -> Any:
     if axis is None and x.ndim != 1:
-        raise ShapeError(f"cumulative_sum: axis= says along which axis of shape {x.shape}")
+        raise ShapeError(f"cumulative_sum: axis= is needed for an array of shape {x.shape}")
     sums = x.cumsum(0 if axis is None else axis)
     if not include_initial:
         return sums

@@ -98,14 +98,15 @@ def approximate(
     if not callable(function):
         raise TypeError(f"approximate takes a function, not {type(function).__name__}")
     if (degree is None) == (error is None):
-        raise ArgumentError("approximate: either the degree or the error is said")
+        raise ArgumentError("approximate: pass either a degree or an error")
     ends = pair(domain, "a domain is two numbers, (low, high)")
     what = "derivative is an order and a bound, (order, bound)"
     steep = None if derivative is None else pair(derivative, what)
     low, high = (double(end, "an end of a domain") for end in ends)
     if not (math.isfinite(low) and math.isfinite(high) and low < high):
         raise ArgumentError(
-            f"approximate: the domain from {low:g} to {high:g} is no interval: it is two numbers, the lower one first"
+            f"approximate: the domain from {low:g} to {high:g} is not an interval. Pass two finite "
+            "numbers, the lower one first."
         )
     coefficients, found = _native.approximate(
         lambda x: double(function(x), "a value of the function"),

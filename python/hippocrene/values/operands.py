@@ -57,7 +57,7 @@ def to_array(values: npt.ArrayLike, operation: str) -> npt.NDArray[Any]:
     """
     if isinstance(values, np.ma.MaskedArray):
         raise TypeError(
-            f"{operation} takes no masked arrays: say what stands for the masked values with .filled()"
+            f"{operation} takes no masked arrays: fill in the masked values by .filled()"
         )
     try:
         array = np.asarray(values)
@@ -111,7 +111,7 @@ def check_finite(
     array: npt.NDArray[Any],
     operation: str,
     done: str = "computed with",
-    missing: str = "numpy.nan_to_num has others for NaN",
+    missing: str = "numpy.nan_to_num replaces NaN",
 ) -> None:
     """Refuse missing or infinite values, and name the place of the first one."""
     if array.dtype.kind not in "fc" or np.isfinite(array).all():
@@ -202,7 +202,7 @@ def divisors(values: Plain) -> Values:
     divisor = numbers(cast("Any", values), "div")
     if divisor.dtype.kind in "US":
         raise TypeError(
-            "an encrypted array is divided by numbers, not by text: decimal.Decimal reads it"
+            "an encrypted array is divided by numbers, not by text: convert it with decimal.Decimal"
         )
     if not np.all(divisor):
         raise ZeroDivisionError("division of an encrypted array by zero")
@@ -344,7 +344,7 @@ def _fraction(value: object, operation: str) -> Fraction:
     else:
         parts = exact(value, operation)
         if isinstance(parts, str):
-            raise TypeError(f"{operation} takes numbers, not text: decimal.Decimal reads it")
+            raise TypeError(f"{operation} takes numbers, not text: convert it with decimal.Decimal")
         (mantissa, exponent), base = parts, 2
     if mantissa and abs(exponent) > _MOST_PLACES:
         raise EncodeError(
@@ -436,8 +436,8 @@ def wanted_kind(dtype: Any) -> Kind | None:
     ):
         return cast("Kind", dtype)
     raise TypeError(
-        f"decrypt gives float, complex, numpy's floats and complex numbers, decimal.Decimal, mpmath.mpf or what a "
-        f"function makes of a pair (mantissa, exponent of two), not {dtype!r}: round and convert what it returns"
+        f"decrypt gives float, complex, numpy's floats and complex numbers, decimal.Decimal, mpmath.mpf or the "
+        f"results of a function of a pair (mantissa, exponent of two), not {dtype!r}. Round and convert the result."
     )
 
 
@@ -509,7 +509,7 @@ def integers(values: npt.ArrayLike, operation: str, modulus: int) -> npt.NDArray
             at = f", {where(missing)}" if missing else ""
             raise TypeError(
                 f"{operation} takes integers here, and a value is missing (NaN{at}): "
-                "encrypt another, such as 0, and a mask of ones and zeros beside it"
+                "replace it, for example by 0, and also encrypt a mask of ones and zeros"
             )
         found = f"values of type {kind}" + (f" ({where(place)})" if place else "")
         exactly = f"these keys compute exactly on integers modulo {modulus}"

@@ -77,7 +77,9 @@ def coefficients(
     if isinstance(polynomial, SERIES):
         for what, (low, high) in (("domain", polynomial.domain), ("window", polynomial.window)):
             if not (np.isfinite([low, high]).all() and low != high):
-                raise ArgumentError(f"polynomial: the {what} from {low} to {high} is no interval")
+                raise ArgumentError(
+                    f"polynomial: the {what} from {low} to {high} is not an interval"
+                )
     if isinstance(polynomial, Legendre):
         # Legendre polynomials, like Chebyshev's, are at most 1 on the domain and grow fast outside
         # of it.

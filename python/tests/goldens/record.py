@@ -49,7 +49,7 @@ def evaluated(program: Program, arguments: list[EncryptedArray]) -> Any:
 
 
 def taken(program: Program) -> dict[str, Any]:
-    """Return what the program takes and what its results have, or the class of its error."""
+    """Return the cost of the program and the properties of its results, or the class of its error."""
     options = dict(program.options)
     results: list[EncryptedArray] = []
 
@@ -99,7 +99,7 @@ def taken(program: Program) -> dict[str, Any]:
 
 
 def rounded(number: float | None, digits: int) -> float | str | None:
-    """Round what is recorded; NaN, which JSON does not have, becomes text."""
+    """Round a recorded figure. NaN becomes text, since JSON has no NaN."""
     if number is None:
         return None
     return round(number, digits) if math.isfinite(number) else str(number)
@@ -128,7 +128,7 @@ def main() -> None:
     lines = (f"{json.dumps(name)}: {json.dumps(found)}" for name, found in sorted(record.items()))
     RECORD.write_text("{\n" + ",\n".join(lines) + "\n}\n")
     print(
-        f"{len(record)} programs, {sum('error' in one for one in record.values())} of which end with an error"
+        f"{len(record)} programs; {sum('error' in one for one in record.values())} of them end with an error"
     )
 
 

@@ -5,7 +5,6 @@ pub mod comparison;
 mod composition;
 mod dft;
 mod entries;
-mod followed;
 mod linear_transform;
 mod polynomial;
 mod polynomial_evaluation;
@@ -13,6 +12,7 @@ mod polynomial_noise;
 mod power;
 mod sums;
 mod trace;
+mod tracked_errors;
 
 pub use dft::{DftLevel, Direction, HomomorphicDft, Packing};
 pub use entries::{EntriesLiteral, EntriesPlan};

@@ -1,11 +1,11 @@
-//! Entry functions: [`super::ops`] compiled with the instructions of one kernel.
+//! Entry functions, which compile [`super::ops`] with the instructions of one kernel.
 //!
-//! A function with target features cannot be `#[inline(always)]`, so the features stand here, on
-//! the outermost functions only, and everything below is inlined into them.
+//! A function with target features cannot be `#[inline(always)]`. So only the outermost functions
+//! have the features, and everything below is inlined into them.
 
 use super::{Beside, PairTerm, Scalar, Turned, key::KeyLimb, lanes::Lanes, operations, ops};
 
-/// A module of entry functions for the given target features.
+/// Defines a module of entry functions with the given target features.
 macro_rules! entries {
     ($(#[$doc:meta])* $module:ident, $features:literal) => {
         $(#[$doc])*
@@ -47,17 +47,17 @@ macro_rules! entries {
 }
 
 entries!(
-    /// [`crate::Kernel::Avx2`].
+    /// Entry functions of [`crate::Kernel::Avx2`].
     avx2,
     "avx2,fma"
 );
 entries!(
-    /// [`crate::Kernel::Avx512`].
+    /// Entry functions of [`crate::Kernel::Avx512`].
     avx512,
     "avx512f,avx512dq,avx512vl,avx512bw"
 );
 entries!(
-    /// [`crate::Kernel::Avx512Ifma`].
+    /// Entry functions of [`crate::Kernel::Avx512Ifma`].
     avx512ifma,
     "avx512f,avx512dq,avx512vl,avx512bw,avx512ifma,avx512vbmi"
 );

@@ -12,13 +12,12 @@ use crate::Profile;
 pub(crate) struct Ledger {
     meter: Meter,
     tally: Arc<Mutex<Tally>>,
-    /// The profile that seconds are predicted by, if that is not the one that key switches are
-    /// planned by.
+    /// The profile that predicts seconds, unless it is the one that plans key switches.
     prices: Arc<RwLock<Option<Profile>>>,
 }
 
 impl Ledger {
-    /// The memory that polynomials would take.
+    /// The memory that the polynomials of a real run would need.
     pub(crate) fn meter(&self) -> &Meter {
         &self.meter
     }
@@ -43,7 +42,7 @@ impl Ledger {
         *self.prices.write().unwrap_or_else(PoisonError::into_inner) = Some(profile);
     }
 
-    /// Calls `f` with the profile that seconds are predicted by, which is `planned` by default.
+    /// Calls `f` with the profile that predicts seconds, which is `planned` by default.
     pub(super) fn priced<T>(&self, planned: &Profile, f: impl FnOnce(&Profile) -> T) -> T {
         let prices = self.prices.read().unwrap_or_else(PoisonError::into_inner);
         f(prices.as_ref().unwrap_or(planned))

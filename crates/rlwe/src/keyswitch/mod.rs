@@ -1,5 +1,5 @@
-//! Key switching: hybrid (HK20), with a gadget chosen for each modulus from one key (LAKS), in one
-//! pass that ends in one modulus switch.
+//! Key switching: hybrid (HK20), with a gadget for each modulus derived from one key (LAKS), and
+//! with one modulus switch at the end.
 
 pub(crate) mod components;
 mod count;

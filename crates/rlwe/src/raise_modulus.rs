@@ -1,4 +1,4 @@
-//! Raising a modulus: a ciphertext modulo `q` read modulo a multiple `Q` of it, the first step of
+//! Raising the modulus of a ciphertext from `q` to a multiple `Q`. This is the first step of
 //! bootstrapping (HK20; GRAFT 2.3, F.2).
 
 use hippocrene_ring::{Domain, Poly, convert::BaseConverter};
@@ -8,22 +8,24 @@ use crate::{Ciphertext, Context, Modulus, RlweError, dry_run::tally::RAISE};
 const OPERATION: &str = "raise the modulus";
 
 impl Context {
-    /// `out = a` with the parts, taken as integers in `[-q/2, q/2)`, modulo a multiple `to = Q` of
-    /// the modulus `q` of `a`.
+    /// Raises the modulus `q` of `a` to a multiple `to = Q`.
+    ///
+    /// The parts of `out` are those of `a`, read as integers in `[-q/2, q/2)`.
     ///
     /// If `a` decrypts to `m + e` modulo `q`, the result decrypts to `m + e + q I` modulo `Q`, with
-    /// `I` an integer polynomial. Nothing is rounded, so the noise stays.
+    /// `I` an integer polynomial. Nothing is rounded, so the noise does not change.
     ///
-    /// With parts that are uniform modulo `q` and a secret of Hamming weight `h`, a coefficient of
-    /// `I + (m + e)/q` is the sum of `h + 1` independent numbers that are uniform on `[-1/2, 1/2)`.
+    /// Let the parts be uniform modulo `q` and the secret have Hamming weight `h`. Then a
+    /// coefficient of `I + (m + e)/q` is distributed as the sum of `h + 1` independent numbers that
+    /// are uniform on `[-1/2, 1/2)`.
     ///
-    /// Near `q/2` either sign may come out. With `l > 1` limbs in `q`, that is where a coefficient
-    /// of a part is within `l (l + 7) 2^-54 q` of `q/2` ([`BaseConverter::convert_exact`]). The
-    /// integer is then larger than `q/2` by that much at most.
+    /// Near `q/2` the sign may be wrong. If `q` has `l > 1` limbs, this can happen to a coefficient
+    /// of a part that is within `l (l + 7) 2^-54 q` of `q/2` ([`BaseConverter::convert_exact`]).
+    /// The integer then exceeds `q/2` by at most that much.
     ///
     /// # Errors
-    /// [`RlweError::Modulus`] when `to` is not a modulus of ciphertexts or no multiple of `q`,
-    /// [`RlweError::Parts`] when `a` has more than two parts.
+    /// Returns [`RlweError::Modulus`] if `to` is not a modulus of ciphertexts or not a multiple of
+    /// `q`, and [`RlweError::Parts`] if `a` has more than two parts.
     pub fn raise_modulus_into(
         &self,
         out: &mut Ciphertext,
@@ -46,6 +48,7 @@ impl Context {
         Ok(())
     }
 
+    /// Checks that the modulus can be raised from `from` to `to`.
     pub(crate) fn check_raise(&self, from: Modulus, to: Modulus) -> Result<(), RlweError> {
         self.check_modulus(from, OPERATION)?;
         self.check_modulus(to, OPERATION)?;
@@ -59,7 +62,8 @@ impl Context {
         }
     }
 
-    /// `out = x` in coefficients, from modulo `from` to modulo its multiple `to`. `x` is used up.
+    /// Computes `out = x` modulo `to`, a multiple of `from`, in the coefficient domain. Overwrites
+    /// `x`.
     pub(crate) fn raise_coefficients(
         &self,
         out: &mut Poly,
@@ -70,20 +74,20 @@ impl Context {
         let (own, parameters) = (self.parameters().limb_moduli(from), self.parameters());
         out.resize_limbs(to.limb_count());
         out.set_domain(Domain::Coefficient);
-        let kept = |position: &usize| from.contains(*position) && from.agrees(to, *position);
-        for position in to.factors().filter(kept) {
+        let is_shared = |position: &usize| from.contains(*position) && from.agrees(to, *position);
+        for position in to.factors().filter(is_shared) {
             out.limb_mut(to.limb_of(position)).copy_from_slice(x.limb(from.limb_of(position)));
         }
-        let fresh: Vec<usize> = to.factors().filter(|position| !kept(position)).collect();
-        let wanted: Vec<u64> =
-            fresh.iter().map(|position| parameters.limb_modulus(to, *position)).collect();
-        let converter = BaseConverter::new(&own, &wanted, self.kernel());
+        let converted: Vec<usize> = to.factors().filter(|position| !is_shared(position)).collect();
+        let targets: Vec<u64> =
+            converted.iter().map(|position| parameters.limb_modulus(to, *position)).collect();
+        let converter = BaseConverter::new(&own, &targets, self.kernel());
         self.record("raise a polynomial", |count| {
-            let kept = to
+            let shared = to
                 .factors()
-                .filter(kept)
+                .filter(is_shared)
                 .fold(Modulus::ONE, |all, p| all.lcm(to.gcd(Modulus::of_factor(p))));
-            count.conversions(from, to.without(kept), 1);
+            count.conversions(from, to.without(shared), 1);
             count.passes(from, 1);
             count.passes(to, 1);
         });
@@ -94,7 +98,7 @@ impl Context {
         let inputs: Vec<&[u64]> = x.limbs().collect();
         out.for_each_limb(self.threads(), |k, limb| {
             let position = to.factors().nth(k).expect("a limb of this modulus");
-            if let Some(j) = fresh.iter().position(|p| *p == position) {
+            if let Some(j) = converted.iter().position(|p| *p == position) {
                 converter.convert_exact_into(&mut [(j, &mut *limb)], &inputs);
                 let ring = self.ring_at(to, position);
                 // Converted limbs are below twice the modulus.

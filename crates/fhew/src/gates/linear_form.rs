@@ -4,19 +4,21 @@ use hippocrene_rlwe::Gate;
 
 use crate::FhewError;
 
-/// A gate is 1 where `weight sum + eighths/8` is in the upper half of the circle, `sum` being the
-/// sum of its bits as `1/8` and `-1/8` turns.
+/// The linear form of a gate.
+///
+/// The gate is 1 where `weight sum + eighths/8` is in the upper half of the circle. `sum` is the
+/// sum of the operands, each `1/8` or `-1/8` of a turn.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Reading {
+pub(super) struct LinearForm {
     pub(super) weight: i64,
     pub(super) eighths: i64,
 }
 
-impl Reading {
-    /// How a gate of so many bits is read.
+impl LinearForm {
+    /// Returns the linear form of a gate with `count` operands.
     ///
     /// # Errors
-    /// [`FhewError::Operands`] for a number of bits that it does not take.
+    /// [`FhewError::Operands`] if the number of operands does not fit the gate.
     pub(super) fn of(gate: Gate, count: usize) -> Result<Self, FhewError> {
         let (weight, eighths) = match (gate, count) {
             (Gate::And, 2) => (1, -1),
@@ -30,15 +32,17 @@ impl Reading {
             (Gate::Majority, 3) => (1, 0),
             _ => {
                 let what = format!(
-                    "{count} operands, but a majority is of three bits, a parity of two or three, and the other gates of two"
+                    "{count} operands, but a majority needs three, a parity two or three, and \
+                     every other gate two"
                 );
                 return Err(FhewError::Operands { operation: gate.name(), what });
             }
         };
-        Ok(Reading { weight, eighths })
+        Ok(LinearForm { weight, eighths })
     }
 
-    /// How far the linear form is from where its sign changes, in eighths of a turn.
+    /// Returns the distance of the linear form from its nearest change of sign, in eighths of a
+    /// turn.
     pub(super) fn margin(self) -> f64 {
         self.weight.unsigned_abs() as f64
     }
@@ -52,22 +56,24 @@ mod tests {
     fn signs_are_the_gates() {
         let mut found = 0;
         for (gate, count) in Gate::ALL.into_iter().flat_map(|gate| [(gate, 2), (gate, 3)]) {
-            let Ok(reading) = Reading::of(gate, count) else { continue };
+            let Ok(form) = LinearForm::of(gate, count) else { continue };
             found += 1;
             for ones in 0..=count {
                 let sum = 2 * ones as i64 - count as i64;
-                let place = (reading.weight * sum + reading.eighths).rem_euclid(8);
+                let place = (form.weight * sum + form.eighths).rem_euclid(8);
                 assert_eq!(
                     (1..=3).contains(&place),
                     gate.value(ones, count),
                     "{gate:?} {ones} of {count}"
                 );
-                // From 0 and from a half.
+                // The distances from 0 and from half a turn.
                 let margin = [place, 8 - place, (place - 4).abs()].into_iter().min();
-                assert_eq!(margin.map(|m| m as f64), Some(reading.margin()));
+                assert_eq!(margin.map(|m| m as f64), Some(form.margin()));
             }
         }
         assert_eq!(found, 9);
-        assert!(Reading::of(Gate::And, 1).is_err() && Reading::of(Gate::Majority, 2).is_err());
+        assert!(
+            LinearForm::of(Gate::And, 1).is_err() && LinearForm::of(Gate::Majority, 2).is_err()
+        );
     }
 }

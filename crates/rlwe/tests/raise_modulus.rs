@@ -1,4 +1,4 @@
-//! Raised moduli, with and without the encapsulation of a sparse secret, held to integers.
+//! Compares raised moduli with integers, with and without the encapsulation of a sparse secret.
 
 use crate::common::{
     coefficients, insecure, insecure_grafted, insecure_sizes, insecure_with, log2_std, number,
@@ -19,7 +19,7 @@ fn decrypt(context: &Context, secret: &SecretKey, a: &Ciphertext) -> Vec<BigInt>
     coefficients(context, &secret.decrypt(context, a).unwrap(), a.modulus())
 }
 
-/// Every part is the same integers, from any divisor to any multiple of it.
+/// The parts are the same integers as before, from any modulus to any multiple.
 #[test]
 fn raised_parts_are_the_same_integers() {
     let simple = insecure(8, 5, 1, 5);
@@ -68,10 +68,10 @@ impl Setup {
     }
 }
 
-/// `t = m + e + q0 I`: `e` is as large as estimated, and `t/q0` has the variance of `h' + 1`
+/// For `t = m + e + q0 I`, `e` has the estimated size, and `t/q0` has the variance of `h' + 1`
 /// uniform numbers.
 #[test]
-fn encapsulation_makes_what_is_added_small() {
+fn encapsulation_makes_the_added_multiple_small() {
     let sprout = Sprout { two: 8, primes: vec![12289, 40961] };
     let dense = SecretDistribution::SparseTernary { weight: 192 };
     let setups = [
@@ -108,7 +108,7 @@ fn encapsulation_makes_what_is_added_small() {
 
 #[test]
 fn the_narrow_set_keeps_to_its_own_limit() {
-    // Primes of a set at ring degree 2^16, where there is a limit for Hamming weight 32.
+    // The primes of a set at ring degree 2^16, which has a limit for Hamming weight 32.
     let wide = insecure_sizes(16, &[48, 40, 60, 62 - 1], &[60], 4, SecretDistribution::Ternary);
     let wide = wide.parameters();
     let bits = |p: &Parameters| p.log2(p.full());
@@ -135,7 +135,7 @@ fn the_narrow_set_keeps_to_its_own_limit() {
 }
 
 #[test]
-fn what_does_not_belong_together_is_refused() {
+fn unrelated_operands_are_refused() {
     let s = Setup::new(insecure(8, 4, 1, 4), Modulus::of_range(0..1), 8);
     let (wide, top) = (&s.wide, s.wide.parameters().top());
     let mut out = Ciphertext::empty(wide);
@@ -167,7 +167,7 @@ fn what_does_not_belong_together_is_refused() {
             && EncapsulationKeys::generate(&stranger, &s.narrow, &s.secret, top).is_err()
     );
 
-    // Keys for a secure set are not made for a sparse secret that has no limit.
+    // Keys for a secure set are not made if no limit is known for the sparse secret.
     let secure = Parameters::new(
         insecure_sizes(13, &[40, 40], &[50], 2, SecretDistribution::Ternary)
             .parameters()

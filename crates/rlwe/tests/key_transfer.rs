@@ -1,5 +1,5 @@
-//! A second parameter set and secret (MG23 3.6): the rule, the transfer with its noise, and
-//! everything that does not belong together.
+//! A second parameter set and secret (MG23 3.6): the rule, the transfer with its noise, and errors
+//! for operands that do not belong together.
 
 use crate::common::{coefficients, insecure, insecure_grafted, log2_std, polynomial};
 use hippocrene_ring::{
@@ -35,8 +35,8 @@ impl Setup {
         Setup { first, second, from, to, key }
     }
 
-    /// A simple chain; one whose second set leaves out units from the middle; and a grafted one
-    /// that keeps one odd prime of two and less of the power of two.
+    /// Three setups: a simple chain; one whose second set leaves out units from the middle; and a
+    /// grafted one that keeps one of two odd primes and a smaller power of two.
     fn all() -> [Setup; 3] {
         let sprout = Sprout { two: 8, primes: vec![12289, 40961] };
         let holes = Modulus::of_range(0..3).lcm(Modulus::of_range(5..7));
@@ -55,13 +55,14 @@ impl Setup {
         self.from.encrypt(&self.first, &message, modulus).unwrap().expand(&self.first)
     }
 
+    /// Transfers `a` to the second set, modulo `to`.
     fn transfer(&self, a: &Ciphertext, to: Modulus) -> Ciphertext {
         let mut out = Ciphertext::empty(&self.second);
         self.first.transfer_into(&mut out, a, &self.key, &self.second, to).unwrap();
         out
     }
 
-    /// Checks that `a`, of the second set, holds `expected` with the noise that it states.
+    /// Checks that `a`, of the second set, holds `expected` and has the noise that it states.
     fn check(&self, a: &Ciphertext, expected: &[BigInt]) {
         assert_eq!(
             (a.key(), a.parameters()),
@@ -112,7 +113,7 @@ fn second_sets_follow_the_rule() {
             "{count}"
         );
         assert!(second.log2(second.full()) <= log2_pq && second.security() == first.security());
-        // P' exceeds the digits by 4 bits; the slack of blocks is half a bit.
+        // P' exceeds the digits by 4 bits, and blocks may exceed their size by half a bit.
         let margin = |p: &Parameters| {
             let digits = p.digits(p.top()).map(|(_, digit)| p.log2(digit));
             p.log2(p.specials()) - digits.fold(0.0, f64::max)
@@ -132,7 +133,7 @@ fn second_sets_follow_the_rule() {
     assert!(error.contains("0 here"), "{error}");
 }
 
-/// From moduli and to moduli of every kind, the message scaled by `Q'/Q`.
+/// Transfers from and to moduli of every kind scale the message by `Q'/Q`.
 #[test]
 fn transfers_scale_and_have_the_noise_they_state() {
     for setup in Setup::all() {
@@ -149,7 +150,7 @@ fn transfers_scale_and_have_the_noise_they_state() {
             );
             assert_eq!(key.common(first.parameters().top()), top);
             for from in [first.parameters().top(), named, Modulus::of_range(0..6)] {
-                // A multiple of what is divided away, so that the quotient is exact.
+                // The message is a multiple of the divisor, so that the quotient is exact.
                 let (added, dropped) = (named.without(from), from.without(named));
                 let [added, dropped] = [added, dropped].map(|m| crate::common::number(first, m));
                 let small = message(first.degree(), 20);
@@ -162,8 +163,8 @@ fn transfers_scale_and_have_the_noise_they_state() {
     }
 }
 
-/// The second set computes on what comes to it, with its own keys: a rotation adds the noise of its
-/// own, smaller gadget.
+/// The second set computes on transferred ciphertexts with its own keys. A rotation adds the noise
+/// of its own, smaller gadget.
 #[test]
 fn the_second_set_computes() {
     for setup in Setup::all() {
@@ -200,7 +201,7 @@ fn rotate(automorphism: &Automorphism, x: &[BigInt]) -> Vec<BigInt> {
     out
 }
 
-/// A public-key encryption whose modulus is switched down at once keeps the noise of rounding only:
+/// A public-key encryption whose modulus is switched down at once has only the noise of rounding:
 /// the gain of MG23 3.6.
 #[test]
 fn switching_down_at_once_reduces_the_fresh_error() {
@@ -223,14 +224,14 @@ fn switching_down_at_once_reduces_the_fresh_error() {
 }
 
 #[test]
-fn what_does_not_belong_together_is_refused() {
+fn unrelated_operands_are_refused() {
     let setup = &Setup::all()[0];
     let Setup { first, second, from, to, key } = setup;
     let top = second.parameters().top();
     let fresh = setup.encrypt(&message(first.degree(), 20), first.parameters().top());
     let mut out = Ciphertext::empty(second);
 
-    // The secrets are of the wrong sets, or one and the same.
+    // The secrets are of the wrong sets, or they are the same.
     let swapped = TransferKey::generate(first, second, to, from).unwrap_err();
     assert!(matches!(
         swapped,
@@ -240,7 +241,8 @@ fn what_does_not_belong_together_is_refused() {
     let error = TransferKey::generate(first, second, from, &same).unwrap_err().to_string();
     assert!(error.contains("a secret of its own"), "{error}");
 
-    // A key from another secret; a ciphertext that is there already; contexts the wrong way round.
+    // A key from another secret; a ciphertext that is already in the second set; contexts in the
+    // wrong order.
     let other = SecretKey::generate(first).unwrap();
     let foreign = TransferKey::generate(first, second, &other, to).unwrap();
     assert!(matches!(
@@ -277,7 +279,8 @@ fn what_does_not_belong_together_is_refused() {
     ));
 }
 
-/// Sets that are no second sets of another: by degree, secret, units, their order, sprout.
+/// Sets that are not second sets of another because of degree, secret, units, their order, or
+/// sprout.
 #[test]
 fn unrelated_sets_are_refused() {
     let sprout = |two, primes: &[u64]| Sprout { two, primes: primes.to_vec() };
@@ -318,8 +321,8 @@ fn unrelated_sets_are_refused() {
     assert!(TransferKey::generate(&first, &second, &from, &to).is_ok());
 }
 
-/// A transfer key is a sample of the second secret modulo `PQ` of the first set: a secure second
-/// secret does not go beyond its limit.
+/// A transfer key is a sample of the second secret modulo `PQ` of the first set. So `PQ` must not
+/// exceed the limit of a secure second secret.
 #[test]
 fn the_transfer_key_keeps_to_the_limit_of_the_second_secret() {
     let degree = 1 << 12;
@@ -345,7 +348,7 @@ fn the_transfer_key_keeps_to_the_limit_of_the_second_secret() {
         matches!(error, RlweError::Insecure { limit: 106, have, .. } if have > 137.0),
         "{error}"
     );
-    // Who says that the second set need not be secure gets the key.
+    // The key is made if the second set is declared insecure.
     let second = context(Parameters::new_insecure(narrow).unwrap());
     let to = SecretKey::generate(&second).unwrap();
     assert!(TransferKey::generate(&first, &second, &from, &to).is_ok());

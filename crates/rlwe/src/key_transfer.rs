@@ -1,45 +1,55 @@
-//! A second parameter set and secret for the rest of a modulus (MG23 3.6).
+//! The transfer of ciphertexts to a second parameter set and secret, once part of the modulus is
+//! used up (MG23 3.6).
 //!
-//! Once `b` bits of `Q` are gone, keys for the rest may have a special modulus `P'` that is larger
-//! by `b` bits, `P'Q' <= PQ`: fewer digits, and smaller keys. Where `P'` divides `PQ` one secret
-//! serves both, as for the gadgets that LAKS chooses at each modulus from one key. `P'` of the
-//! largest primes of a word that are not in `Q'` is in general no such divisor, and keys modulo
-//! `P'Q'` are for a secret `s'` of its own. One key switch leads from `s` to `s'`. Its key has
-//! samples of `s'` modulo `PQ`, so that `s'` has samples modulo both numbers:
-//! `docs/reference/second-keys.md` has the assumption that this rests on.
+//! When `b` bits of `Q` are used up, keys for the rest `Q'` may have a special modulus `P'` that is
+//! larger by `b` bits, so that `P'Q' <= PQ`. Polynomials then have fewer digits, and keys are
+//! smaller.
+//!
+//! If `P'` divides `PQ`, one secret serves both, as for the gadgets that LAKS derives from one key.
+//! But `P'` is the product of the largest primes of a word that are not in `Q'`, and in general
+//! does not divide `PQ`. Keys modulo `P'Q'` are then for a secret `s'` of their own.
+//!
+//! One key switch leads from `s` to `s'`. Its key consists of samples of `s'` modulo `PQ`, so there
+//! are samples of `s'` modulo both numbers. `docs/reference/second-keys.md`
+//! states the assumption that this needs.
 
 use crate::{
     Ciphertext, Context, Destination, Modulus, Parameters, ParametersLiteral, PreparedTransferKey,
     RlweError, Sprout, design, security,
 };
 
-/// The maximum number of bits by which `P'` is chosen to exceed the digits. Key switches then add
-/// less noise than rounding does.
+/// The maximum number of bits by which `P'` is chosen to exceed the digits. With this many, key
+/// switches add less noise than rounding does.
 const MAX_MARGIN_BITS: f64 = 4.0;
 
 impl Parameters {
-    /// The second set for ciphertexts whose moduli divide `top`, a divisor of `Q_max`: same ring
-    /// degree and distribution of the secret; the units and the sprout that are in `top`, in their
-    /// order; and the specials and the gadget rank by the rule of [`crate::design`] within the bits
-    /// of this set, `log2(P'Q') <= log2(PQ)`. Specials have as many bits as the largest factor of
-    /// this set, at most, and `P'` exceeds the digits by as much as `P` does here, but by 4 bits at
-    /// most, so that key switches add no more noise to speak of.
+    /// Returns the second parameter set, for ciphertexts whose moduli divide `top`, a divisor of
+    /// `Q_max`.
+    ///
+    /// It has the ring degree and the secret distribution of this set, and the units and the sprout
+    /// that are in `top`, in their order. The specials and the gadget rank follow the rule of
+    /// [`crate::design`] with `log2(P'Q') <= log2(PQ)`. The largest special has at most as many
+    /// bits as the largest factor of this set. `P'` exceeds the digits by as many bits as `P` does
+    /// here, but by at most 4, so that key switches add hardly any noise.
     ///
     /// # Errors
-    /// [`RlweError::Insecure`] or [`RlweError::NoSecurityLimit`] when this set is not secure (a
-    /// [`crate::TransferKey`] is made of RLWE samples of the second secret modulo `PQ`) or the
-    /// second would not be; [`RlweError::Modulus`] for a `top` that is no modulus of ciphertexts,
-    /// and [`RlweError::Parameters`] where there is no key switching.
+    /// Returns
+    ///
+    /// - [`RlweError::Insecure`] or [`RlweError::NoSecurityLimit`] if either set is not secure.
+    ///   This set must be secure because a [`crate::TransferKey`] consists of RLWE samples of the
+    ///   second secret modulo `PQ`;
+    /// - [`RlweError::Modulus`] if `top` is not a modulus of ciphertexts;
+    /// - [`RlweError::Parameters`] if no second set allows key switching.
     pub fn second(&self, top: Modulus) -> Result<Parameters, RlweError> {
         security::check(self.log_degree(), self.secret(), self.log2(self.full()))?;
         Parameters::new(self.second_literal(top)?)
     }
 
-    /// [`Parameters::second`] without the checks of security: for tests. **Nothing encrypted with
-    /// such a set is secret.**
+    /// [`Parameters::second`] without the security checks, for tests. **Nothing encrypted with such
+    /// a set is secret.**
     ///
     /// # Errors
-    /// As `second`, but for security.
+    /// Returns the same errors as `second`, except those of security.
     pub fn second_insecure(&self, top: Modulus) -> Result<Parameters, RlweError> {
         Parameters::new_insecure(self.second_literal(top)?)
     }
@@ -53,11 +63,11 @@ impl Parameters {
             });
         }
         let ParametersLiteral { log_degree, units, specials, sprout, secret, .. } = self.literal();
-        let kept: Vec<u64> = top.words().factors().map(|i| self.factor(i)).collect();
-        let sizes: Vec<f64> = kept.iter().map(|q| (*q as f64).log2()).collect();
+        let common_units: Vec<u64> = top.words().factors().map(|i| self.factor(i)).collect();
+        let sizes: Vec<f64> = common_units.iter().map(|q| (*q as f64).log2()).collect();
         let sprout =
             Sprout { two: u32::from(top.two()), primes: sprout.chosen(top.odd()).collect() };
-        let left = (self.log2(self.full()) - self.log2(top)).floor();
+        let remaining_bits = (self.log2(self.full()) - self.log2(top)).floor();
         let word =
             units.iter().chain(specials).map(|q| u64::BITS - q.leading_zeros()).max().unwrap_or(0);
         let largest =
@@ -65,24 +75,25 @@ impl Parameters {
         let margin = (self.log2(self.specials()) - largest).min(MAX_MARGIN_BITS);
         let division = match specials.is_empty() {
             true => None,
-            false => design::divide(&sprout, &sizes, left, word, margin),
+            false => design::divide(&sprout, &sizes, remaining_bits, word, margin),
         };
         let Some(division) = division else {
             return Err(RlweError::Parameters {
                 what: format!(
-                    "no second set with {:.1} bits in {} units: {left} bits are left for specials of {word} bits, {} here, which are to exceed the \
-                     digits by {margin:.1} bits",
+                    "no second set with {:.1} bits in {} units: {remaining_bits} bits are \
+                     left for specials of {word} bits, {} here, which must exceed the digits by \
+                     {margin:.1} bits",
                     self.log2(top),
-                    kept.len(),
+                    common_units.len(),
                     specials.len()
                 ),
             });
         };
-        let avoid: Vec<u64> = kept.iter().chain(&sprout.primes).copied().collect();
+        let avoid: Vec<u64> = common_units.iter().chain(&sprout.primes).copied().collect();
         Ok(ParametersLiteral {
             log_degree: *log_degree,
             specials: design::largest_primes(*log_degree, &division.specials, &avoid)?,
-            units: kept,
+            units: common_units,
             sprout,
             gadget_rank: division.gadget_rank,
             secret: *secret,
@@ -91,16 +102,17 @@ impl Parameters {
 }
 
 impl Context {
-    /// Brings a ciphertext of this context, the first, to the second parameter set and its secret,
-    /// modulo `to = Q'` of that set, in one key switch with one modulus switch: message and noise
-    /// are scaled by `Q'/Q`. Where the message is to stay as it is, reduce `a`
-    /// ([`Context::reduce_modulus_into`]) to what it has in common with the second set
-    /// ([`PreparedTransferKey::common`]) before.
+    /// Transfers a ciphertext of this context to the second parameter set and its secret, modulo
+    /// `to = Q'` of that set.
+    ///
+    /// This is one key switch with one modulus switch, which scales message and noise by `Q'/Q`. To
+    /// keep the message as it is, first reduce `a` ([`Context::reduce_modulus_into`]) to the part
+    /// of its modulus that is in the second set ([`PreparedTransferKey::common`]).
     ///
     /// # Errors
-    /// [`RlweError::KeyMismatch`] or [`RlweError::ParameterMismatch`] when ciphertext, key and
-    /// contexts do not belong together, [`RlweError::Modulus`] when `to` is not a modulus of the
-    /// second set, [`RlweError::Parts`] when `a` has more than two parts.
+    /// Returns [`RlweError::KeyMismatch`] or [`RlweError::ParameterMismatch`] if ciphertext, key
+    /// and contexts do not belong together, [`RlweError::Modulus`] if `to` is not a modulus of the
+    /// second set, and [`RlweError::Parts`] if `a` has more than two parts.
     pub fn transfer_into(
         &self,
         out: &mut Ciphertext,

@@ -1,43 +1,61 @@
-//! The rotations of a linear map, split in baby steps and giant steps.
+//! Splits the rotations of a linear map into baby steps and giant steps.
 
 use std::collections::BTreeSet;
 
 use crate::{RlweError, stop};
 
-/// What a baby step costs of what a giant step costs. Fitted to times at ring degrees `2^14` and
-/// `2^15`, of 16 and 64 diagonals: 0.31 to 0.44 (and 0.75 in one noisy fit).
-const HOISTED_COST: f64 = 0.4;
+/// The cost of a baby step, in giant steps. Fitted to times at ring degrees `2^14` and `2^15`, with
+/// 16 and 64 diagonals. The fits gave 0.31 to 0.44, and 0.75 in one noisy case.
+const BABY_STEP_COST_IN_GIANT_STEPS: f64 = 0.4;
 
-/// What it may cost more, by this factor, to need fewer rotations, and so fewer keys.
-const KEY_WORTH: f64 = 1.1;
+/// The maximum factor by which a split may cost more than the cheapest one, if it needs fewer
+/// rotations and so fewer keys.
+const MAX_COST_FACTOR_FOR_FEWER_KEYS: f64 = 1.1;
 
-/// Powers of two may cost more, by this factor: where rotations have no key of their own, theirs
-/// are composed of fewer.
-const POWER_WORTH: f64 = 1.4;
-
-/// So many of the distances that rotations lie apart are looked at.
-const TRIED: usize = 64;
-
-/// How the rotations `r` of a linear map over `slots` slots are split (Halevi and Shoup, ePrint
-/// 2014/873 and 2018/244): `r = origin + g + b`, modulo the slots, with baby steps `b`, which share
-/// one decomposition, giant steps `g` of the sums over these, and one rotation of all of it by the
-/// origin.
+/// The minimum factor by which other bases must cut the cost of the best power of two.
 ///
-/// Rotations that fill an interval are split by a power of two, from 0 on. Those that lie `s`
-/// apart, as where elements of an array come to stand `s + 1` apart, are by a multiple of `s`, from
-/// the first of them on: for `n` of them that takes `2 sqrt(n)` steps, where powers of two would
-/// have hardly any two rotations share one.
+/// Powers of two are preferred: a rotation that has no key of its own is then composed of fewer
+/// rotations.
+const MIN_GAIN_OVER_POWERS_OF_TWO: f64 = 1.4;
+
+/// The maximum number of distances between rotations that are tried as bases. Chosen.
+const MAX_TRIED_DISTANCES: usize = 64;
+
+/// A split of the rotations of a linear map over `slots` slots into baby steps and giant steps
+/// (Halevi and Shoup, ePrint 2014/873 and 2018/244).
+///
+/// A rotation by `r` is split as `r = origin + g + b`, modulo the number of slots:
+///
+/// - The baby steps `b` share one decomposition.
+/// - The giant steps `g` rotate the sums over the baby steps.
+/// - One last rotation by `origin` is applied to the whole result.
+///
+/// Rotations that fill an interval are split by a power of two, with origin 0. Rotations at
+/// distances of `s` are split by a multiple of `s`, with the first of them as the origin. They
+/// arise when elements of an array move from neighbouring slots to slots that are `s + 1` apart.
+/// With `n` of them, this takes `2 sqrt(n)` steps. By powers of two, hardly any two rotations would
+/// share a step.
+///
+/// ```
+/// use hippocrene_rlwe::StepSplit;
+///
+/// let rotations: Vec<(bool, usize)> = (0..64).map(|r| (false, r)).collect();
+/// let split = StepSplit::best(1 << 13, &rotations, "an example")?;
+/// let (giant, baby) = split.of(43);
+/// assert_eq!((giant, baby, split.origin()), (40, 3, 0));
+/// # Ok::<(), hippocrene_rlwe::RlweError>(())
+/// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct StepSplit {
     slots: usize,
     origin: usize,
-    /// Giant steps are multiples of this.
+    /// The base: giant steps are multiples of it.
     base: usize,
-    /// Whether baby steps go to the right, `b <= 0`, and not to the left.
+    /// True if baby steps are rotations to the right (`b <= 0`).
     mirrored: bool,
 }
 
-/// What a split takes.
+/// The numbers of rotations that a split needs.
 #[derive(Debug, Default, PartialEq)]
 struct Steps {
     baby: usize,
@@ -46,26 +64,33 @@ struct Steps {
 }
 
 impl Steps {
+    /// The cost in giant steps.
     fn cost(&self) -> f64 {
-        HOISTED_COST * self.baby as f64 + (self.giant + self.origin) as f64
+        BABY_STEP_COST_IN_GIANT_STEPS * self.baby as f64 + (self.giant + self.origin) as f64
     }
 
+    /// The number of keys, one for each rotation.
     fn keys(&self) -> usize {
         self.baby + self.giant + self.origin
     }
 }
 
 impl StepSplit {
-    /// The split that costs least, or hardly more and needs fewer keys, by powers of two, or where
-    /// that takes far less by what distances `rotations` have (below `slots`, a power of two).
-    /// Rotations of two kinds, such as those with and without an exchange of rows, share baby steps
-    /// and no giant steps.
+    /// Returns the best split of `rotations`.
+    ///
+    /// This is the cheapest split, or one that costs up to 10 % more and needs fewer keys. The base
+    /// is a power of two unless another base is cheaper by far.
+    ///
+    /// Each rotation is given by its kind and its distance, which is below `slots`. For example,
+    /// rotations with and without an exchange of rows are of two kinds. Both kinds share baby steps
+    /// but not giant steps.
     ///
     /// # Errors
-    /// [`RlweError::Stopped`] when the calling thread is to stop, in the name of `operation`.
+    /// Returns [`RlweError::Stopped`], in the name of `operation`, if the calling thread has to
+    /// stop.
     ///
     /// # Panics
-    /// When the slots are no power of two, or a rotation is not below their number.
+    /// Panics if `slots` is not a power of two, or if a rotation is not below `slots`.
     pub fn best(
         slots: usize,
         rotations: &[(bool, usize)],
@@ -74,13 +99,13 @@ impl StepSplit {
         Self::best_of(slots, rotations, true, operation)
     }
 
-    /// [`StepSplit::best`] by powers of two alone.
+    /// Returns the best split of [`StepSplit::best`] among those by powers of two.
     ///
     /// # Errors
-    /// As [`StepSplit::best`].
+    /// Returns the same errors as [`StepSplit::best`].
     ///
     /// # Panics
-    /// As [`StepSplit::best`].
+    /// Panics like [`StepSplit::best`].
     pub fn best_power_of_two(
         slots: usize,
         rotations: &[(bool, usize)],
@@ -89,6 +114,7 @@ impl StepSplit {
         Self::best_of(slots, rotations, false, operation)
     }
 
+    /// [`StepSplit::best`], which tries bases other than powers of two only if `any` is true.
     fn best_of(
         slots: usize,
         rotations: &[(bool, usize)],
@@ -111,45 +137,48 @@ impl StepSplit {
         for choice in powers {
             consider(&mut choices, choice)?;
         }
-        let least = |choices: &[(Self, Steps)]| {
+        let lowest_cost = |choices: &[(Self, Steps)]| {
             choices.iter().map(|(_, steps)| steps.cost()).fold(f64::INFINITY, f64::min)
         };
-        let of_powers = least(&choices);
-        // The least `0.4 b + g` with `b g` rotations.
-        let possible = 2.0 * (HOISTED_COST * rotations.len() as f64).sqrt();
-        if any && of_powers > POWER_WORTH * possible {
+        let cost_of_powers = lowest_cost(&choices);
+        // The minimum of `0.4 b + g` for `b` baby steps and `g` giant steps with `b g` rotations.
+        let lower_bound = 2.0 * (BABY_STEP_COST_IN_GIANT_STEPS * rotations.len() as f64).sqrt();
+        if any && cost_of_powers > MIN_GAIN_OVER_POWERS_OF_TWO * lower_bound {
             let powers = choices.len();
             let (origin, distances) = unwrapped(slots, rotations);
-            let apart = distances.iter().copied().fold(0, gcd).max(1);
-            let multiples = (0..usize::BITS).map(|k| apart << k).take_while(|base| *base < slots);
+            let spacing = distances.iter().copied().fold(0, gcd).max(1);
+            let multiples = (0..usize::BITS).map(|k| spacing << k).take_while(|base| *base < slots);
             let bases: BTreeSet<usize> =
-                multiples.chain(distances.iter().take(TRIED).copied()).collect();
+                multiples.chain(distances.iter().take(MAX_TRIED_DISTANCES).copied()).collect();
             for base in bases {
                 consider(&mut choices, (origin, base))?;
             }
-            if POWER_WORTH * least(&choices) > of_powers {
+            if MIN_GAIN_OVER_POWERS_OF_TWO * lowest_cost(&choices) > cost_of_powers {
                 choices.truncate(powers);
             }
         }
-        let most = KEY_WORTH * least(&choices);
-        let near = choices.into_iter().filter(|(_, steps)| steps.cost() <= most);
+        let max_cost = MAX_COST_FACTOR_FOR_FEWER_KEYS * lowest_cost(&choices);
+        let near = choices.into_iter().filter(|(_, steps)| steps.cost() <= max_cost);
         let best = near.min_by_key(|(_, steps)| steps.keys()).map(|(split, _)| split);
         Ok(best.unwrap_or(StepSplit { slots, origin: 0, base: 1, mirrored: false }))
     }
 
-    /// With baby steps to the right, of a split by a power of two.
+    /// Returns the split with baby steps to the right if `mirrored` is true. The split must be one
+    /// by a power of two.
     #[must_use]
     pub fn mirrored(self, mirrored: bool) -> Self {
         StepSplit { mirrored, ..self }
     }
 
-    /// By what all is rotated in the end.
+    /// The last rotation, which is applied to the whole result.
     pub fn origin(&self) -> usize {
         self.origin
     }
 
-    /// `(g, b)` with `r = origin + g + b`, all modulo the number of slots: `0 <= b < base`, or
-    /// where it is mirrored `-base < b <= 0`.
+    /// Returns the giant step `g` and the baby step `b` of a rotation, `r = origin + g + b`.
+    ///
+    /// All are modulo the number of slots. Baby steps are in `0 <= b < base`, or in
+    /// `-base < b <= 0` if the split is mirrored.
     pub fn of(&self, r: usize) -> (usize, usize) {
         let from_origin = (r + self.slots - self.origin) % self.slots;
         let offset = if self.mirrored { self.base - 1 } else { 0 };
@@ -157,7 +186,7 @@ impl StepSplit {
         ((from_origin + self.slots - baby) % self.slots, baby)
     }
 
-    /// How many steps there are that are rotations.
+    /// Counts the steps that are rotations by other than 0.
     fn count(&self, rotations: &[(bool, usize)]) -> Steps {
         let mut seen = [vec![false; self.slots], vec![false; self.slots], vec![false; self.slots]];
         let mut steps = Steps { origin: usize::from(self.origin != 0), ..Steps::default() };
@@ -174,7 +203,8 @@ impl StepSplit {
     }
 }
 
-/// The first rotation after the longest gap, and how far the others are from there, ascending.
+/// Returns the first rotation after the longest gap, and the distances of the others from it in
+/// ascending order.
 fn unwrapped(slots: usize, rotations: &[(bool, usize)]) -> (usize, Vec<usize>) {
     let sorted: Vec<usize> =
         rotations.iter().map(|(_, r)| *r).collect::<BTreeSet<_>>().into_iter().collect();
@@ -218,7 +248,7 @@ mod tests {
             let power = StepSplit::best_power_of_two(slots, &rotations, "split").unwrap();
             prop_assert_eq!((power.origin, power.base.is_power_of_two()), (0, true));
             let costs = [any, power].map(|split| split.count(&rotations).cost());
-            prop_assert!(any == power || POWER_WORTH * costs[0] <= KEY_WORTH * KEY_WORTH * costs[1]);
+            prop_assert!(any == power || MIN_GAIN_OVER_POWERS_OF_TWO * costs[0] <= MAX_COST_FACTOR_FOR_FEWER_KEYS * MAX_COST_FACTOR_FOR_FEWER_KEYS * costs[1]);
             for split in [any, power.mirrored(mirrored)] {
                 for (_, r) in &rotations {
                     let (giant, baby) = split.of(*r);
@@ -231,17 +261,17 @@ mod tests {
 
     #[test]
     fn rotations_that_lie_apart_share_steps() {
-        // All of them: as ever, by a power of two.
+        // A full interval is split by a power of two.
         let (split, steps) = best(1 << 13, 0..64);
         assert_eq!((split.origin, split.base, steps.baby + steps.giant), (0, 8, 14));
-        // 64 elements that come to stand 64 apart, and 128 of two rows.
+        // 64 elements that move to slots 64 apart, and 128 elements of two rows.
         let (split, steps) = best(1 << 13, (0..64).map(|k| 63 * k));
         assert_eq!((split.origin, split.base % 63), (0, 0));
         assert!(steps.keys() <= 15, "{steps:?}");
         let (_, steps) =
             best(1 << 13, (0..64).flat_map(|k| [63 * k + 5, (1 << 13) + 63 * k + 6 - 4096]));
         assert!(steps.keys() <= 24, "{steps:?}");
-        // Two distances, to the right.
+        // Rotations to the right with two distances.
         let moved = (0..8).flat_map(|i| (0..9).map(move |j| (1 << 13) - 1000 - 100 * i - 7 * j));
         let (_, steps) = best(1 << 13, moved);
         assert!(steps.keys() <= 7 + 8 + 1, "{steps:?}");

@@ -1,4 +1,4 @@
-//! Pieces of work shared out whole.
+//! Runs independent pieces of work on several threads.
 
 use std::{
     sync::{
@@ -13,14 +13,15 @@ use hippocrene_ring::Threads;
 use crate::{Context, stop};
 
 impl Context {
-    /// What `f(0), .., f(count - 1)` return, such as those of the ciphertexts of an array; or the
-    /// error of the first that fails. They are shared out whole among the threads, and have the
-    /// same results as one after the other; threads without one of their own help with the limbs of
-    /// the others. Where the calling thread is told to stop ([`stop::stoppable`]), so are the
-    /// others.
+    /// Returns the results of `f(0), .., f(count - 1)`, or the error of the first call that fails.
+    ///
+    /// The calls, for example one for each ciphertext of an array, are distributed among the
+    /// threads. The results are the same as without threads. Threads that have no call left help
+    /// with the limbs of the others. If the calling thread has to stop ([`stop::stoppable`]), so do
+    /// the others.
     ///
     /// # Errors
-    /// Those of `f`.
+    /// Returns the errors of `f`.
     pub fn try_each<T: Send, E: Send>(
         &self,
         count: usize,
@@ -33,7 +34,7 @@ impl Context {
         let calling = thread::current().id();
         let stops = || stopped.fetch_or(stop::check("share work").is_err(), Relaxed);
         let piece = |i: usize| {
-            // All before it have begun.
+            // All pieces before this one have begun.
             if failed.load(Relaxed) {
                 return None;
             }
