@@ -12,7 +12,7 @@ WORKSPACE := --locked --workspace
 # The benchmarks share compiled crates with the main workspace.
 BENCH := --locked --manifest-path bench/Cargo.toml --target-dir target
 
-.PHONY: demo test lint test-rust test-python fmt clean
+.PHONY: demo test lint test-rust test-python fmt docs clean
 
 demo: .venv/demo .venv/wheel
 	$(BIN)/python examples/demo/demo.py demo-run/regression
@@ -51,6 +51,10 @@ fmt: .venv/test
 	$(BIN)/ruff check --fix .
 	$(BIN)/ruff format .
 
+# The book, as a site in the folder `site`. A warning is an error.
+docs: .venv/docs
+	$(BIN)/zensical build --strict
+
 # The steps that make the virtual environment. Each one creates or updates a file when it is done.
 .venv/made:
 	$(PYTHON) -m venv .venv || { echo "$(PYTHON) could not make a virtual environment (on Debian: apt install python3-venv)"; exit 1; }
@@ -71,5 +75,9 @@ fmt: .venv/test
 	$(PIP) 'distributed>=2024.1' 'hypothesis>=6.100' 'matplotlib>=3.8' 'mpmath>=1.3' 'mypy>=1.10' 'pandas>=2.1' 'pytest>=8' 'pytest-xdist>=3.5' 'ruff>=0.6'
 	@touch $@
 
+.venv/docs: .venv/made Makefile
+	$(PIP) 'zensical>=0.0.73,<0.1' 'mkdocstrings-python>=2,<3' 'ruff>=0.6'
+	@touch $@
+
 clean:
-	rm -rf .venv target demo-run
+	rm -rf .venv target demo-run site .cache

@@ -92,8 +92,8 @@ impl Ciphertext {
     ///
     /// It is `log2(Q/2t)` minus the logarithm of an error that is 11 times the estimated standard
     /// deviation. Decryption is right while it is positive: an error of Gaussian shape is that
-    /// large in one of `2^17` coefficients with probability below `2^-69`. `docs/integers.md` has
-    /// the proof and the bounds for products.
+    /// large in one of `2^17` coefficients with probability below `2^-69`.
+    /// `docs/reference/integers.md` has the proof and the bounds for products.
     ///
     /// The result is NaN if `context` has other parameters than this ciphertext.
     pub fn budget_bits(&self, context: &Context) -> f64 {

@@ -422,10 +422,10 @@ fn an_infinite_file_is_rejected() {
 #[test]
 fn presets_are_listed_with_their_sizes() {
     let words = succeed(&["presets"]);
-    let page = include_str!("../../../docs/parameters.md");
+    let page = include_str!("../../../docs/reference/parameters.md");
     assert!(
         page.contains(&format!("```\n{words}```\n")),
-        "docs/parameters.md has another list than:\n{words}"
+        "docs/reference/parameters.md has another list than:\n{words}"
     );
     let listed: serde_json::Value =
         serde_json::from_str(&succeed(&["presets", "--json"])).expect("JSON");

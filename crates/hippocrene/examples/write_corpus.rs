@@ -18,7 +18,7 @@ use hippocrene::{
 use wire_common::things;
 
 /// The position of the ciphertext heads in the file of an array with one axis, see
-/// `docs/wire-format.md`.
+/// `docs/reference/wire-format.md`.
 const HEADS: usize = 56 + 32 + 16;
 
 fn main() {

@@ -50,5 +50,5 @@ pub use {
 
 /// Runs the programs of the page on Rust as tests.
 #[cfg(doctest)]
-#[doc = include_str!("../../../docs/rust.md")]
+#[doc = include_str!("../../../docs/how-to/use-rust.md")]
 struct Page;

@@ -282,7 +282,7 @@ fn mistakes_are_named() {
     }
 }
 
-/// Decrypts the secret and both kinds of arrays by `docs/wire-format.md` alone.
+/// Decrypts the secret and both kinds of arrays by `docs/reference/wire-format.md` alone.
 #[test]
 fn an_independent_reader_decrypts_single_bits() {
     let q = prime(26, 1024);
@@ -332,8 +332,8 @@ fn an_independent_reader_decrypts_single_bits() {
     assert!(payload.is_empty());
 }
 
-/// By `docs/wire-format.md` alone, ciphertext `i` of fresh bits has the `c1` of stream `i`, as
-/// values modulo `q`.
+/// By `docs/reference/wire-format.md` alone, ciphertext `i` of fresh bits has the `c1` of
+/// stream `i`, as values modulo `q`.
 #[test]
 fn an_independent_reader_decrypts_bits_of_several_ciphertexts() {
     let (q, bits) = (prime(26, 1024), (0..1030).map(|i| i % 7 < 3).collect::<Vec<bool>>());
@@ -359,7 +359,7 @@ fn an_independent_reader_decrypts_bits_of_several_ciphertexts() {
 }
 
 /// Returns the secret `y` of bits and the secret `z` of inputs as polynomials, by
-/// `docs/wire-format.md` alone.
+/// `docs/reference/wire-format.md` alone.
 fn secrets() -> [Vec<i64>; 2] {
     let (_, _, _, seed) = open(&FILES.secret);
     let [y, z] = [1, 2].map(|domain| -> Vec<u8> {
@@ -373,8 +373,8 @@ fn secrets() -> [Vec<i64>; 2] {
     [ring.secret(&y), bits]
 }
 
-/// Checks the message and the secret of each sample of the server's keys, by `docs/wire-format.md`
-/// alone.
+/// Checks the message and the secret of each sample of the server's keys, by
+/// `docs/reference/wire-format.md` alone.
 #[test]
 fn an_independent_reader_follows_the_keys_of_gates() {
     let [y, z] = secrets();

@@ -254,8 +254,8 @@ fn operations_that_lack_capacity_are_named() {
     }
 }
 
-/// The gap of `argsort` is this fraction of the bound, as Python's `argsort` and `docs/pegasus.md`
-/// state.
+/// The gap of `argsort` is this fraction of the bound, as Python's `argsort` and
+/// `docs/mathematics/pegasus.md` state.
 #[test]
 fn the_gap_of_argsort_is_as_documented() {
     for (tables, part) in [("lut11", 260.0), ("lut12", 340.0), ("lut13", 360.0)] {

@@ -1,4 +1,4 @@
-//! Tests of files with a reader that is written from `docs/wire-format.md` alone.
+//! Tests of files with a reader that is written from `docs/reference/wire-format.md` alone.
 
 use crate::stranger::*;
 use crate::wire_common::{for_tables, grafted, things};

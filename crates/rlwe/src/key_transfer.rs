@@ -10,8 +10,8 @@
 //! does not divide `PQ`. Keys modulo `P'Q'` are then for a secret `s'` of their own.
 //!
 //! One key switch leads from `s` to `s'`. Its key consists of samples of `s'` modulo `PQ`, so there
-//! are samples of `s'` modulo both numbers. `docs/key-switching.md` states the assumption that this
-//! needs.
+//! are samples of `s'` modulo both numbers. `docs/reference/second-keys.md`
+//! states the assumption that this needs.
 
 use crate::{
     Ciphertext, Context, Destination, Modulus, Parameters, ParametersLiteral, PreparedTransferKey,

@@ -18,7 +18,7 @@ use super::{
 
 /// Everything that has files: settings, keys, encrypted arrays, queries and replies.
 ///
-/// `docs/wire-format.md` describes the bytes. Only this library can implement the trait.
+/// `docs/reference/wire-format.md` describes the bytes. Only this library can implement the trait.
 ///
 /// # Examples
 /// ```

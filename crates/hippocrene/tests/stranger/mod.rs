@@ -1,4 +1,4 @@
-//! A reader written from `docs/wire-format.md` alone.
+//! A reader written from `docs/reference/wire-format.md` alone.
 //!
 //! It uses nothing of the library that wrote the files, and has its own ChaCha20 and CRC-32.
 
