@@ -481,7 +481,7 @@ class Client(StoredSecret, _Encrypting):
             )
         return self._raw.describe_tables(how)
 
-    def second(self, capacity: float) -> Client:
+    def second_client(self, capacity: float) -> Client:
         """Make a client with a second secret key, for results of limited capacity.
 
         Results can have at most `capacity` bits of capacity. For integers, these are bits of noise
