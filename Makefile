@@ -12,7 +12,7 @@ WORKSPACE := --locked --workspace
 # The benchmarks share compiled crates with the main workspace.
 BENCH := --locked --manifest-path bench/Cargo.toml --target-dir target
 
-.PHONY: demo test lint test-rust test-python fmt docs clean
+.PHONY: demo test lint test-rust test-python fmt docs bench-report clean
 
 demo: .venv/demo .venv/wheel
 	$(BIN)/python examples/demo/demo.py demo-run/regression
@@ -55,6 +55,10 @@ fmt: .venv/test
 docs: .venv/docs
 	$(BIN)/zensical build --strict
 
+# Results of benchmarks as one page, bench-report.html. TABLES="boot-15 pegasus-6" chooses the tables.
+bench-report:
+	$(PYTHON) bench/report.py $(TABLES)
+
 # The steps that make the virtual environment. Each one creates or updates a file when it is done.
 .venv/made:
 	$(PYTHON) -m venv .venv || { echo "$(PYTHON) could not make a virtual environment (on Debian: apt install python3-venv)"; exit 1; }
@@ -80,4 +84,4 @@ docs: .venv/docs
 	@touch $@
 
 clean:
-	rm -rf .venv target demo-run site .cache
+	rm -rf .venv target demo-run site .cache bench-report.html
