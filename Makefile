@@ -1,6 +1,6 @@
-# `make demo` and `make test` need Rust >= 1.89 and Python >= 3.10 (with its venv module), nothing else.
-# The benchmarks in bench/ are a workspace of their own. A crate of theirs needs Rust >= 1.91.1; with an older one
-# `make test` leaves them out and says so.
+# `make demo` and `make test` need only Rust >= 1.89 and Python >= 3.10 with its venv module.
+# The benchmarks in bench/ are a separate workspace. One of their dependencies needs Rust >= 1.91.1.
+# With an older version, `make test` leaves them out and prints a note.
 
 PYTHON ?= python3
 BIN := .venv/bin
@@ -9,10 +9,10 @@ SOURCES := $(shell find crates python -name '*.rs' -o -name '*.py' -o -name '*.p
 
 WITH_BENCH := $(shell printf '1.91.1\n%s\n' "$$(rustc -V | cut -d' ' -f2)" | sort -CV && echo yes)
 WORKSPACE := --locked --workspace
-# It shares compiled crates with the main workspace.
+# The benchmarks share compiled crates with the main workspace.
 BENCH := --locked --manifest-path bench/Cargo.toml --target-dir target
 
-.PHONY: demo test lint test-rust test-python fmt clean
+.PHONY: demo test lint test-rust test-python fmt docs bench-report clean
 
 demo: .venv/demo .venv/wheel
 	$(BIN)/python examples/demo/demo.py demo-run/regression
@@ -51,9 +51,17 @@ fmt: .venv/test
 	$(BIN)/ruff check --fix .
 	$(BIN)/ruff format .
 
-# The virtual environment in steps, each a file that says it is done.
+# The book, as a site in the folder `site`. A warning is an error.
+docs: .venv/docs
+	$(BIN)/zensical build --strict
+
+# Results of benchmarks as one page, bench-report.html. TABLES="boot-15 pegasus-6" chooses the tables.
+bench-report:
+	$(PYTHON) bench/report.py $(TABLES)
+
+# The steps that make the virtual environment. Each one creates or updates a file when it is done.
 .venv/made:
-	$(PYTHON) -m venv .venv || { echo "$(PYTHON) could not make a virtual environment: on Debian, apt install python3-venv"; exit 1; }
+	$(PYTHON) -m venv .venv || { echo "$(PYTHON) could not make a virtual environment (on Debian: apt install python3-venv)"; exit 1; }
 	$(PIP) 'maturin>=1.9.4,<2' 'numpy>=1.24'
 	@touch $@
 
@@ -71,5 +79,9 @@ fmt: .venv/test
 	$(PIP) 'distributed>=2024.1' 'hypothesis>=6.100' 'matplotlib>=3.8' 'mpmath>=1.3' 'mypy>=1.10' 'pandas>=2.1' 'pytest>=8' 'pytest-xdist>=3.5' 'ruff>=0.6'
 	@touch $@
 
+.venv/docs: .venv/made Makefile
+	$(PIP) 'zensical>=0.0.73,<0.1' 'mkdocstrings-python>=2,<3' 'ruff>=0.6'
+	@touch $@
+
 clean:
-	rm -rf .venv target demo-run
+	rm -rf .venv target demo-run site .cache bench-report.html

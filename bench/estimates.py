@@ -17,15 +17,15 @@ modulus:
   halves meet.
 - met: the same with halves that always meet. This favours the attacker more than any analysis does.
 
-Two costs of lattice reduction are considered. One is that of MATZOV (2022) with sieving by list
-decoding, with the constants of the lattice estimator. The other is that of Becker, Ducas, Gama and
-Laarhoven (SODA 2016).
+Two cost models of lattice reduction are used: that of MATZOV (2022) with sieving by list decoding
+and the constants of the lattice estimator, and that of Becker, Ducas, Gama and Laarhoven (SODA
+2016).
 
 If the lattice estimator (https://github.com/malb/lattice-estimator, tried at commit 27a581b) is on
-the path of Python, its dual hybrid attack (dual) is printed for every set, its hybrid attack for
-the smallest one, to compare with ours, and all of its attacks for sets of plain LWE: look-up tables
-and gates. The estimator needs SageMath. The parts on PyPI suffice, for Python 3.11 (3.9 GB). The
-whole run then needs about ten minutes:
+Python's path, the program also prints its dual hybrid attack (dual) for every set, its hybrid
+attack for the smallest set, to compare with ours, and all of its attacks for sets of plain LWE:
+look-up tables and gates. The estimator needs SageMath. The parts on PyPI suffice, for Python 3.11
+(3.9 GB). The whole run then needs about ten minutes:
 
     python3.11 -m venv sage
     sage/bin/pip install numpy passagemath-standard-no-symbolics==10.8.13 \\
@@ -54,8 +54,8 @@ except ModuleNotFoundError:
 SIGMA = 3.19
 NEEDED = 128
 
-# Name, dimension, log2 of the modulus, whether the secret is binary (ternary otherwise): sets of
-# plain LWE.
+# Sets of plain LWE: name, dimension, log2 of the modulus, and whether the secret is binary (ternary
+# otherwise).
 SINGLE = [
     ("inputs of look-up tables", 1024, 25, True),
     ("the same with a modulus of 26 bits: refused", 1024, 26, True),
@@ -65,13 +65,13 @@ SINGLE = [
     ("rings of lut11, which have 48 bits; Table 5.2, n = 2048", 2048, 53, False),
 ]
 
-# log2 of the ring degree and the largest log2(q0 p) of a sparse secret of weight 32
-# (rlwe::security::limit_at). The special p has the bits that the limit leaves beside q0, but 61 at
-# most. So no bootstrap's key has a larger modulus.
+# log2 of the ring degree, and the largest log2(q0 p) of a sparse secret of weight 32
+# (rlwe::security::limit_at). The special p has the bits that the limit leaves above q0, but at most
+# 61. So no key of a bootstrap has a larger modulus.
 RAISED = [(14, 65), (15, 121), (16, 121), (17, 242)]
 RAISED_WEIGHT = 32
 
-# Bits that r/sigma may exceed 1 by before the nearest plane is certain enough to leave out.
+# The nearest plane is taken as certain if r/sigma exceeds 1 by more than this, in bits (chosen).
 CERTAIN = 50.0
 
 
@@ -91,7 +91,7 @@ class Set(NamedTuple):
 
     @property
     def log2_scale(self) -> float:
-        """By how much secret coefficients are multiplied to be as large as errors."""
+        """log2 of the factor that makes secret coefficients as large as errors."""
         share = self.weight / self.degree if self.weight else 2 / 3
         return math.log2(SIGMA) - math.log2(share) / 2
 
@@ -134,13 +134,16 @@ def dimension_of(this: Set, guessed: int, block: int) -> int:
 
 
 def log2_root_volume(this: Set, guessed: int, dimension: int) -> float:
-    """The volume's root of as many places as the lattice of the coefficients that are not guessed has dimensions."""
+    """log2 of the root of the lattice's volume, of the order of its dimension.
+
+    The lattice is that of the coefficients that are not guessed.
+    """
     others = this.degree - guessed
     return ((dimension - others) * this.log2_q + others * this.log2_scale) / dimension
 
 
 def usvp_block(this: Set, guessed: int = 0) -> int | None:
-    """Block size that finds all coefficients but `guessed` ones, which are known to be zero; `None` beyond 4000."""
+    """Block size that finds all coefficients but `guessed` known zeros, or `None` beyond 4000."""
 
     def finds(block: int) -> bool:
         dimension = dimension_of(this, guessed, block)
@@ -170,8 +173,8 @@ def bdd(this: Set, cost: Cost, guessed: int = 0) -> float:
         slope, root = log2_root_hermite(block), log2_root_volume(this, guessed, dimension)
 
         def finds(last: int) -> bool:
-            # The error is the shortest vector of the projection to the last vectors, with one more
-            # for itself.
+            # The error is the shortest vector of the projection to the last vectors, with one
+            # dimension more for the error itself.
             n = last + 1
             volume = last * (root - (dimension - last) * slope) + math.log2(SIGMA)
             ball = n / 2 * math.log2(math.pi) - math.lgamma(n / 2 + 1) / math.log(2)
@@ -193,7 +196,7 @@ def bdd(this: Set, cost: Cost, guessed: int = 0) -> float:
 
 
 def drop(this: Set, cost: Cost) -> float:
-    """Cost of the BDD attack where coefficients are guessed to be zero."""
+    """Cost of the BDD attack if some coefficients are guessed to be zero."""
     n, h = this.degree, this.weight
 
     def at(guessed: int) -> float:
@@ -207,7 +210,10 @@ _erf = np.frompyfunc(math.erf, 1, 1)
 
 
 def log2_nearest_plane(this: Set, guessed: int, block: int, dimension: int) -> tuple[float, float]:
-    """Probabilities that the nearest plane of a reduced basis is the right one, and that both halves of a guess meet."""
+    """log2 of two probabilities for a reduced basis.
+
+    The first is that the nearest plane is right, the second that both halves of a guess meet.
+    """
     slope, root = log2_root_hermite(block), log2_root_volume(this, guessed, dimension)
     # The lengths of the Gram-Schmidt vectors fall by 2^(-2 slope) from one to the next.
     first = max(0, math.floor((dimension - 1) / 2 + (root - CERTAIN) / (2 * slope)))
@@ -223,7 +229,7 @@ def log2_nearest_plane(this: Set, guessed: int, block: int, dimension: int) -> t
 
 
 def log2_repeats(log2_probability: float) -> float:
-    """How often something is tried that works with this probability, to work but for one time in a hundred."""
+    """log2 of the number of tries until one succeeds with a probability of 99 %."""
     if log2_probability < -40:
         return math.log2(math.log(100)) - log2_probability
     if log2_probability > -1e-9:
@@ -232,7 +238,11 @@ def log2_repeats(log2_probability: float) -> float:
 
 
 def hybrid(this: Set, cost: Cost, meets_always: bool) -> float:
-    """Cost of the hybrid attack, over the number of guessed coefficients, the block size and the weight of guesses."""
+    """Cost of the hybrid attack.
+
+    It is the minimum over the number of guessed coefficients, the block size and the weight of
+    guesses.
+    """
     n, h = this.degree, this.weight
     known: dict[tuple[int, int], float] = {}
 
@@ -279,7 +289,7 @@ def hybrid(this: Set, cost: Cost, meets_always: bool) -> float:
 
 
 def attacks(this: Set, cost: Cost) -> dict[str, float]:
-    """Costs of the attacks that are computed here."""
+    """Costs of all attacks that this program computes."""
     found = {"uSVP": usvp(this, cost), "BDD": bdd(this, cost)}
     if this.weight:
         found["drop"] = drop(this, cost)
@@ -289,7 +299,7 @@ def attacks(this: Set, cost: Cost) -> dict[str, float]:
 
 
 def presets() -> Iterable[Set]:
-    """Sets of the presets, and those of the sparse secrets of bootstraps."""
+    """Sets of the presets, and of the sparse secrets of bootstraps."""
     printed = subprocess.run(
         ["hippocrene", "presets", "--json"], capture_output=True, check=True
     ).stdout
@@ -302,21 +312,21 @@ def presets() -> Iterable[Set]:
 
 
 def estimated(dimension: int, log2_q: float, secret: object) -> object:
-    """The parameters of the lattice estimator."""
+    """Parameters for the lattice estimator."""
     whole = math.floor(log2_q)
     modulus = (round(2 ** (log2_q - whole) * 2**20) << whole) >> 20
     return LWE.Parameters(dimension, modulus, secret, ND.DiscreteGaussian(SIGMA))
 
 
 def secret_of(this: Set) -> object:
-    """The distribution of a secret, as the lattice estimator has it."""
+    """The distribution of a secret, for the lattice estimator."""
     if this.weight:
         return ND.SparseTernary(this.weight // 2, this.weight - this.weight // 2, this.degree)
     return ND.Uniform(-1, 1)
 
 
 def print_single() -> None:
-    """Print the lattice estimator's figures for plain LWE, and its hybrid attack beside ours."""
+    """Print the lattice estimator's figures for plain LWE, and both estimates of the hybrid attack."""
     runs = {"uSVP": LWE.primal_usvp, "BDD": LWE.primal_bdd, "dual hybrid": LWE.dual_hybrid}
     models = {"MATZOV": RC.MATZOV, "BDGL16": RC.BDGL16}
     print("\nThe lattice estimator")
@@ -338,12 +348,13 @@ def print_single() -> None:
     )
     ours = hybrid(this, matzov, meets_always=False)
     print(
-        f"hybrid attack, raised at 2^{log_degree} (MATZOV): {math.log2(theirs['rop']):.1f} bits, ours {ours:.1f}"
+        f"hybrid attack, raised at 2^{log_degree} (MATZOV): {math.log2(theirs['rop']):.1f} bits, "
+        f"ours {ours:.1f}"
     )
 
 
 def main() -> int:
-    """Print all of it."""
+    """Print the estimates of all sets."""
     columns = ["uSVP", "BDD", "drop", "hybrid", "met"] + ["dual"] * (LWE is not None)
     print(
         "set             degree  log2 q  secret  ",

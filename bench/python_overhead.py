@@ -1,11 +1,11 @@
-"""Measures how much longer a call takes through Python than the native call underneath.
+"""Measures how much a call through Python adds to the time of the native call.
 
 usage: python bench/python_overhead.py
 
-It needs the package, no keys, and about ten seconds. The arrays of a dry run hold no residues. For
-each expression it prints the median time of the native call that computes it, and the median time
-of all the rest, in microseconds. While the rest is measured, the native call returns its first
-result again, since its own time varies by more than all the rest takes.
+It needs the package but no keys, and about ten seconds, since the arrays of a dry run hold no
+residues. For each expression it prints the median time of its native call, and the median time of
+everything else, in microseconds. For the latter, the native call returns its first result again,
+because its own time varies by more than the rest takes in all.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ import numpy as np
 
 import hippocrene
 
-# How long an expression is repeated, in seconds (chosen).
+# The time for the repetitions of an expression, in seconds (chosen).
 LONG = 0.5
 
 # Expressions of two arrays and a plain matrix, each with the native method that computes it.

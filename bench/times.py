@@ -3,10 +3,10 @@
 usage: python bench/times.py --record times.json
        python bench/times.py --compare OLD_PYTHON NEW_PYTHON
 
-Memory 6 GB, time about 3 minutes for one version. Both interpreters have a version of the package
-installed. They take turns (ABAB ..), pinned to one core, and for each operation the median ratio
-new/old is printed with its 95 % interval by the bootstrap method. The programs are those of
-`python/tests/goldens`.
+It needs 6 GB of memory, and about 3 minutes for one version. Each interpreter has a version of the
+package installed. The interpreters take turns (ABAB ..), pinned to one core. For each operation it
+prints the median ratio new/old with its 95 % interval by the bootstrap method. The programs are
+those of `python/tests/goldens`.
 """
 
 from __future__ import annotations
@@ -26,16 +26,16 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "python" / "tests")
 
 from goldens.programs import BFV, BGV, N14, N15, N15_BOOTSTRAPS, N15_TABLES, Program, programs
 
-# How many programs of each kind of keys are measured; 60 in all (chosen).
+# The number of measured programs for each kind of keys, 60 in all (chosen).
 COUNTS = ((N14, 24), (N15, 16), (BGV, 7), (BFV, 5), (N15_BOOTSTRAPS, 5), (N15_TABLES, 3))
-# No program that is predicted to take longer is measured, in seconds.
+# The predicted seconds above which a program is not measured (chosen).
 LONGEST = 1.5
-# How often a program is run in one turn, and how many turns each version has.
+# The number of runs of a program in one turn, and the number of turns of each version (chosen).
 RUNS, TURNS = 3, 5
 
 
 def chosen() -> list[Program]:
-    """Return the programs that are measured, spread evenly over those of each kind of keys."""
+    """Return the measured programs, spread evenly over those of each kind of keys."""
     record = json.loads(
         (Path(__file__).resolve().parents[1] / "python/tests/goldens/record.json").read_text()
     )
@@ -48,7 +48,7 @@ def chosen() -> list[Program]:
 
 
 def measured() -> dict[str, float]:
-    """Return the seconds that each program takes: the least of some runs, after one that fills the caches."""
+    """Return the seconds of each program: the shortest of some runs, after one to fill the caches."""
     from goldens.record import evaluated, values
 
     import hippocrene
@@ -85,14 +85,14 @@ def measured() -> dict[str, float]:
 
 
 def interval(ratios: list[float]) -> tuple[float, float]:
-    """Return the 95 % interval of the median, by drawing again from the ratios."""
+    """Return the 95 % interval of the median, by resampling the ratios."""
     draw = random.Random(0)
     medians = sorted(statistics.median(draw.choices(ratios, k=len(ratios))) for _ in range(1000))
     return medians[25], medians[974]
 
 
 def compare(old: str, new: str) -> None:
-    """Print for each program how the new version compares."""
+    """Print the ratio of the new to the old version for each program."""
     taken: dict[str, list[list[float]]] = {}
     for _ in range(TURNS):
         for place, interpreter in enumerate((old, new)):
@@ -120,7 +120,7 @@ def machine() -> str:
 
 
 def main() -> None:
-    """Record or compare."""
+    """Record one version, or compare two."""
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )

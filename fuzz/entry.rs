@@ -1,5 +1,5 @@
-//! What the fuzz target runs on every input, and the tests on the stored corpus: no bytes may make
-//! a reader panic.
+//! The check that the fuzz target runs on every input, and the tests on the stored corpus: no bytes
+//! may make a reader panic.
 
 use std::sync::LazyLock;
 
@@ -9,15 +9,17 @@ use hippocrene::{
     TreeKeys, TreeQuery, TreeReply, wire,
 };
 
-/// The settings that the corpus was made with.
+/// The settings of the corpus.
 static SESSION: LazyLock<Session> = LazyLock::new(|| {
     let bytes = include_bytes!("../crates/hippocrene/tests/corpus/settings.hpc");
     let settings = Settings::from_bytes_insecure(bytes, ()).expect("the corpus is valid");
-    Session::new(settings, 1).expect("one thread can be had")
+    Session::new(settings, 1).expect("one thread can be started")
 });
 
-/// Reads `bytes` as every kind, as they are and with length and checksum corrected (which no fuzzer
-/// would find). What can be read must be written to bytes that can be read.
+/// Reads `bytes` as every kind of file, unchanged and with corrected length and checksum, which a
+/// fuzzer would not find.
+///
+/// If they can be read, they must be written to bytes that can be read.
 pub fn read_everything(bytes: &[u8]) {
     read(bytes);
     let mut sealed = bytes.to_vec();
@@ -38,7 +40,7 @@ pub fn seal(file: &mut [u8]) {
 }
 
 fn read(bytes: &[u8]) {
-    let told = wire::inspect(bytes);
+    let inspected = wire::inspect(bytes);
     let mut loaded = false;
     if let Ok(settings) = Settings::from_bytes_insecure(bytes, ()) {
         assert_eq!(settings.to_bytes(), bytes);
@@ -61,27 +63,27 @@ fn read(bytes: &[u8]) {
         loaded = true;
     }
     if let Ok(array) = EncryptedArray::from_bytes(bytes, &SESSION) {
-        // Residues may take fewer bits than the file gave them.
+        // The residues may need fewer bits than the file uses.
         let again = EncryptedArray::from_bytes(&array.to_bytes(), &SESSION)
-            .expect("what is written can be read");
+            .expect("a written array can be read");
         assert_eq!(again.to_bytes(), array.to_bytes());
         loaded = true;
     }
     if let Ok(array) = IntegerArray::from_bytes(bytes, &SESSION) {
         let again = IntegerArray::from_bytes(&array.to_bytes(), &SESSION)
-            .expect("what is written can be read");
+            .expect("a written array can be read");
         assert_eq!(again.to_bytes(), array.to_bytes());
         loaded = true;
     }
     if let Ok(array) = BitArray::from_bytes(bytes, &SESSION) {
         let again =
-            BitArray::from_bytes(&array.to_bytes(), &SESSION).expect("what is written can be read");
+            BitArray::from_bytes(&array.to_bytes(), &SESSION).expect("a written array can be read");
         assert_eq!(again.to_bytes(), array.to_bytes());
         loaded = true;
     }
     if let Ok(clusters) = Clustering::from_bytes(bytes, &SESSION) {
         let again = Clustering::from_bytes(&clusters.to_bytes(), &SESSION)
-            .expect("what is written can be read");
+            .expect("a written clustering can be read");
         assert_eq!(again.to_bytes(), clusters.to_bytes());
         loaded = true;
     }
@@ -113,5 +115,5 @@ fn read(bytes: &[u8]) {
         assert_eq!(array.to_bytes(), bytes);
         loaded = true;
     }
-    assert!(told.is_ok() || !loaded, "inspect refuses what can be loaded: {told:?}");
+    assert!(inspected.is_ok() || !loaded, "inspect refuses a file that loads: {inspected:?}");
 }

@@ -1,7 +1,8 @@
 """Times a CKKS bootstrap of the `openfhe` wheel at N = 2^16 and prints JSON.
 
-All 2^15 slots (real values, which is what the wheel encodes), a secret encapsulated in a sparse one, slots to
-coefficients first, and as many levels as leave 420 bits of modulus at least. One run that is not counted, then two.
+It bootstraps all 2^15 slots with real values, the only kind that the wheel encodes. The secret is
+encapsulated in a sparse one, and slots to coefficients come first. The result has the fewest levels
+with at least 420 bits of modulus. Two runs are timed, after one that is not counted.
 """
 
 import importlib.metadata
@@ -13,10 +14,10 @@ from measure import check, inputs, median_ms, report
 
 LOG_N = 16
 SLOTS = 1 << (LOG_N - 1)
-# Levels of coefficients to slots, and back.
+# The levels of coefficients to slots and of slots to coefficients.
 LEVELS = [3, 3]
 FIRST, SCALE = 60, 59
-# Beside those of the next slots to coefficients.
+# The levels left, without those of the next slots to coefficients.
 LEVELS_LEFT = 4
 DNUM = 3
 
@@ -41,7 +42,7 @@ def measure() -> dict:
     cc.EvalMultKeyGen(keys.secretKey)
     cc.EvalBootstrapKeyGen(keys.secretKey, SLOTS)
     x, _ = inputs(SLOTS)
-    # The lowest level from which slots go into coefficients.
+    # The lowest level at which slots to coefficients can begin.
     a = cc.Encrypt(
         keys.publicKey, cc.MakeCKKSPackedPlaintext(x, 1, depth - 1 - LEVELS[1], None, SLOTS)
     )
@@ -52,15 +53,16 @@ def measure() -> dict:
     check("openfhe's bootstrap", values, x)
     errors = [abs(a - b) for a, b in zip(values, x, strict=True)]
     mean, worst = -math.log2(sum(errors) / SLOTS), -math.log2(max(errors))
-    # A result whose scale is squared is one level lower in truth.
+    # The actual level of a result with a squared scale is one lower.
     left = FIRST + SCALE * (depth - made.GetLevel() - (made.GetNoiseScaleDeg() - 1))
     time = median_ms(lambda: cc.EvalBootstrapStCFirst(a), seconds=0, least=2)
     memory = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**20
     text = (
-        f"CKKS, N = 2^{LOG_N}, {SLOTS} real slots, Q = {FIRST} + {depth} x {SCALE} bits, 60-bit special primes as the "
-        f"library chooses, dnum {DNUM}, sparse encapsulated, slots to coefficients first ({LEVELS[0]} levels to slots, "
-        f"{LEVELS[1]} back); precision {mean:.1f} bits mean, {worst:.1f} worst; {left} bits left, of which "
-        f"{LEVELS[1] * SCALE} go to the next slots to coefficients; {memory:.1f} GiB"
+        f"CKKS, N = 2^{LOG_N}, {SLOTS} real slots, Q = {FIRST} + {depth} x {SCALE} bits, 60-bit "
+        f"special primes as the library chooses, dnum {DNUM}, sparse encapsulated, slots to "
+        f"coefficients first ({LEVELS[0]} levels to slots, {LEVELS[1]} back); precision {mean:.1f} "
+        f"bits mean, {worst:.1f} worst; {left} bits left, {LEVELS[1] * SCALE} of them for the next "
+        f"slots to coefficients; {memory:.1f} GiB"
     )
     return {
         "shape": "bootstrap N = 2^16",

@@ -13,15 +13,16 @@ T = 65537
 
 @dataclass(frozen=True)
 class Shape:
-    """One parameter set; the name is the group of `bench/data/peers.json`."""
+    """One parameter set. Its name is the group in `bench/data/peers.json`."""
 
     name: str
     log_n: int
-    # BGV: so many products and one prime more, as large as the limit of security allows.
+    # BGV: the number of products. There is one prime more, and the primes are as large as the
+    # security limit allows.
     bgv_depth: int
     bgv_bits: int
     dnum: int
-    # BFV: so many products, the most for which the library keeps to the ring degree.
+    # BFV: the number of products, which is the maximum that the library allows at this ring degree.
     bfv_depth: int
 
     @property

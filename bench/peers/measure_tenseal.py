@@ -1,4 +1,4 @@
-"""Times CKKS in the `tenseal` wheel, through its face to Microsoft SEAL, and prints JSON."""
+"""Times CKKS in the `tenseal` wheel, through its bindings of Microsoft SEAL, and prints JSON."""
 
 import importlib.metadata
 
@@ -8,7 +8,7 @@ from shapes import SHAPES, Shape
 
 
 def measure(shape: Shape) -> dict:
-    # SEAL switches keys with one special prime and every prime a digit.
+    # SEAL switches keys with one special prime, and each other prime is a digit.
     bits = [shape.first] + [shape.scale] * shape.depth + [shape.specials[0]]
     parameters = seal.EncryptionParameters(seal.SCHEME_TYPE.CKKS)
     parameters.set_poly_modulus_degree(shape.degree)

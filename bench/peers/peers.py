@@ -1,9 +1,9 @@
-"""Measures peers live and prints JSON: those that come as Python wheels, and Lattigo.
+"""Measures peers on this machine and prints JSON: those with Python wheels, and Lattigo.
 
-Each wheel is installed into a virtual environment of its own, made on first use under the folder given,
-for the first Python on this machine that the wheel works with; the program in `lattigo` is built there by Go,
-which fetches Lattigo. Where that does not work, the output says why. Only the standard library is used here,
-so that any Python >= 3.9 can run it.
+Each wheel is installed into a virtual environment of its own under the given folder, for the first
+Python on this machine that the wheel supports. The environments are made on first use. The program
+in `lattigo` is built there by Go, which fetches Lattigo. If a step fails, the output states the
+reason. This program uses only the standard library, so any Python >= 3.9 can run it.
 """
 
 import argparse
@@ -16,11 +16,11 @@ from pathlib import Path
 
 HERE = Path(__file__).resolve().parent
 
-# What the measuring programs need of Python.
-LEAST_PYTHON = (3, 9)
+# The oldest version of Python that the measuring programs support.
+MIN_PYTHON = (3, 9)
 
-# For each program the package that it imports, what to install for that, and the Pythons to try first: the
-# openfhe wheel holds a module for one version of Python only.
+# For each peer: the program, the package that it imports, the requirement to install, and the
+# versions of Python to try first. The openfhe wheel has a module for only one version of Python.
 OPENFHE = ("openfhe", "openfhe==1.6.1.*", ("3.10", "3.12"))
 PEERS = {
     "openfhe": ("measure_openfhe.py", *OPENFHE),
@@ -28,7 +28,7 @@ PEERS = {
     "openfhe-integers": ("measure_openfhe_integers.py", *OPENFHE),
     "tenseal": ("measure_tenseal.py", "tenseal", "tenseal==0.3.*", ()),
 }
-# For each what the program in `lattigo` is to measure.
+# For each peer, the argument of the program in `lattigo`.
 LATTIGO = {
     "lattigo-she": "she",
     "lattigo-bootstrap-16": "bootstrap-16",
@@ -39,11 +39,11 @@ LATTIGO = {
 
 
 class StepError(Exception):
-    """A step that did not work, in words."""
+    """A failed step, with the reason."""
 
 
 def run(what: str, command: list[str], timeout: int, folder: Path = HERE) -> str:
-    """Runs a command on one thread and returns what it prints."""
+    """Runs a command on one thread and returns its output."""
     one = {"OMP_NUM_THREADS": "1", "GOMAXPROCS": "1", "PIP_DISABLE_PIP_VERSION_CHECK": "1"}
     options = {"env": {**os.environ, **one}, "cwd": folder, "timeout": timeout, "text": True}
     try:
@@ -59,7 +59,10 @@ def run(what: str, command: list[str], timeout: int, folder: Path = HERE) -> str
 
 
 def pythons(preferred: tuple[str, ...]) -> list[tuple[str, str]]:
-    """The Pythons >= 3.9 of this machine, each as version ("3.11") and path, the preferred versions first."""
+    """Returns the Pythons >= 3.9 of this machine as version ("3.11") and path.
+
+    The preferred versions come first.
+    """
     names = [
         *(f"python{version}" for version in preferred),
         *(f"python3.{minor}" for minor in range(14, 8, -1)),
@@ -79,22 +82,22 @@ def pythons(preferred: tuple[str, ...]) -> list[tuple[str, str]]:
                 30,
             ).strip()
         except StepError:
-            continue  # a shim for a version that is not there
-        if tuple(map(int, version.split("."))) >= LEAST_PYTHON:
+            continue  # a shim for a version that is not installed
+        if tuple(map(int, version.split("."))) >= MIN_PYTHON:
             found.setdefault(version, str(path))
     order = [version for version in preferred if version in found]
     return [(version, found[version]) for version in order + [v for v in found if v not in order]]
 
 
 def environment(folder: Path, package: str, requirement: str, version: str, python: str) -> str:
-    """The Python of a virtual environment in which `package` can be imported."""
+    """Returns the Python of a virtual environment in which `package` can be imported."""
     home = folder / f"{package}-{version}"
     inside = home / "bin" / "python"
     load = [str(inside), "-c", f"import {package}"]
     try:
         run("import it", load, 60)
     except StepError:
-        # There is none, or one that was left half made: without pip it could not be completed.
+        # There is no environment, or an unfinished one. Without pip it cannot be completed.
         run("make a virtual environment", [python, "-m", "venv", "--clear", str(home)], 120)
         install = [
             str(inside),
@@ -112,7 +115,7 @@ def environment(folder: Path, package: str, requirement: str, version: str, pyth
 
 
 def measure(folder: Path, peer: str) -> dict:
-    """What `peer` takes, or `{"peer", "missing"}` with the reasons."""
+    """Returns the figures of `peer`, or `{"peer", "missing"}` with the reasons."""
     return (
         measure_lattigo(folder, LATTIGO[peer]) if peer in LATTIGO else measure_wheel(folder, peer)
     )

@@ -1,11 +1,11 @@
-"""The parameter shapes at which the peers are measured: those of `bench/data/peers.json`."""
+"""The parameter sets at which the peers are measured: those of `bench/data/peers.json`."""
 
 from dataclasses import dataclass
 
 
 @dataclass(frozen=True)
 class Shape:
-    """One CKKS parameter set: sizes of the primes in bits."""
+    """One CKKS parameter set, with the sizes of its primes in bits."""
 
     name: str
     log_n: int

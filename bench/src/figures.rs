@@ -1,5 +1,5 @@
-//! Other people's figures: what peers took on the reference machine (`data/peers.json`) and what
-//! papers state (`data/papers.json`).
+//! Figures of others: those of peers on the reference machine (`data/peers.json`), and those of
+//! papers (`data/papers.json`).
 
 use std::collections::BTreeMap;
 
@@ -10,29 +10,29 @@ use crate::Result;
 /// The yardstick on the reference machine.
 #[derive(Debug, Clone, Deserialize)]
 pub struct Reference {
-    /// Crate and version.
+    /// The crate and its version.
     #[serde(rename = "crate")]
     pub name: String,
-    /// What is transformed.
+    /// A description of the transform.
     pub transform: String,
-    /// Unit of the times.
+    /// The unit of the times.
     pub unit: String,
-    /// Times by `log2 N`.
+    /// The times by `log2 N`.
     pub reference: BTreeMap<u32, f64>,
 }
 
-/// Every peer's figures, all measured on one machine.
+/// The figures of all peers, measured on one machine.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Peers {
-    /// The machine, the day, the statistic.
+    /// The machine, the date and the statistic.
     pub source: String,
     /// The yardstick on that machine.
     pub yardstick: Reference,
     groups: Vec<PeerGroup>,
 }
 
-/// Figures for one set of parameters.
+/// The figures for one set of parameters.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct PeerGroup {
@@ -53,18 +53,18 @@ struct Peer {
     figures: BTreeMap<String, f64>,
 }
 
-/// One figure of a peer, on the reference machine.
+/// One figure of a peer on the reference machine.
 #[derive(Debug, Clone, PartialEq)]
 pub struct PeerFigure {
-    /// Name and version.
+    /// The peer's name and version.
     pub peer: String,
     /// The figure on the reference machine.
     pub value: f64,
-    /// Its unit.
+    /// The unit of the figure.
     pub unit: String,
-    /// The ring degree whose yardstick carries it over, as `log2 N`.
+    /// The ring degree whose yardstick scales the figure, as `log2 N`.
     pub log_n: u32,
-    /// Parameters and machine.
+    /// The parameters and the machine.
     pub source: String,
 }
 
@@ -72,12 +72,13 @@ impl Peers {
     /// Reads the data file, which is part of the program.
     ///
     /// # Errors
-    /// When it is not what this module describes.
+    /// When the file does not have this format.
     pub fn load() -> Result<Self> {
         Ok(serde_json::from_str(include_str!("../data/peers.json"))?)
     }
 
-    /// What every peer took for `operation` with the parameters `group`, in the order of the file.
+    /// Returns each peer's figure for `operation` with the parameters `group`, in the order of the
+    /// file.
     pub fn all(&self, group: &str, operation: &str) -> Vec<PeerFigure> {
         self.groups
             .iter()
@@ -97,7 +98,7 @@ impl Peers {
     }
 }
 
-/// What the papers state.
+/// The figures of the papers.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Papers {
@@ -120,26 +121,26 @@ struct Paper {
 /// One figure of a paper, on the paper's machine.
 #[derive(Debug, Clone, PartialEq)]
 pub struct PaperFigure {
-    /// Which table of which paper.
+    /// The paper and its table.
     pub paper: String,
     /// The figure as printed.
     pub value: f64,
-    /// Its unit.
+    /// The unit of the figure.
     pub unit: String,
-    /// Parameters and machine.
+    /// The parameters and the machine.
     pub source: String,
 }
 
 impl Papers {
     /// Reads the data file, which is part of the program.
     ///
-    /// # Errors
+    /// When the file does not have this format.
     /// When it is not what this module describes.
     pub fn load() -> Result<Self> {
         Ok(serde_json::from_str(include_str!("../data/papers.json"))?)
     }
 
-    /// What the paper states for `operation` with the parameters `group`.
+    /// Returns the paper's figure for `operation` with the parameters `group`.
     pub fn find(&self, group: &str, operation: &str) -> Option<PaperFigure> {
         let paper = self.groups.iter().find(|g| g.id == group)?;
         Some(PaperFigure {

@@ -1,11 +1,13 @@
-//! The least time that a key switch with words of 48 bits can take where multiplications are what
-//! it waits for.
+//! Lower bounds on the time of a key switch with words of 48 bits, if multiplications limit it.
 //!
-//! Counted: with 512-bit vectors, a transform is 3 multiplications for 8 butterflies, a base
-//! conversion 2 for 8 coefficients of a pair of limbs, and an inner product 4 for 8 coefficients of
-//! a digit (both halves of 104 bits, for both parts of the key). Everything else is taken for free:
-//! additions, corrections, memory. Measured: our transforms, conversions and products, of data that
-//! stays in the cache.
+//! There are two bounds:
+//!
+//! - The counted floor counts multiplications of 512-bit vectors. A transform has 3 for 8
+//!   butterflies, a base conversion 2 for 8 coefficients of a pair of limbs, and an inner product 4
+//!   for 8 coefficients of a digit (both halves of 104 bits, for both parts of the key). Additions,
+//!   corrections and memory count as free.
+//! - The measured floor is the time of our transforms, conversions and products on data that stays
+//!   in the cache.
 
 use hippocrene_ring::{
     Kernel,
@@ -17,23 +19,24 @@ use hippocrene_ring::{
 
 use crate::{Result, figures::PeerFigure, session::Session};
 
-/// The shape of a key switch: the limbs of `Q` in each digit, and those of `P`.
+/// The shape of a key switch: the limbs of `Q` in each digit, and the limbs of `P`.
 #[derive(Debug, Clone)]
 pub struct Shape {
     /// log2 of the ring degree.
     pub log_n: u32,
-    /// The limbs of each digit.
+    /// The number of limbs of each digit.
     pub digits: Vec<usize>,
-    /// The limbs of the special modulus.
+    /// The number of limbs of the special modulus.
     pub specials: usize,
 }
 
-/// The clock at which the floors of the prototypes (`data/peers.json`) were reckoned, with one
-/// multiplication in a cycle: in cycles per millisecond.
+/// Cycles per millisecond of the machine for which the floors of the prototypes (`data/peers.json`)
+/// were computed, with one multiplication per cycle.
 const REFERENCE_CLOCK: f64 = 3.65e6;
-/// Coefficients that are converted and multiplied at a time, so that they stay in the first cache.
+/// The number of coefficients converted and multiplied together. They fit into the first-level
+/// cache.
 const TILE: usize = 256;
-/// Limbs that are converted to at a time.
+/// The number of limbs that one base conversion computes.
 const TARGETS: usize = 4;
 const WORD: u32 = 48;
 
@@ -42,24 +45,24 @@ impl Shape {
         self.digits.iter().sum()
     }
 
-    /// Forward and inverse transforms of limbs: `(omega + 2)(l + k)` together.
+    /// The numbers of forward and inverse transforms of limbs, `(omega + 2)(l + k)` together.
     fn transforms(&self) -> [usize; 2] {
         let (q, p) = (self.units(), self.specials);
         [self.digits.iter().map(|digit| q + p - digit).sum::<usize>() + 2 * q, q + 2 * p]
     }
 
-    /// Pairs of limbs of base conversions, up to `PQ` and down to `Q`.
+    /// The numbers of pairs of limbs in base conversions, up to `PQ` and down to `Q`.
     fn pairs(&self) -> [usize; 2] {
         let (q, p) = (self.units(), self.specials);
         [self.digits.iter().map(|digit| digit * (q + p - digit)).sum(), 2 * p * q]
     }
 
-    /// Limbs of `PQ`.
+    /// The number of limbs of `PQ`.
     fn limbs(&self) -> usize {
         self.units() + self.specials
     }
 
-    /// Its multiplications, in instructions of 8 each.
+    /// The number of multiplication instructions, each for 8 words.
     fn multiplications(&self) -> usize {
         let vectors = 1 << (self.log_n - 3);
         let butterflies = self.log_n as usize * vectors / 2;
@@ -68,7 +71,7 @@ impl Shape {
         3 * butterflies * transforms + vectors * (2 * pairs + 4 * self.limbs() * self.digits.len())
     }
 
-    /// The counted floor on the machine of the prototypes, to be carried over as their floors are.
+    /// The counted floor on the machine of the prototypes, which is scaled like their floors.
     pub fn counted(&self) -> PeerFigure {
         PeerFigure {
             peer: "multiplications alone, counted".into(),
@@ -80,7 +83,7 @@ impl Shape {
         }
     }
 
-    /// The measured floor in milliseconds.
+    /// Measures the floor in milliseconds.
     ///
     /// # Errors
     /// When there are not enough primes of 48 bits.
@@ -143,7 +146,7 @@ struct Conversion {
 }
 
 impl Conversion {
-    /// From the first `inputs` of the moduli to the last [`TARGETS`].
+    /// Returns a conversion from the first `inputs` of the moduli to the last [`TARGETS`].
     fn new(moduli: &[u64], inputs: usize, kernel: Kernel) -> Self {
         let (from, to) = (&moduli[..inputs], &moduli[moduli.len() - TARGETS..]);
         Conversion {
@@ -166,7 +169,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn it_counts_as_the_prototypes_did() {
+    fn counts_match_the_prototypes() {
         let shapes = [
             (16, vec![18], 18, 10.5),
             (16, vec![7; 3], 7, 11.6),

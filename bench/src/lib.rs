@@ -1,9 +1,10 @@
-//! The papers' tables and the peers, side by side: `hippocrene-bench TABLE [--json] [--peers]
-//! [--plot FILE.png]`, and `hippocrene-bench list`.
+//! Times Hippocrene against the tables of its papers and against its peers.
 //!
-//! Every table is one run on one pinned core. In the same run the crate `tfhe-ntt` is timed as a
-//! yardstick, so that the figures of peers that were measured on another machine can be carried
-//! over to this one.
+//! `hippocrene-bench TABLE [--json] [--peers] [--plot FILE.png]` runs a table, and
+//! `hippocrene-bench list` lists the tables.
+//!
+//! A run is pinned to one core. It also times the crate `tfhe-ntt` as a yardstick, to convert
+//! the figures of peers on another machine to this one.
 
 pub mod figures;
 pub mod floor;
@@ -24,5 +25,5 @@ pub mod timing;
 pub mod transforms;
 pub mod yardstick;
 
-/// What every fallible step of a benchmark returns: the message is all that is wanted of an error.
+/// The result of a fallible step of a benchmark. Callers only need the error's message.
 pub type Result<T> = std::result::Result<T, Box<dyn std::error::Error>>;

@@ -1,5 +1,5 @@
-//! Peers that come as Python wheels, and Lattigo, measured live on this machine by
-//! `bench/peers/peers.py`.
+//! Peers that `bench/peers/peers.py` measures on this machine: those with Python wheels, and
+//! Lattigo.
 
 use std::{collections::BTreeMap, path::Path, process::Command};
 
@@ -7,47 +7,48 @@ use serde::Deserialize;
 
 use crate::{Result, report::Row};
 
-/// What the peers took, and which could not be measured.
+/// The figures of the peers, and the peers that could not be measured.
 #[derive(Debug, Default)]
 pub struct Live(Vec<Peer>);
 
 #[derive(Debug, Deserialize)]
 struct Peer {
     peer: String,
-    /// Language and version.
+    /// The language and its version.
     #[serde(default)]
     runtime: String,
     #[serde(default)]
     shapes: Vec<Shape>,
-    /// Why it could not be measured.
+    /// The reason why the peer could not be measured.
     missing: Option<String>,
 }
 
 #[derive(Debug, Deserialize)]
 struct Shape {
     shape: String,
-    /// Which of several ways of the peer.
+    /// The name of this way, if the peer has several.
     variant: Option<String>,
     parameters: String,
-    /// Milliseconds by operation.
+    /// The milliseconds by operation.
     figures: BTreeMap<String, f64>,
 }
 
 /// One figure of a peer.
 #[derive(Debug, Clone, PartialEq)]
 pub struct LiveFigure {
-    /// Name and version.
+    /// The peer's name and version.
     pub peer: String,
-    /// Milliseconds.
+    /// The time in milliseconds.
     pub milliseconds: f64,
-    /// Parameters, language and version.
+    /// The parameters, the language and its version.
     pub source: String,
 }
 
 impl Live {
-    /// Installs or builds these peers (as `peers.py` calls them) where they are not there yet,
-    /// under `target/peers-venv`, and measures them. What cannot be had or measured is left out,
-    /// with a row in [`Live::missing`] that says why.
+    /// Measures these peers, under their names in `peers.py`.
+    ///
+    /// Missing peers are installed or built under `target/peers-venv`. A peer that cannot be
+    /// installed or measured is left out, and [`Live::missing`] gives the reason.
     pub fn measure(peers: &[&str]) -> Self {
         let measured = run_program(peers).and_then(|json| Live::read(&json));
         measured.unwrap_or_else(|error| {
@@ -64,7 +65,7 @@ impl Live {
         Ok(Live(serde_json::from_slice(json)?))
     }
 
-    /// What every peer took for `operation` with the parameters `shape`.
+    /// Returns each peer's time for `operation` with the parameters `shape`.
     pub fn all(&self, shape: &str, operation: &str) -> Vec<LiveFigure> {
         self.0
             .iter()
@@ -82,7 +83,7 @@ impl Live {
             .collect()
     }
 
-    /// A row for every peer that could not be measured, which says why.
+    /// Returns a row with the reason for each peer that could not be measured.
     pub fn missing(&self) -> Vec<Row> {
         self.0
             .iter()
@@ -96,8 +97,8 @@ impl Live {
 }
 
 impl LiveFigure {
-    /// Whether this is the same library as that of another figure, built alike: of two such, the
-    /// one that was measured in this run is judged.
+    /// True if another figure is for the same library, built in the same way. Then only the figure
+    /// of this run is judged.
     pub fn stands_for(&self, peer: &str) -> bool {
         let name = |peer: &str| peer.split(' ').next().map(str::to_owned);
         name(&self.peer) == name(peer) && !peer.contains("HEXL")

@@ -1,4 +1,4 @@
-//! What the figures were measured on.
+//! The machine of the measurements.
 
 use std::{
     sync::{
@@ -13,14 +13,14 @@ use hippocrene_ring::Threads;
 
 use crate::Result;
 
-/// The cores that the process could use before it was pinned, that which it is pinned to last.
+/// The cores that the process could use before it was pinned. It is pinned to the last one.
 #[derive(Debug, Clone)]
 pub struct Cores(Vec<CoreId>);
 
-/// Pins the process (and the threads and children it starts) to the last core it may use.
+/// Pins the process, with its future threads and children, to the last core that it may use.
 ///
 /// # Errors
-/// When the system says of no core that it may be used, or refuses.
+/// When the system names no usable core, or refuses.
 pub fn pin() -> Result<Cores> {
     let cores = core_affinity::get_core_ids().unwrap_or_default();
     let own = *cores.last().ok_or("the system names no core to run on")?;
@@ -32,24 +32,24 @@ pub fn pin() -> Result<Cores> {
 }
 
 impl Cores {
-    /// How many there are.
+    /// The number of cores.
     pub fn count(&self) -> usize {
         self.0.len()
     }
 
-    /// The number of the one that the process is pinned to.
+    /// The number of the core that the process is pinned to.
     pub fn own(&self) -> Option<usize> {
         self.0.last().map(|core| core.id)
     }
 
-    /// Pins each of these threads to a core of its own, the calling one to where it is.
+    /// Pins each of these threads to a core of its own. The calling thread stays on its core.
     ///
     /// # Errors
     /// When there are fewer cores than threads, or the system refuses.
     pub fn spread(&self, threads: &Threads) -> Result<()> {
         let count = threads.count();
         let first = self.count().checked_sub(count).ok_or("there are fewer cores than threads")?;
-        // No thread takes two turns, for each waits until all have begun with their own.
+        // Each thread waits until all have started, so no thread can take two tasks.
         let (begun, pinned, helper) =
             (Barrier::new(count), AtomicBool::new(true), AtomicUsize::new(first));
         let calling = thread::current().id();
@@ -69,7 +69,7 @@ impl Cores {
     }
 }
 
-/// The processor's name as the system gives it.
+/// Returns the name of the processor, as the system states it.
 pub fn cpu_name() -> String {
     let info = std::fs::read_to_string("/proc/cpuinfo").unwrap_or_default();
     name_in(&info).map_or_else(|| std::env::consts::ARCH.to_string(), str::to_string)
@@ -83,7 +83,7 @@ fn name_in(cpuinfo: &str) -> Option<&str> {
         .map(|(_, name)| name.trim())
 }
 
-/// The most memory that this process has held so far, in bytes, where the system tells.
+/// Returns the peak memory of this process so far in bytes, if the system states it.
 pub fn peak_memory() -> Option<u64> {
     let status = std::fs::read_to_string("/proc/self/status").ok()?;
     let kibibytes = status.lines().find_map(|line| line.strip_prefix("VmHWM:"))?;
@@ -104,7 +104,7 @@ mod tests {
     }
 
     #[test]
-    fn threads_are_on_cores_of_their_own() {
+    fn threads_have_their_own_cores() {
         let work = || {
             let cores = pin().unwrap();
             let threads = Threads::new(cores.count().min(2)).unwrap();
@@ -130,14 +130,14 @@ mod tests {
 
     #[test]
     #[cfg(target_os = "linux")]
-    fn the_system_tells_the_memory() {
+    fn the_memory_is_known() {
         let block = vec![1u8; 1 << 24];
         let peak = peak_memory().unwrap();
         assert!(peak > block.len() as u64 && peak < 1 << 45);
     }
 
     #[test]
-    fn pins_to_a_core_that_it_may_use() {
+    fn pins_to_an_allowed_core() {
         let allowed: Vec<usize> =
             core_affinity::get_core_ids().unwrap().iter().map(|core| core.id).collect();
         std::thread::spawn(move || {

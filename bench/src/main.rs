@@ -11,16 +11,16 @@ use hippocrene_bench::{
 #[derive(Parser)]
 #[command(version)]
 struct Arguments {
-    /// The table to run, or `list` for what there is
+    /// The table to run, or `list` to list the tables
     table: String,
-    /// Print one JSON object instead of words
+    /// Print one JSON object instead of text
     #[arg(long)]
     json: bool,
-    /// Measure peers that come as wheels, and Lattigo, too: installed or built under
-    /// target/peers-venv
+    /// Also measure the peers that have Python wheels, and Lattigo. They are installed or built
+    /// under target/peers-venv
     #[arg(long)]
     peers: bool,
-    /// Draw the paper's figure from what is measured, into this PNG file
+    /// Draw the paper's figure from the measurements, into this PNG file
     #[arg(long, value_name = "FILE.png")]
     plot: Option<PathBuf>,
 }
@@ -60,7 +60,7 @@ fn run(arguments: &Arguments) -> Result<()> {
     session.cores = Some(cores);
     if arguments.peers {
         eprintln!(
-            "measuring {} (installed or built first where they are not), which takes minutes",
+            "measuring {}, which takes minutes (peers that are missing are installed or built first)",
             table.live.join(" and ")
         );
         session.live = Live::measure(table.live);

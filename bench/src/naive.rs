@@ -1,19 +1,19 @@
-//! Key switching without constant folding, to be timed against: the single decomposition as MG23
-//! 2.8 and 3.1 write it down, for `t = 1`.
+//! Key switching without constant folding, to compare with: the single decomposition as in MG23 2.8
+//! and 3.1, for `t = 1`.
 //!
-//! The kernels, the layout of the key and the order of the work (as many limbs at a time) are those
-//! of the library; the difference is that every multiplication by a constant is a pass of its own.
-//! With `l` limbs of `q` and `k` of `P` these are
+//! The kernels, the layout of the key and the order of the work (with the same groups of limbs) are
+//! those of the library. The only difference is that each multiplication by a constant is a pass of
+//! its own. For `l` limbs of `q` and `k` of `P` these passes are:
 //!
 //! | constant | limbs | folded into |
 //! |---|---|---|
 //! | `(D/q_i)^{-1} mod q_i` of the digit's base extension | `l` | the inverse transform |
-//! | `P mod q_i` of what is added, where input and output differ in their domain | `2l` | (the library has these too) |
+//! | `P mod q_i` of the summands, if input and output are in different domains | `2l` | (the library has these too) |
 //! | `(P/p_j)^{-1} mod p_j` of the base extension from `P` | `2k` | the inverse transform |
 //! | `-t` | `2l` | the base extension |
 //! | `P^{-1} mod q_i` | `2l` | the subtraction |
 //!
-//! so that multiplications are `l (l + 2 omega + 2k + 5) + 2k` (MG23 Table 2, BFV).
+//! The number of multiplications is `l (l + 2 omega + 2k + 5) + 2k` (MG23 Table 2, BFV).
 
 use hippocrene_ring::{
     Domain, Poly,
@@ -24,24 +24,25 @@ use hippocrene_ring::{
 };
 use hippocrene_rlwe::{Context, Modulus, SwitchingKey, expand_uniform};
 
-/// The most limbs, and words of scratch memory, that are worked on together, as in the library.
-const GROUP: usize = 32;
-const GROUP_WORDS: usize = 1 << 22;
+/// The maximum number of limbs that are processed together, as in the library.
+const MAX_GROUP_LIMBS: usize = 32;
+/// The maximum number of words of scratch memory for them, as in the library.
+const MAX_GROUP_WORDS: usize = 1 << 22;
 
 /// A key switch from a product of units back to it, with the base gadget.
 pub struct Naive<'a> {
     context: &'a Context,
     modulus: Modulus,
     digits: Vec<Digit>,
-    /// For each position of `P q`.
+    /// One for each position of `P q`.
     key: Vec<KeyLimb>,
-    /// From `P` to `q`.
+    /// The base conversion from `P` to `q`.
     down: BaseConverter,
-    /// For each limb of `q`: `P`, `P^{-1}` and -1.
+    /// The constants `P`, `P^{-1}` and -1 for each limb of `q`.
     constants: Vec<[Scalar; 3]>,
 }
 
-/// One digit: the residues modulo `D`, a divisor of `q`.
+/// One digit, which holds the residues modulo `D`, a divisor of `q`.
 struct Digit {
     index: usize,
     factors: Modulus,
@@ -96,8 +97,9 @@ impl<'a> Naive<'a> {
         }
     }
 
-    /// `out0 + out1 s = added0 + added1 s + c s' + e` for `c` and `added` in one domain, with `out`
-    /// in the domain `output`.
+    /// Computes `out0 + out1 s = added0 + added1 s + c s' + e`.
+    ///
+    /// `c` and `added` are in one domain, and `out` gets the domain `output`.
     pub fn run(&self, out: [&mut Poly; 2], c: &Poly, added: [&Poly; 2], output: Domain) {
         let (context, modulus) = (self.context, self.modulus);
         let specials = context.parameters().specials();
@@ -113,8 +115,8 @@ impl<'a> Naive<'a> {
         }
         let values: &Poly = if c.domain() == Domain::Evaluation { c } else { &values };
 
-        // Modulo P: the coefficients of the inner product, times the input factors of the base
-        // extension.
+        // Modulo P: computes the coefficients of the inner product, times the input factors of the
+        // base extension.
         let mut remainders = [0, 1].map(|_| context.scratch(specials, Domain::Coefficient));
         let positions: Vec<usize> = specials.factors().collect();
         for group in positions.chunks(self.group(positions.len(), self.digits.len())) {
@@ -132,7 +134,7 @@ impl<'a> Naive<'a> {
             }
         }
 
-        // Modulo q: the inner product, delta, and what is added.
+        // Modulo q: computes the inner product, subtracts delta, and adds the summands.
         let [out0, out1] = out;
         for out in [&mut *out0, &mut *out1] {
             out.resize_limbs(modulus.limb_count());
@@ -161,14 +163,16 @@ impl<'a> Naive<'a> {
         }
     }
 
-    /// How many of `limbs` limbs are worked on together, which take `scratch` limbs of scratch
-    /// memory each: equal shares, as in the library.
+    /// Returns the size of a group of limbs that are processed together.
+    ///
+    /// `limbs` limbs are divided into groups of equal size, as in the library. Each limb needs
+    /// `scratch` limbs of scratch memory.
     fn group(&self, limbs: usize, scratch: usize) -> usize {
-        let most = (GROUP_WORDS / (scratch * self.context.degree())).clamp(1, GROUP);
+        let most = (MAX_GROUP_WORDS / (scratch * self.context.degree())).clamp(1, MAX_GROUP_LIMBS);
         limbs.div_ceil(limbs.div_ceil(most))
     }
 
-    /// The coefficients of the digits, times the input factors of their base extensions.
+    /// Returns the coefficients of the digits, times the input factors of their base extensions.
     fn inputs(&self, c: &Poly) -> Scratch<'a> {
         let (context, modulus) = (self.context, self.modulus);
         let mut coefficients = context.scratch(modulus, Domain::Coefficient);
@@ -186,8 +190,10 @@ impl<'a> Naive<'a> {
         coefficients
     }
 
-    /// The digits at `positions`, in the evaluation domain: limb `d |positions| + i` is digit `d`
-    /// at position `i`, where it does not have that itself.
+    /// Returns the digits at `positions`, in the evaluation domain.
+    ///
+    /// Limb `d |positions| + i` is digit `d` at position `i`, unless the digit contains that
+    /// position itself.
     fn extend(&self, positions: &[usize], coefficients: &Poly) -> Scratch<'a> {
         let (context, modulus, degree) = (self.context, self.modulus, self.context.degree());
         let mut extended =
@@ -212,8 +218,8 @@ impl<'a> Naive<'a> {
         extended
     }
 
-    /// The inner product of the digits with the key at position `i` of those that they were
-    /// extended to, in the evaluation domain.
+    /// Computes the inner product of the digits with the key at `positions[i]`, in the evaluation
+    /// domain. The digits were extended to `positions`.
     fn product(
         &self,
         positions: &[usize],
@@ -236,8 +242,10 @@ impl<'a> Naive<'a> {
         ring.inner_product(acc0, acc1, &digits.collect::<Vec<_>>(), key);
     }
 
-    /// From the inner product `x` in the evaluation domain and the base extension `delta` of its
-    /// remainder modulo `P`, as coefficients, to limb `k` of the result: `(x - delta + P added)/P`.
+    /// Computes limb `k` of the result, `(x - delta + P added)/P`.
+    ///
+    /// `x` is the inner product in the evaluation domain. `delta` is the base extension of its
+    /// remainder modulo `P`, as coefficients.
     fn finish(&self, k: usize, x: &mut [u64], delta: &mut [u64], added: &Poly, output: Domain) {
         let ring = self.context.limb_ring(self.modulus, k);
         let [p, inverse, minus] = &self.constants[k];
@@ -271,7 +279,7 @@ mod tests {
     };
 
     #[test]
-    fn it_is_the_same_key_switch_as_the_librarys() {
+    fn key_switch_matches_the_library() {
         for (bits, dnum) in [(45, 1), (45, 2), (45, 5), (54, 3)] {
             let sizes = Sizes {
                 log_n: 11,

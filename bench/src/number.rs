@@ -1,7 +1,9 @@
-//! Numbers as tables show them.
+//! Formatting of numbers in tables.
 
-/// `x` to `digits` significant digits, as plain decimals (`0.000123`, `16.7`, `1640`) or, below a
-/// millionth, with an exponent (`1.23e-7`); a dash where it is not finite.
+/// Formats `x` with `digits` significant digits.
+///
+/// The result is a plain decimal (`0.000123`, `16.7`, `1640`), below a millionth one with an
+/// exponent (`1.23e-7`), and a dash if `x` is not finite.
 pub fn significant(x: f64, digits: u32) -> String {
     if !x.is_finite() {
         return "-".into();
@@ -17,7 +19,7 @@ pub fn significant(x: f64, digits: u32) -> String {
     format!("{rounded:.*}", decimals.max(0) as usize)
 }
 
-/// `x` rounded to `digits` significant digits.
+/// Rounds `x` to `digits` significant digits.
 pub fn round_to(x: f64, digits: u32) -> f64 {
     if x == 0.0 || !x.is_finite() {
         return x;
@@ -56,7 +58,7 @@ mod tests {
     }
 
     #[test]
-    fn rounding_keeps_the_digits_it_should() {
+    fn rounding_keeps_significant_digits() {
         assert_eq!(round_to(123_456.0, 4), 123_500.0);
         assert_eq!(round_to(0.012_345_6, 4), 0.012_35);
         assert_eq!(round_to(0.0, 4), 0.0);

@@ -1,4 +1,4 @@
-//! Plots as PNG files, for the tables whose paper has a figure. They need no font of the system's.
+//! Plots as PNG files, for tables whose paper has a figure. They bring their own font.
 
 use std::{
     fs::File,
@@ -12,33 +12,33 @@ use plotters::style::{FontStyle, register_font};
 
 use crate::{Result, number::round_to};
 
-/// Charts side by side, two in a row.
+/// Charts, two in a row.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Plot {
     /// The charts.
     pub panels: Vec<Panel>,
 }
 
-/// One chart: curves over a common abscissa, both axes linear, the ordinate from 0.
+/// One chart: curves over a common x-axis. Both axes are linear, and the y-axis starts at 0.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Panel {
-    /// What stands over it.
+    /// The title above the chart.
     pub title: String,
-    /// What the abscissa is.
+    /// The label of the x-axis.
     pub x: String,
-    /// What the ordinate is.
+    /// The label of the y-axis.
     pub y: String,
-    /// The curves, each with its points in the order of the abscissa.
+    /// The curves with their names. The points are in the order of the x-axis.
     pub curves: Vec<(String, Vec<(f64, f64)>)>,
 }
 
-/// The file that a plot goes to, opened before anything is measured.
+/// The file of a plot, which is opened before the measurements.
 pub struct Canvas {
     path: PathBuf,
     file: File,
 }
 
-/// The size of one chart in pixels.
+/// The width and height of one chart, in pixels.
 const CHART: (usize, usize) = (800, 560);
 const FAMILY: &str = "sans-serif";
 const SMALL: u32 = 17;
@@ -48,7 +48,7 @@ impl Canvas {
     /// Opens the file.
     ///
     /// # Errors
-    /// When its name does not end in `.png`, or it cannot be written.
+    /// When the name does not end in `.png`, or the file cannot be written.
     pub fn create(path: &Path) -> Result<Self> {
         if path.extension().is_none_or(|extension| extension != "png") {
             return Err(
@@ -63,7 +63,7 @@ impl Canvas {
     /// Draws `plot` into the file.
     ///
     /// # Errors
-    /// When it has no points, or the file cannot be written.
+    /// When the plot has no points, or the file cannot be written.
     pub fn draw(self, plot: &Plot) -> Result<()> {
         let (size, pixels) = plot.render()?;
         let write = || -> std::result::Result<(), png::EncodingError> {
@@ -79,7 +79,7 @@ impl Canvas {
 }
 
 impl Plot {
-    /// Width, height and the RGB bytes.
+    /// Returns the width, the height and the RGB bytes.
     fn render(&self) -> Result<((u32, u32), Vec<u8>)> {
         font()?;
         let columns = self.panels.len().min(2);
@@ -107,7 +107,7 @@ impl Panel {
                 (left.min(*x), right.max(*x))
             });
         let top = points().map(|(_, y)| *y).fold(0.0, f64::max);
-        // NaN fails too.
+        // This is also an error for NaN.
         if !(left < right && top > 0.0) {
             return Err(format!("there is nothing to plot in {:?}", self.title).into());
         }
@@ -149,7 +149,7 @@ impl Panel {
     }
 }
 
-/// Makes the font known to the plotting crate, once.
+/// Registers the font with the plotting crate, once.
 fn font() -> Result<()> {
     static DONE: OnceLock<bool> = OnceLock::new();
     let known =
@@ -169,7 +169,7 @@ mod tests {
     }
 
     #[test]
-    fn curves_stand_where_their_points_are() {
+    fn curves_are_drawn_at_their_points() {
         let flat = |y: f64| vec![(4.0, y), (39.0, y)];
         let plot = Plot {
             panels: vec![panel(vec![("high".into(), flat(9.0)), ("low".into(), flat(3.0))])],
@@ -179,7 +179,7 @@ mod tests {
             ((width as usize, height as usize), pixels.len()),
             (CHART, 3 * CHART.0 * CHART.1)
         );
-        // The rows of pixels in which each curve's colour fills most of the width.
+        // The rows of pixels that are mostly filled with the colour of a curve.
         let rows = |i: usize| -> Vec<usize> {
             let (r, g, b) = Palette99::pick(i).to_rgba().rgb();
             let filled =
@@ -189,14 +189,15 @@ mod tests {
         };
         let (high, low) = (rows(0), rows(1));
         assert!((1..=3).contains(&high.len()) && (1..=3).contains(&low.len()), "{high:?} {low:?}");
-        // The ordinate goes from 0 to 1.05 times the top: 6 of 9.45 parts lie between the curves.
+        // The y-axis ranges from 0 to 1.05 times the top, so 6 of 9.45 parts lie between the
+        // curves.
         let axis = (CHART.1 - 48 - 16) as f64;
         let scale = (axis - high[0] as f64) / 9.0;
         assert!((scale * 6.0 - (low[0] - high[0]) as f64).abs() < 4.0, "{high:?} {low:?}");
     }
 
     #[test]
-    fn files_are_png_and_opened_before() {
+    fn files_are_png_and_checked_before_measuring() {
         let directory =
             std::env::temp_dir().join(format!("hippocrene-plot-{}", std::process::id()));
         std::fs::create_dir_all(&directory).unwrap();

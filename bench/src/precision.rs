@@ -1,4 +1,4 @@
-//! How precise multiplication is, on numbers of many bits.
+//! The precision of multiplication, on numbers of many bits.
 
 use std::sync::Arc;
 
@@ -12,26 +12,26 @@ use crate::Result;
 /// A complex number of many bits.
 pub type Number = Complex<BigFloat>;
 
-/// A parameter set, and messages that fill all slots.
+/// A parameter set, with messages that fill all slots.
 pub struct Trial {
     context: Arc<Context>,
-    /// Of one seed: the messages are the same in every run of the table.
+    /// Has a fixed seed, so the messages are the same in every run of the table.
     sampler: Sampler,
 }
 
-/// The errors in the worst slot of each of several runs.
+/// Statistics of the errors in the worst slot of each of several runs.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Errors {
-    /// Their mean.
+    /// The mean.
     pub average: f64,
-    /// Their standard deviation.
+    /// The standard deviation.
     pub deviation: f64,
-    /// The largest.
+    /// The largest error.
     pub max: f64,
 }
 
 impl Errors {
-    /// The statistics of a list of errors that is not empty.
+    /// Returns the statistics of a list of errors, which must not be empty.
     pub fn of(errors: &[f64]) -> Self {
         let count = errors.len() as f64;
         let average = errors.iter().sum::<f64>() / count;
@@ -39,15 +39,15 @@ impl Errors {
         Errors { average, deviation, max: errors.iter().copied().fold(0.0, f64::max) }
     }
 
-    /// How many bits after the binary point are right in the worst slot of all runs: the paper's
-    /// precision.
+    /// The number of right bits after the binary point in the worst slot of all runs, which is the
+    /// paper's precision.
     pub fn precision(&self) -> f64 {
         -self.max.log2()
     }
 }
 
 impl Trial {
-    /// Prepares `parameters`.
+    /// Prepares a trial of `parameters`.
     ///
     /// # Errors
     /// When the environment names a kernel that cannot run.
@@ -58,9 +58,11 @@ impl Trial {
         })
     }
 
-    /// The errors of a multiplication rescaled to the scale `2^bits` that its operands have, in
-    /// `runs` runs: each with a secret of its own (on which the worst slot depends) and fresh
-    /// messages under it, complex numbers with parts in [-1/2, 1/2].
+    /// Measures the errors of a multiplication, rescaled to the scale `2^bits` of its operands, in
+    /// `runs` runs.
+    ///
+    /// Each run has its own secret, on which the worst slot depends, and fresh messages: complex
+    /// numbers with parts in [-1/2, 1/2].
     ///
     /// # Errors
     /// When the scale does not fit the parameter set, or the system has no entropy.
@@ -98,7 +100,7 @@ impl Trial {
     }
 }
 
-/// `|x y - z|`.
+/// Returns `|x y - z|`.
 fn error(x: &Number, y: &Number, z: Number) -> Result<f64> {
     let [a, b, c, d] = [&x.re, &x.im, &y.re, &y.im].map(|part| part.clone().into_inner());
     let re = BigFloat::try_from(&a * &c - &b * &d)?;
@@ -106,10 +108,10 @@ fn error(x: &Number, y: &Number, z: Number) -> Result<f64> {
     difference(&Complex { re, im }, &z)
 }
 
-/// `|x - y|`.
+/// Returns `|x - y|`.
 ///
 /// # Errors
-/// When it is out of range.
+/// When the difference is out of range.
 pub fn difference(x: &Number, y: &Number) -> Result<f64> {
     let part = |x: &BigFloat, y: &BigFloat| -> Result<f64> {
         Ok(BigFloat::try_from(x.clone().into_inner() - y.clone().into_inner())?.to_f64())
@@ -117,15 +119,15 @@ pub fn difference(x: &Number, y: &Number) -> Result<f64> {
     Ok(part(&x.re, &y.re)?.hypot(part(&x.im, &y.im)?))
 }
 
-/// The stream of messages.
+/// Returns the stream of messages.
 pub fn messages() -> Sampler {
     Sampler::new(&Seed::from_bytes([1; 32]), 0)
 }
 
-/// A number in [-1/2, 1/2] of about 200 bits.
+/// Returns a number in [-1/2, 1/2] of about 200 bits.
 ///
 /// # Errors
-/// None: it is in range.
+/// None that occur here, since the number is in range.
 pub fn number(sampler: &mut Sampler) -> Result<BigFloat> {
     let mut words = [0; 4];
     sampler.uniform(1 << 52, &mut words);

@@ -1,4 +1,4 @@
-//! Rows, ratios and targets; as JSON and as words.
+//! Rows, ratios and targets, as JSON and as text.
 
 use std::fmt;
 
@@ -12,7 +12,7 @@ use crate::{
     yardstick::Yardstick,
 };
 
-/// One measurement beside what it is compared with.
+/// One measurement, with the figure that it is compared with.
 #[derive(Debug, Clone)]
 pub struct Row {
     name: String,
@@ -24,17 +24,17 @@ pub struct Row {
     target: Option<f64>,
 }
 
-/// Which of two figures is the better one.
+/// The direction in which a figure is better.
 #[derive(Debug, Clone, Copy)]
 enum Better {
     Less,
     More,
 }
 
-/// What a measurement is compared with.
+/// The figure that a measurement is compared with.
 #[derive(Debug, Clone)]
 enum Against {
-    /// Something measured in this run, in the unit of the row.
+    /// A figure measured in this run, in the unit of the row.
     Here(Compared),
     /// A peer's figure on the reference machine.
     Peer(PeerFigure),
@@ -43,8 +43,10 @@ enum Against {
 }
 
 impl Row {
-    /// A measurement in which less is better, such as a time (`us`, `ms`, `s`), a size (`MB`) or an
-    /// error (`log2` of it; the ratio is that of the errors).
+    /// Returns a measurement for which less is better.
+    ///
+    /// It may be a time (`us`, `ms`, `s`), a size (`MB`) or the logarithm of an error (`log2`). For
+    /// an error, the ratio is that of the errors themselves.
     pub fn new(name: impl Into<String>, value: f64, unit: &'static str) -> Self {
         Row {
             name: name.into(),
@@ -57,24 +59,25 @@ impl Row {
         }
     }
 
-    /// A measurement in which more is better, such as a precision (`bits`) or a speed-up (`x`).
+    /// Returns a measurement for which more is better, such as a precision (`bits`) or a speed-up
+    /// (`x`).
     pub fn more(name: impl Into<String>, value: f64, unit: &'static str) -> Self {
         Row { better: Better::More, ..Row::new(name, value, unit) }
     }
 
-    /// A row without a figure: it says why there is none.
+    /// Returns a row without a figure, whose text gives the reason.
     pub fn missing(why: impl Into<String>) -> Self {
         Row::new(why, f64::NAN, "")
     }
 
-    /// Compares with something measured in this run, in the same unit.
+    /// Compares with a figure measured in this run, in the same unit.
     pub fn against(mut self, name: impl Into<String>, value: f64) -> Self {
         let source = "measured in this run".into();
         self.against = Some(Against::Here(Compared { name: name.into(), value, source }));
         self
     }
 
-    /// Compares with a time of a wheel, measured in this run.
+    /// Compares with a peer's time measured in this run.
     pub fn against_live(mut self, figure: LiveFigure) -> Self {
         let value = convert(figure.milliseconds, "ms", self.unit);
         self.against =
@@ -82,26 +85,26 @@ impl Row {
         self
     }
 
-    /// Compares with a peer's figure (carried over by the yardstick if it is a time).
+    /// Compares with a peer's figure on the reference machine. A time is scaled by the yardstick.
     pub fn against_peer(mut self, figure: PeerFigure) -> Self {
         self.against = Some(Against::Peer(figure));
         self
     }
 
-    /// Adds what a paper states.
+    /// Adds the figure of a paper.
     pub fn paper(mut self, figure: Option<PaperFigure>) -> Self {
         self.paper = figure;
         self
     }
 
-    /// Compares with what a paper states, as it stands there: of times, those of the paper's
-    /// machine.
+    /// Compares with the figure of a paper, unscaled. A time is that of the paper's machine.
     pub fn against_paper(mut self, figure: Option<PaperFigure>) -> Self {
         self.against = figure.clone().map(Against::Paper);
         self.paper(figure)
     }
 
-    /// Sets how many times better than what it is compared with the measurement has to be.
+    /// Sets the target: the factor by which the measurement has to be better than the compared
+    /// figure.
     pub fn target(mut self, ratio: Option<f64>) -> Self {
         self.target = ratio;
         self
@@ -132,7 +135,7 @@ impl Row {
     }
 }
 
-/// Seconds in one unit of time; none for units of size.
+/// Returns the seconds in a unit of time, or `None` for other units.
 fn seconds(unit: &str) -> Option<f64> {
     match unit {
         "us" => Some(1e-6),
@@ -142,8 +145,8 @@ fn seconds(unit: &str) -> Option<f64> {
     }
 }
 
-/// `value` taken from one unit to another: times are converted, sizes have to be in the same unit
-/// (else NaN).
+/// Converts `value` between units. Times are converted. Other units must be equal, or the result is
+/// NaN.
 fn convert(value: f64, from: &str, to: &str) -> f64 {
     match (seconds(from), seconds(to)) {
         (Some(a), Some(b)) => value * a / b,
@@ -203,7 +206,8 @@ struct Line {
     met: Option<bool>,
 }
 
-/// A finished table. `Display` gives it in words, without the heading that stood before the run.
+/// A finished table. `Display` prints it as text, without the heading that was printed before the
+/// run.
 #[derive(Debug, Serialize)]
 pub struct Report {
     table: &'static str,
@@ -215,7 +219,7 @@ pub struct Report {
 }
 
 impl Report {
-    /// Finishes `rows` with what the yardstick read in the same run.
+    /// Makes the report from `rows` and the yardstick's times of the same run.
     pub fn new(
         table: &'static str,
         cpu: String,
@@ -229,8 +233,7 @@ impl Report {
     }
 }
 
-/// What stands before a table in words: what it is, what it needs, how long it takes, where it
-/// runs.
+/// The heading of a table as text: its purpose, memory, time and machine.
 pub fn heading(table: &Table, cpu: &str, core: usize) -> String {
     format!(
         "{}: {}\nmemory {}, time {}; {cpu}, one thread, pinned to core {core}",
@@ -274,7 +277,7 @@ impl fmt::Display for Report {
 impl Line {
     fn cells(&self) -> [String; 10] {
         let number = |x: Option<f64>| x.map_or(String::new(), |x| significant(x, 3));
-        // Moduli have hundreds of bits, of which each counts; numbers of things are whole.
+        // Moduli have hundreds of bits, and each bit counts. Counts are integers.
         let in_unit = |x: f64| match self.unit {
             "" if x.fract() == 0.0 => format!("{x}"),
             "bits" => significant(x, 4),
@@ -327,24 +330,24 @@ mod tests {
     }
 
     #[test]
-    fn ratios_count_how_many_times_better_ours_is() {
+    fn ratios_are_above_one_if_ours_is_better() {
         let json = serde_json::to_value(report()).unwrap();
         let rows = json["rows"].as_array().unwrap();
-        // Lattigo: 22.3 ms on the reference machine, twice that here.
+        // Lattigo has 22.3 ms on the reference machine, and twice that here.
         assert_eq!(rows[0]["against"]["value"], 44.6);
         assert_eq!((&rows[0]["ratio"], &rows[0]["met"]), (&10.0.into(), &true.into()));
-        // Sizes do not change with the machine.
+        // Sizes do not depend on the machine.
         assert_eq!((&rows[1]["ratio"], &rows[1]["met"]), (&2.0.into(), &serde_json::Value::Null));
         assert_eq!((&rows[2]["ratio"], &rows[2]["met"]), (&1.7.into(), &false.into()));
         assert!(rows[3]["against"].is_null() && rows[3]["ratio"].is_null());
         assert_eq!((&rows[4]["ratio"], &rows[4]["met"]), (&1.2.into(), &true.into()));
-        // The paper's 41.61 ms, whatever the machine.
+        // The paper's 41.61 ms are not scaled.
         assert_eq!((&rows[5]["against"], &rows[5]["ratio"]), (&rows[5]["paper"], &4.161.into()));
         assert!(rows[6]["value"].is_null());
     }
 
     #[test]
-    fn json_has_the_agreed_shape() {
+    fn json_has_the_documented_keys() {
         let json = serde_json::to_value(report()).unwrap();
         let keys = |value: &serde_json::Value| -> Vec<String> {
             value.as_object().unwrap().keys().cloned().collect()
@@ -366,7 +369,7 @@ mod tests {
     }
 
     #[test]
-    fn words_are_aligned_and_count_the_targets() {
+    fn text_is_aligned_and_counts_the_targets() {
         let words = report().to_string();
         let lines: Vec<&str> = words.lines().collect();
         let at = lines[2].find("ratio").unwrap() + "ratio".len();

@@ -1,4 +1,4 @@
-//! Parameter sets, keys and ciphertexts to measure with.
+//! Parameter sets, keys and ciphertexts for measurements.
 
 use hippocrene_ring::{Kernel, Poly, Threads, primes};
 use hippocrene_rlwe::{
@@ -8,7 +8,7 @@ use hippocrene_rlwe::{
 
 use crate::Result;
 
-/// A parameter set by the sizes of its primes: pairs of bits and how many.
+/// A parameter set given by the sizes of its primes, as pairs of bits and counts.
 #[derive(Debug, Clone)]
 pub struct Sizes {
     /// log2 of the ring degree.
@@ -26,11 +26,13 @@ pub struct Sizes {
 }
 
 impl Sizes {
-    /// The parameter set, with the largest primes of each size. Its security is not checked here:
-    /// some of the papers' sets are there to be timed only.
+    /// Returns the parameter set with the largest primes of each size.
+    ///
+    /// Its security is not checked, because some of the papers' sets exceed the limits and are only
+    /// timed.
     ///
     /// # Errors
-    /// When there are not enough primes, or the set makes no sense.
+    /// When there are not enough primes, or the set is invalid.
     pub fn parameters(&self) -> Result<Parameters> {
         let mut taken = self.sprout.primes.clone();
         let mut find = |sizes: &[(u32, usize)]| -> Result<Vec<u64>> {
@@ -61,37 +63,37 @@ pub struct Scheme {
     pub secret: SecretKey,
     /// The public key.
     pub public: PublicKey,
-    /// The relinearisation key and the keys of the rotations asked for.
+    /// The relinearisation key and the rotation keys.
     pub keys: PreparedEvaluationKeys,
 }
 
 impl Scheme {
-    /// The same scheme, whose key switches are planned by `profile`.
+    /// Returns the same scheme, with key switches planned by `profile`.
     pub fn with_profile(self, profile: Profile) -> Self {
         Scheme { context: self.context.with_profile(profile), ..self }
     }
 
-    /// Makes keys for `sizes`, with one thread: for relinearisation and for rotations by 1 to
+    /// Makes keys for `sizes`, with one thread. They include relinearisation, and rotations by 1 to
     /// `rotations` slots.
     ///
     /// # Errors
-    /// When the parameters make no sense, or the system has no entropy.
+    /// When the parameters are invalid, or the system has no entropy.
     pub fn new(sizes: &Sizes, kernel: Kernel, rotations: i64) -> Result<Self> {
         Scheme::of(sizes.parameters()?, kernel, rotations)
     }
 
-    /// [`Scheme::new`] for a parameter set with its primes.
+    /// As [`Scheme::new`], for a parameter set with its primes.
     ///
     /// # Errors
-    /// Those of [`Scheme::new`].
+    /// As [`Scheme::new`].
     pub fn of(parameters: Parameters, kernel: Kernel, rotations: i64) -> Result<Self> {
         Ok(Scheme::with_stored_keys(parameters, kernel, rotations)?.0)
     }
 
-    /// [`Scheme::of`], and the keys as they are stored.
+    /// As [`Scheme::of`], and also returns the keys as they are stored.
     ///
     /// # Errors
-    /// Those of [`Scheme::new`].
+    /// As [`Scheme::new`].
     pub fn with_stored_keys(
         parameters: Parameters,
         kernel: Kernel,
@@ -118,14 +120,14 @@ impl Scheme {
         self.top().without(Modulus::of_range(units - count..units))
     }
 
-    /// A message modulo `modulus`: small coefficients, in the evaluation domain.
+    /// Returns a message modulo `modulus` with small coefficients, in the evaluation domain.
     pub fn message(&self, modulus: Modulus) -> Poly {
         let small: Vec<i64> =
             (0..self.context.degree() as i64).map(|i| i * i % 1009 - 504).collect();
         self.context.from_signed(&small, modulus)
     }
 
-    /// A fresh ciphertext of a message modulo `modulus` under the public key.
+    /// Encrypts a message modulo `modulus` under the public key.
     ///
     /// # Errors
     /// When the system has no entropy.
@@ -133,14 +135,16 @@ impl Scheme {
         Ok(self.public.encrypt(&self.context, message, modulus)?)
     }
 
-    /// A ciphertext to write results into.
+    /// Returns a ciphertext to write results into.
     pub fn empty(&self) -> Ciphertext {
         Ciphertext::empty(&self.context)
     }
 }
 
-/// A sprout as large as a word of `bits` bits, 48 to 61, up to `N = 2^15`: `2^15 65537 r_2` with
-/// `r_2` of `bits - 31` bits, which reaches every length (GRAFT Ex. 3.2, where `bits = 61`).
+/// Returns a sprout of `bits` bits, 48 to 61, for ring degrees up to `2^15`.
+///
+/// It is `2^15 65537 r_2` with `r_2` of `bits - 31` bits, and its divisors reach every length
+/// (GRAFT Ex. 3.2, where `bits = 61`).
 ///
 /// # Errors
 /// When there is no such prime.
@@ -151,11 +155,11 @@ pub fn sprout_of_word(log_n: u32, bits: u32) -> Result<Sprout> {
     Ok(Sprout { two: 15, primes: vec![FERMAT, last] })
 }
 
-/// The cheapest modulus within `slack` bits of `bits`, a limb modulo a power of two counted double;
-/// the nearest of equally cheap ones.
+/// Returns the cheapest modulus within `slack` bits of `bits`, and the nearest of equally cheap
+/// ones.
 ///
-/// [`Parameters::grafted_modulus`] gives the nearest; where a ciphertext begins is free by a bit or
-/// so.
+/// A limb modulo a power of two counts double. [`Parameters::grafted_modulus`] returns the nearest
+/// modulus instead, but the modulus of a fresh ciphertext may vary by about a bit.
 pub fn near(parameters: &Parameters, bits: f64, slack: f64) -> Modulus {
     let cost = |m: &Modulus| m.limb_count() + usize::from(m.two() > 0);
     let distance = |m: &Modulus| (parameters.log2(*m) - bits).abs();
@@ -169,7 +173,7 @@ pub fn near(parameters: &Parameters, bits: f64, slack: f64) -> Modulus {
         .unwrap_or_else(|| parameters.grafted_modulus(bits))
 }
 
-/// Megabytes (10^6 bytes) of a ciphertext as it lies in memory.
+/// Returns the megabytes (10^6 bytes) of a ciphertext in memory.
 pub fn megabytes(ciphertext: &Ciphertext) -> f64 {
     let words: usize = ciphertext.parts().iter().map(|part| part.as_slice().len()).sum();
     (8 * words) as f64 / 1e6

@@ -1,4 +1,4 @@
-//! One run: the kernel in use, the clock that keeps the yardstick, and other people's figures.
+//! One run of a table: the kernel, the clock of the yardstick, and the figures of peers and papers.
 
 use hippocrene_ring::Kernel;
 
@@ -18,34 +18,34 @@ use crate::{
 #[derive(Default)]
 pub struct NamedWorks<'a>(Vec<(String, BoxedWork<'a>)>);
 
-/// A piece of work that holds what it needs.
+/// A piece of work that owns its data.
 pub type BoxedWork<'a> = Box<dyn FnMut() -> Result<()> + 'a>;
 
 impl<'a> NamedWorks<'a> {
-    /// Adds one.
+    /// Adds a piece of work.
     pub fn add(&mut self, name: impl Into<String>, work: impl FnMut() -> Result<()> + 'a) {
         self.0.push((name.into(), Box::new(work)));
     }
 
-    /// Each of them with its name, to be done in another way than timed.
+    /// Returns the pieces of work with their names, for other uses than timing.
     pub fn into_works(self) -> Vec<(String, BoxedWork<'a>)> {
         self.0
     }
 }
 
-/// What a table is given to measure with.
+/// Everything that a table needs for its measurements.
 pub struct Session {
     /// The kernel that this run uses.
     pub kernel: Kernel,
-    /// What peers took elsewhere.
+    /// The figures of peers on the reference machine.
     pub peers: Peers,
-    /// What the papers state.
+    /// The figures of the papers.
     pub papers: Papers,
-    /// What peers took in this run; empty where that was not asked for.
+    /// The figures of peers measured in this run; empty unless they were requested.
     pub live: Live,
-    /// The paper's figure, drawn from what the table measured; empty where the paper has none.
+    /// The paper's figure, drawn from the measurements; empty if the paper has none.
     pub plot: Plot,
-    /// Where threads may be, once the process is pinned.
+    /// The cores for threads, once the process is pinned.
     pub cores: Option<Cores>,
     clock: Clock,
 }
@@ -67,11 +67,12 @@ impl Session {
         })
     }
 
-    /// `row` beside every peer's figure for `operation` with the parameters `group`, of the peers
-    /// that are `wanted`: first those of the reference machine, then those of this run. Each has
-    /// the target for its peer; but where the same library, built alike, was measured in this run,
-    /// that is judged alone.
-    pub fn beside(
+    /// Compares `row` with each peer's figure for `operation` with the parameters `group`.
+    ///
+    /// Only peers that satisfy `wanted` are included: first their figures on the reference machine,
+    /// then those of this run. Each row has the target for its peer. If the same library, built in
+    /// the same way, was measured in this run, only that row has a target.
+    pub fn compare_with_peers(
         &self,
         (group, operation): (&str, &str),
         row: &Row,
@@ -94,41 +95,44 @@ impl Session {
         rows
     }
 
-    /// Median seconds of each piece of work at ring degree `2^log_n`, all of them and the yardstick
-    /// sampled in turn.
+    /// Returns the median seconds of each piece of work at ring degree `2^log_n`.
+    ///
+    /// All pieces of work and the yardstick are sampled in turn.
     ///
     /// # Errors
-    /// Those of the work.
+    /// As the work.
     pub fn time<const K: usize>(&mut self, log_n: u32, mut works: [Work; K]) -> Result<[f64; K]> {
         let samples = self.samples(log_n, &mut works, Budget::TABLE)?;
         Ok(std::array::from_fn(|i| samples[i].median()))
     }
 
-    /// [`Session::time`] for named work that may be slow: at least three samples of each.
+    /// As [`Session::time`], for named work that may be slow. Takes at least three samples of each.
     ///
     /// # Errors
-    /// Those of the work.
+    /// As the work.
     pub fn time_named(&mut self, log_n: u32, works: NamedWorks) -> Result<Vec<(String, f64)>> {
-        self.named(log_n, works, Budget { least: 3, ..Budget::TABLE })
+        self.named(log_n, works, Budget { min_samples: 3, ..Budget::TABLE })
     }
 
-    /// [`Session::time_named`] with three times as many samples and at least nine of each, for
-    /// differences of few per cent.
+    /// As [`Session::time_named`], for differences of a few percent.
+    ///
+    /// Takes three times as long in all, and at least nine samples of each.
     ///
     /// # Errors
-    /// Those of the work.
+    /// As the work.
     pub fn time_closely(&mut self, log_n: u32, works: NamedWorks) -> Result<Vec<(String, f64)>> {
         self.named(
             log_n,
             works,
-            Budget { least: 9, total: 3 * Budget::TABLE.total, ..Budget::TABLE },
+            Budget { min_samples: 9, total: 3 * Budget::TABLE.total, ..Budget::TABLE },
         )
     }
 
-    /// Median seconds of `count` runs of one piece of slow work, after one that is not counted.
+    /// Returns the median seconds of `count` runs of one slow piece of work, after one run that
+    /// does not count.
     ///
     /// # Errors
-    /// Those of the work.
+    /// As the work.
     pub fn time_slow(&mut self, log_n: u32, count: usize, work: Work) -> Result<f64> {
         work()?;
         let mut samples = Samples::default();
@@ -160,7 +164,7 @@ impl Session {
         timing::interleave(works, budget, || clock.tick(log_n))
     }
 
-    /// Finishes a table.
+    /// Makes the report of a finished table.
     pub fn report(&self, table: &Table, rows: Vec<Row>) -> Report {
         Report::new(
             table.name,
@@ -178,17 +182,17 @@ mod tests {
     use super::*;
     use crate::tables;
 
-    /// Of Lattigo the live figure is judged and not the scaled one; SEAL with HEXL, of which there
-    /// is none, is judged by what it took elsewhere.
+    /// For Lattigo, the live figure has the target and the scaled one has none. SEAL with HEXL has
+    /// no live figure, so its figure on the reference machine has the target.
     #[test]
-    fn what_is_live_is_judged() {
+    fn live_figures_are_judged() {
         let mut session = Session::new().unwrap();
         let json = br#"[{"peer": "Lattigo 6.2.0", "shapes": [{"shape": "she14", "parameters": "", "figures": {"rotate": 20}}]}]"#;
         let judged = |session: &Session| {
             let row = Row::new("rotate", 1.0, "ms");
             let target = |peer: &str| Some(if peer.starts_with("Lattigo") { 7.0 } else { 3.0 });
             let wanted = |peer: &str| !peer.starts_with("OpenFHE");
-            let rows = session.beside(("she14", "rotate"), &row, wanted, target);
+            let rows = session.compare_with_peers(("she14", "rotate"), &row, wanted, target);
             let json =
                 serde_json::to_value(session.report(tables::find("she").unwrap(), rows)).unwrap();
             let rows = json["rows"].as_array().unwrap().clone();

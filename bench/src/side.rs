@@ -1,4 +1,4 @@
-//! Two parameter sets, operation by operation: keys, operands and room for results of each.
+//! Operations on one parameter set, with keys, operands and buffers, to compare parameter sets.
 
 use std::cell::RefCell;
 
@@ -11,7 +11,7 @@ use crate::{
     session::{NamedWorks, Session},
 };
 
-/// One parameter set at one modulus. The operations write into room of their own.
+/// One parameter set at one modulus. Its operations write into their own buffers.
 pub struct Side {
     scheme: Scheme,
     from: Modulus,
@@ -27,10 +27,11 @@ pub struct Side {
 pub type Operation = fn(&mut Side) -> Result<()>;
 
 impl Side {
-    /// Fresh ciphertexts modulo `from`; multiplications and rescales end modulo `to`.
+    /// Prepares fresh ciphertexts modulo `from`. Multiplications and rescales have results modulo
+    /// `to`.
     ///
     /// # Errors
-    /// When the moduli are not of this parameter set.
+    /// When the moduli do not belong to this parameter set.
     pub fn new(scheme: Scheme, from: Modulus, to: Modulus) -> Result<Self> {
         let message = scheme.message(from);
         let (a, b) = (scheme.encrypt(&message, from)?, scheme.encrypt(&message, from)?);
@@ -40,7 +41,7 @@ impl Side {
         Ok(Side { scheme, from, to, a, b, product, out, switched })
     }
 
-    /// [`Side::new`] at the top modulus; multiplications and rescales drop a unit.
+    /// As [`Side::new`] at the top modulus. Multiplications and rescales drop a unit.
     ///
     /// # Errors
     /// None that occur here.
@@ -49,7 +50,7 @@ impl Side {
         Side::new(scheme, top, to)
     }
 
-    /// The product of two ciphertexts, of three parts.
+    /// Computes the product of two ciphertexts, which has three parts.
     ///
     /// # Errors
     /// None that occur here.
@@ -57,7 +58,7 @@ impl Side {
         Ok(self.scheme.context.tensor_into(&mut self.product, &self.a, &self.b)?)
     }
 
-    /// The product brought back to two parts, at the same modulus.
+    /// Relinearises the product at the same modulus.
     ///
     /// # Errors
     /// When there is no relinearisation key.
@@ -66,8 +67,8 @@ impl Side {
         Ok(context.relinearise_into(&mut self.out, &self.product, keys, self.from)?)
     }
 
-    /// The same with the digits and the special modulus of the parameter set, whatever the modulus:
-    /// as it is done without level-aware gadgets.
+    /// Relinearises with the digits and the special modulus of the parameter set at every modulus,
+    /// as without level-aware gadgets.
     ///
     /// # Errors
     /// When there is no relinearisation key.
@@ -87,8 +88,10 @@ impl Side {
         )?)
     }
 
-    /// How many transforms of limbs key switches take, those of products modulo a power of two
-    /// included: with the planned gadget and with that of the parameter set.
+    /// Returns the number of limb transforms in a key switch, including those of products modulo a
+    /// power of two.
+    ///
+    /// The first number is for the planned gadget, the second for the gadget of the parameter set.
     ///
     /// # Errors
     /// When the parameters have no key switching.
@@ -101,12 +104,12 @@ impl Side {
         Ok([count(context.gadget(self.from)?)?, count(context.parameters().base_gadget())?])
     }
 
-    /// How many limbs the operands have.
+    /// The number of limbs of the operands.
     pub fn limbs(&self) -> usize {
         self.from.limb_count()
     }
 
-    /// Tensor, relinearisation and rescale.
+    /// Multiplies: tensor, relinearisation and rescale.
     ///
     /// # Errors
     /// When there is no relinearisation key.
@@ -115,17 +118,17 @@ impl Side {
         Ok(context.multiply_into(&mut self.out, &self.a, &self.b, 1, keys, self.to)?)
     }
 
-    /// A rotation by one slot.
+    /// Rotates by one slot.
     ///
     /// # Errors
-    /// When there is no key for it.
+    /// When there is no key for the rotation.
     pub fn rotate(&mut self) -> Result<()> {
         let Scheme { context, keys, .. } = &self.scheme;
         let element = galois_element_of_rotation(context.degree(), 1);
         Ok(context.apply_galois_into(&mut self.out, &self.a, element, keys)?)
     }
 
-    /// A rescale.
+    /// Rescales to the modulus `to`.
     ///
     /// # Errors
     /// None that occur here.
@@ -133,10 +136,10 @@ impl Side {
         Ok(self.scheme.context.switch_ciphertext_into(&mut self.out, &self.a, self.to)?)
     }
 
-    /// A plain rescale: the last unit is divided away.
+    /// Rescales by dividing by the last unit.
     ///
     /// # Errors
-    /// When there is one unit alone.
+    /// When there is only one unit.
     pub fn drop_unit(&mut self) -> Result<()> {
         let units = self.from.words();
         let last = units.factors().next_back().ok_or("a modulus without a unit")?;
@@ -145,10 +148,10 @@ impl Side {
     }
 }
 
-/// Milliseconds of every operation on every side, all of them sampled in turn.
+/// Returns the milliseconds of each operation on each side, all of them sampled in turn.
 ///
 /// # Errors
-/// Those of the operations.
+/// As the operations.
 pub fn compare<const K: usize, const S: usize>(
     session: &mut Session,
     log_n: u32,

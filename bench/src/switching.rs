@@ -1,4 +1,4 @@
-//! One key switch to be timed, in any combination of domains.
+//! One key switch for timing, in any combination of domains.
 
 use std::rc::Rc;
 
@@ -7,7 +7,7 @@ use hippocrene_rlwe::{Destination, Gadget, Modulus, expand_uniform};
 
 use crate::{Result, scheme::Scheme};
 
-/// The domains of input and output, in all combinations: MG23 averages over them.
+/// All combinations of the domains of input and output, over which MG23 averages.
 pub const DOMAINS: [[Domain; 2]; 4] = [
     [Domain::Coefficient, Domain::Coefficient],
     [Domain::Coefficient, Domain::Evaluation],
@@ -15,17 +15,19 @@ pub const DOMAINS: [[Domain; 2]; 4] = [
     [Domain::Evaluation, Domain::Evaluation],
 ];
 
-/// The end of a multiplication: `c2` is switched, `c0` and `c1` are added; uniform polynomials
-/// modulo one `Q`, in both domains.
+/// The input of the key switch that ends a multiplication, as uniform polynomials modulo one `Q` in
+/// both domains.
+///
+/// `c2` is switched, and `c0` and `c1` are added.
 pub struct Parts {
-    /// `Q`.
+    /// The modulus `Q`.
     pub modulus: Modulus,
     coefficients: [Poly; 3],
     values: [Poly; 3],
 }
 
 impl Parts {
-    /// Fresh polynomials modulo `modulus`.
+    /// Generates fresh polynomials modulo `modulus`.
     ///
     /// # Errors
     /// When the system has no entropy.
@@ -39,7 +41,7 @@ impl Parts {
         Ok(Parts { modulus, coefficients, values })
     }
 
-    /// `c0`, `c1` and `c2` in `domain`.
+    /// Returns `c0`, `c1` and `c2` in `domain`.
     pub fn of(&self, domain: Domain) -> &[Poly; 3] {
         match domain {
             Domain::Coefficient => &self.coefficients,
@@ -48,7 +50,7 @@ impl Parts {
     }
 }
 
-/// A key switch with the relinearisation key of a scheme, and room for its result.
+/// A key switch with the relinearisation key of a scheme, and the buffers for its result.
 pub struct KeySwitch<'a> {
     scheme: &'a Scheme,
     parts: Rc<Parts>,
@@ -58,7 +60,7 @@ pub struct KeySwitch<'a> {
 }
 
 impl<'a> KeySwitch<'a> {
-    /// A key switch from the modulus `from` to the modulus `to`.
+    /// Prepares a key switch from the modulus `from` to the modulus `to`.
     ///
     /// # Errors
     /// When the system has no entropy.
@@ -66,7 +68,7 @@ impl<'a> KeySwitch<'a> {
         Ok(Self::of(scheme, Rc::new(Parts::new(scheme, from)?), gadget, to))
     }
 
-    /// [`KeySwitch::new`] of these parts, which other key switches may have too.
+    /// As [`KeySwitch::new`] for these parts, which several key switches may share.
     pub fn of(scheme: &'a Scheme, parts: Rc<Parts>, gadget: Gadget, to: Modulus) -> Self {
         let out = [(); 2].map(|()| scheme.context.zero(to, Domain::Evaluation));
         KeySwitch { scheme, parts, gadget, to, out }
@@ -75,7 +77,7 @@ impl<'a> KeySwitch<'a> {
     /// Switches from the domain `input` to the domain `output`.
     ///
     /// # Errors
-    /// When the gadget is not one for the modulus.
+    /// When the gadget does not fit the modulus.
     pub fn run(&mut self, [input, output]: [Domain; 2]) -> Result<()> {
         let Scheme { context, keys, .. } = self.scheme;
         let [c0, c1, c2] = self.parts.of(input);
@@ -92,7 +94,7 @@ impl<'a> KeySwitch<'a> {
         )?)
     }
 
-    /// Switches in the evaluation domain: as products and rotations in CKKS do.
+    /// Switches in the evaluation domain, as products and rotations in CKKS do.
     ///
     /// # Errors
     /// As [`KeySwitch::run`].
@@ -108,7 +110,7 @@ impl<'a> KeySwitch<'a> {
         DOMAINS.into_iter().try_for_each(|domains| self.run(domains))
     }
 
-    /// What is switched.
+    /// The polynomials that are switched.
     pub fn parts(&self) -> &Parts {
         &self.parts
     }

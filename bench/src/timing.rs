@@ -1,29 +1,33 @@
-//! Timing: several pieces of work in turn, so that drift of the clock frequency falls on all of
-//! them alike.
+//! Timing of several pieces of work in turn, so that drift of the clock frequency affects all of
+//! them equally.
 
 use std::time::{Duration, Instant};
 
 use crate::Result;
 
-/// A piece of work: an error ends the run.
+/// A piece of work. An error ends the run.
 pub type Work<'a> = &'a mut dyn FnMut() -> Result<()>;
 
-/// How long a group of measurements may take.
+/// The time limits of a group of measurements.
 #[derive(Debug, Clone, Copy)]
 pub struct Budget {
-    /// Length of one sample: short work is repeated until it fills this.
+    /// The duration of one sample. Short work is repeated to fill it.
     pub slice: Duration,
-    /// Total over all pieces of work and samples; not binding before there are `least` samples of
-    /// each.
+    /// The total time of all samples of all pieces of work. It may be exceeded to take `min_samples`
+    /// samples of each.
     pub total: Duration,
-    /// The least number of samples of each piece of work.
-    pub least: usize,
+    /// The minimum number of samples of each piece of work.
+    pub min_samples: usize,
 }
 
 impl Budget {
-    /// What the tables use: samples of 5 ms, 0.8 s in all, no fewer than 7 samples.
-    pub const TABLE: Budget =
-        Budget { slice: Duration::from_millis(5), total: Duration::from_millis(800), least: 7 };
+    /// The budget of the tables: samples of 5 ms, 0.8 s in all, and at least 7 samples. These
+    /// values are chosen.
+    pub const TABLE: Budget = Budget {
+        slice: Duration::from_millis(5),
+        total: Duration::from_millis(800),
+        min_samples: 7,
+    };
 }
 
 /// Samples of one piece of work, in seconds per repetition.
@@ -36,7 +40,8 @@ impl Samples {
         self.0.push(seconds);
     }
 
-    /// The median in seconds; the mean of the middle two for an even count, NaN without samples.
+    /// The median in seconds. It is the mean of the middle two for an even count, and NaN without
+    /// samples.
     pub fn median(&self) -> f64 {
         let mut sorted = self.0.clone();
         sorted.sort_by(f64::total_cmp);
@@ -44,18 +49,17 @@ impl Samples {
         if n == 0 { f64::NAN } else { (sorted[(n - 1) / 2] + sorted[n / 2]) / 2.0 }
     }
 
-    /// The slowest, in times of the fastest.
+    /// The slowest sample divided by the fastest.
     pub fn spread(&self) -> f64 {
         let samples = || self.0.iter().copied();
         samples().fold(0.0, f64::max) / samples().fold(f64::INFINITY, f64::min)
     }
 }
 
-/// Warms `work` up for about one slice and returns how often one sample has to repeat it to fill a
-/// slice.
+/// Warms up `work` for about one slice, and returns the number of repetitions that fill a slice.
 ///
 /// # Errors
-/// Those of the work.
+/// As the work.
 pub fn warm_up(work: Work, slice: Duration) -> Result<u32> {
     work()?;
     let (start, mut runs) = (Instant::now(), 0u32);
@@ -67,10 +71,10 @@ pub fn warm_up(work: Work, slice: Duration) -> Result<u32> {
     Ok((slice.as_secs_f64() / each).ceil().clamp(1.0, 1e9) as u32)
 }
 
-/// Seconds per repetition of `work` over `repetitions` in a row.
+/// Returns the seconds per repetition, over `repetitions` in a row.
 ///
 /// # Errors
-/// Those of the work.
+/// As the work.
 pub fn sample(work: Work, repetitions: u32) -> Result<f64> {
     let start = Instant::now();
     for _ in 0..repetitions {
@@ -79,12 +83,14 @@ pub fn sample(work: Work, repetitions: u32) -> Result<f64> {
     Ok(start.elapsed().as_secs_f64() / f64::from(repetitions))
 }
 
-/// Times every piece of work, one sample of each in turn and then `between`, until the budget is
-/// used up. Each sample begins with one run that is not counted, so that the work finds in the
-/// cache what it left there, as peers that run in a loop do.
+/// Times each piece of work until the budget is used up. Each round takes one sample of each in
+/// turn and then calls `between`.
+///
+/// A sample begins with one run that does not count. It loads the work's data into the cache, as
+/// for peers that run in a loop.
 ///
 /// # Errors
-/// Those of the work.
+/// As the work.
 pub fn interleave(
     works: &mut [Work],
     budget: Budget,
@@ -94,7 +100,7 @@ pub fn interleave(
         works.iter_mut().map(|work| warm_up(*work, budget.slice)).collect::<Result<_>>()?;
     let mut samples = vec![Samples::default(); works.len()];
     let (start, mut rounds) = (Instant::now(), 0);
-    while rounds < budget.least || start.elapsed() < budget.total {
+    while rounds < budget.min_samples || start.elapsed() < budget.total {
         for ((work, &repetitions), samples) in works.iter_mut().zip(&repetitions).zip(&mut samples)
         {
             work()?;
@@ -110,8 +116,11 @@ pub fn interleave(
 mod tests {
     use super::*;
 
-    const QUICK: Budget =
-        Budget { slice: Duration::from_micros(200), total: Duration::from_millis(4), least: 3 };
+    const QUICK: Budget = Budget {
+        slice: Duration::from_micros(200),
+        total: Duration::from_millis(4),
+        min_samples: 3,
+    };
 
     fn spin(n: u64) -> Result<()> {
         let mut x = std::hint::black_box(n);
@@ -145,7 +154,7 @@ mod tests {
     }
 
     #[test]
-    fn slow_work_still_gets_its_least_samples() {
+    fn slow_work_gets_the_minimum_of_samples() {
         let mut work = || {
             std::thread::sleep(Duration::from_millis(3));
             Ok(())

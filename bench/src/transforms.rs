@@ -1,4 +1,4 @@
-//! How precise the homomorphic DFT is, on numbers of many bits.
+//! The precision of the homomorphic DFT, on numbers of many bits.
 
 use std::sync::Arc;
 
@@ -16,10 +16,11 @@ use crate::{
     precision::{Errors, Number, difference, messages, number},
 };
 
-/// The scale at which a message is encoded for its exact coefficients.
-const EXACT: i32 = 200;
-/// Units that hold it.
-const UNITS: usize = 6;
+/// log2 of the scale at which a message is encoded to get its exact coefficients. The choice allows
+/// for more bits than any measured precision.
+const EXACT_SCALE_LOG2: i32 = 200;
+/// The number of units of a modulus that holds this scale.
+const EXACT_SCALE_UNITS: usize = 6;
 
 /// A parameter set with one secret, and the transforms of all its slots in one direction.
 pub struct Transforms {
@@ -29,12 +30,12 @@ pub struct Transforms {
     fresh: Modulus,
     direction: Direction,
     levels: u32,
-    /// Of one seed: the messages are the same in every run of the table.
+    /// Has a fixed seed, so the messages are the same in every run of the table.
     sampler: Sampler,
 }
 
 impl Transforms {
-    /// Makes the keys for transforms of so many levels.
+    /// Makes the keys for transforms with `levels` levels.
     ///
     /// # Errors
     /// When the set is too small, the environment names a kernel that cannot run, or the system has
@@ -53,8 +54,10 @@ impl Transforms {
         Ok(Transforms { context, secret, evaluator, fresh, direction, levels, sampler: messages() })
     }
 
-    /// The errors where operand, levels and result all have the scale `2^bits`, in `runs` runs with
-    /// fresh messages: complex numbers of root mean square 0.41 in what is transformed.
+    /// Measures the errors in `runs` runs, if operand, levels and result have the scale `2^bits`.
+    ///
+    /// Each run has fresh messages. The transformed numbers are complex, with root mean square
+    /// 0.41.
     ///
     /// # Errors
     /// When the scale does not fit the parameter set.
@@ -84,11 +87,13 @@ impl Transforms {
         Ok(worst)
     }
 
-    /// Numbers for all slots, and the coefficients of their message in the order that the
-    /// transforms have: `t_k + i t_(k+n)` in slot `j`, `k` the bits of `j` reversed.
+    /// Returns numbers for all slots, and the coefficients of their message in the order of the
+    /// transforms.
+    ///
+    /// Slot `j` holds `t_k + i t_(k+n)`, where `k` has the bits of `j` in reverse order.
     fn message(&mut self) -> Result<(Vec<Number>, Vec<Number>)> {
         let n = self.context.max_slots();
-        // Coefficients are smaller than slots by sqrt(n).
+        // Coefficients are smaller than slots by a factor sqrt(n).
         let exponent = match self.direction {
             Direction::CoefficientsToSlots => 0,
             Direction::SlotsToCoefficients => i64::from(n.ilog2() / 2),
@@ -100,14 +105,15 @@ impl Transforms {
         let slots: Vec<Number> =
             (0..n).map(|_| Ok(Complex { re: part()?, im: part()? })).collect::<Result<_>>()?;
 
-        let (context, modulus) = (&self.context, Modulus::of_range(0..UNITS));
-        let plain = context.encode(slots[..].into(), n, Scale::power_of_two(EXACT), modulus)?;
+        let (context, modulus) = (&self.context, Modulus::of_range(0..EXACT_SCALE_UNITS));
+        let plain =
+            context.encode(slots[..].into(), n, Scale::power_of_two(EXACT_SCALE_LOG2), modulus)?;
         let mut poly = plain.poly().clone();
         context.rlwe().to_coefficient(&mut poly, modulus);
         let limbs: Vec<&[u64]> = poly.limbs().collect();
         let exact =
             RnsBasis::new(&context.parameters().limb_moduli(modulus))?.compose_limbs(&limbs);
-        let part = |k: usize| BigFloat::from_parts(&exact[k], -i64::from(EXACT));
+        let part = |k: usize| BigFloat::from_parts(&exact[k], -i64::from(EXACT_SCALE_LOG2));
         let coefficients = (0..n)
             .map(|j| bit_reverse(j, n.ilog2()))
             .map(|k| Ok(Complex { re: part(k)?, im: part(k + n)? }))

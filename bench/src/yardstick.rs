@@ -18,7 +18,7 @@ use crate::{
 /// The ring degrees at which the yardstick is timed, as `log2 N`.
 const SIZES: std::ops::RangeInclusive<u32> = 14..=16;
 
-/// Times `tfhe-ntt` now and then during a run.
+/// Times `tfhe-ntt` at intervals during a run.
 pub struct Clock {
     sizes: BTreeMap<u32, Size>,
 }
@@ -60,11 +60,12 @@ impl Clock {
         Ok(clock)
     }
 
-    /// Takes one sample (of about 4 ms, after a few transforms to warm the cache) at the timed
-    /// degree that is nearest to `2^log_n`.
+    /// Takes one sample at the timed degree nearest to `2^log_n`.
+    ///
+    /// A sample lasts about 4 ms, after a few transforms that warm the cache.
     ///
     /// # Errors
-    /// None; a piece of work may have some.
+    /// None that occur here.
     pub fn tick(&mut self, log_n: u32) -> Result<()> {
         if let Some(size) = self.sizes.get_mut(&nearest(log_n)) {
             let mut work = || {
@@ -77,7 +78,7 @@ impl Clock {
         Ok(())
     }
 
-    /// What has been measured so far beside what it was on the reference machine.
+    /// Returns the median times so far, with those of the reference machine.
     pub fn read(&self, reference: &Reference) -> Yardstick {
         let here =
             self.sizes.iter().map(|(&log_n, size)| (log_n, 1e6 * size.samples.median())).collect();
@@ -93,19 +94,20 @@ fn nearest(log_n: u32) -> u32 {
 #[derive(Debug, Clone)]
 pub struct Yardstick {
     reference: Reference,
-    /// Microseconds by `log2 N`.
+    /// The microseconds by `log2 N`.
     here: BTreeMap<u32, f64>,
 }
 
 impl Yardstick {
-    /// How many times as long work at ring degree `2^log_n` takes here as on the reference machine.
+    /// The time of work at ring degree `2^log_n` on this machine, divided by that on the reference
+    /// machine.
     pub fn factor(&self, log_n: u32) -> f64 {
         let at = nearest(log_n);
         let of = |times: &BTreeMap<u32, f64>| times.get(&at).copied().unwrap_or(f64::NAN);
         of(&self.here) / of(&self.reference.reference)
     }
 
-    /// The yardstick in one line of words.
+    /// The yardstick as one line of text.
     pub fn in_words(&self) -> String {
         let sizes: Vec<String> = self
             .here
@@ -149,7 +151,7 @@ impl Serialize for Yardstick {
 pub(crate) mod tests {
     use super::*;
 
-    /// A yardstick that was read as twice, three times and four times the reference at N = 2^14,
+    /// Returns a yardstick that is two, three and four times as slow as the reference at N = 2^14,
     /// 2^15 and 2^16.
     pub fn slow_machine() -> Yardstick {
         let reference = crate::figures::Peers::load().unwrap().yardstick;

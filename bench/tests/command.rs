@@ -1,4 +1,4 @@
-//! The command line, run as a user runs it.
+//! Tests of the command line, run as by a user.
 
 use std::process::{Command, Output};
 
@@ -7,7 +7,7 @@ fn bench(arguments: &[&str]) -> Output {
 }
 
 #[test]
-fn list_names_every_table_with_what_it_needs() {
+fn list_shows_every_table_with_its_requirements() {
     let out = bench(&["list"]);
     assert!(out.status.success());
     let words = String::from_utf8(out.stdout).unwrap();
@@ -30,7 +30,7 @@ fn an_unknown_table_is_an_error_that_names_the_tables() {
 }
 
 #[test]
-fn a_table_without_live_peers_says_so() {
+fn a_table_without_live_peers_is_an_error() {
     let out = bench(&["ntt", "--peers"]);
     assert!(!out.status.success() && out.stdout.is_empty());
     assert!(String::from_utf8(out.stderr).unwrap().contains("no peers that can be measured live"));
@@ -55,7 +55,7 @@ fn a_table_without_a_figure_is_not_plotted() {
     assert!(!std::path::Path::new("plot.png").exists());
 }
 
-/// A table that encrypts nothing, in the shape that is agreed for all of them.
+/// Tests a table that encrypts nothing. All tables have the same JSON format.
 #[test]
 fn json_is_one_object_whose_targets_are_judged_by_their_ratios() {
     let out = bench(&["graft-7", "--json"]);

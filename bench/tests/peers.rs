@@ -1,4 +1,4 @@
-//! `peers.py` where peers cannot be had: it says so, and goes on.
+//! Tests of `peers.py` without access to the peers: it gives the reason and continues.
 
 use std::{
     env, fs,
@@ -8,15 +8,14 @@ use std::{
 
 use serde_json::Value;
 
-/// The Python that runs the program.
+/// Returns the Python that runs the program.
 fn python() -> PathBuf {
     let out =
         Command::new("python3").args(["-c", "import sys; print(sys.executable)"]).output().unwrap();
     PathBuf::from(String::from_utf8(out.stdout).unwrap().trim())
 }
 
-/// What the program prints for `peers`, where pip may look nowhere for packages and there is one
-/// Python and no Go.
+/// Returns the output of the program for `peers`, with no package index, one Python and no Go.
 fn measure(folder: &Path, peers: &[&str]) -> Vec<Value> {
     let nothing = folder.join("nothing");
     fs::create_dir_all(&nothing).unwrap();
@@ -36,7 +35,7 @@ fn measure(folder: &Path, peers: &[&str]) -> Vec<Value> {
     serde_json::from_slice(&out.stdout).unwrap()
 }
 
-/// A folder of this test that is there while it is.
+/// A temporary folder that is removed with this value.
 struct Folder(PathBuf);
 
 impl Folder {
@@ -69,9 +68,9 @@ fn wheels_that_cannot_be_installed_are_missing_with_the_reason() {
     }
 }
 
-/// An environment that was left without pip is made anew, not given up.
+/// An environment without pip is made again.
 #[test]
-fn an_environment_left_half_made_is_made_again() {
+fn an_incomplete_environment_is_made_again() {
     let folder = Folder::new("half");
     let version = Command::new(python())
         .args(["-c", "import sys; print('%d.%d' % sys.version_info[:2])"])

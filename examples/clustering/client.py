@@ -1,4 +1,7 @@
-"""The client: encrypts points for the server to cluster, and reads clusters. The secret key stays in its folder."""
+"""The client encrypts points for the server and reads the clusters.
+
+The secret key stays in the client's folder.
+"""
 
 from __future__ import annotations
 

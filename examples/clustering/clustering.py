@@ -1,4 +1,4 @@
-"""K-means on encrypted points: runs a client and a server that share only the files of one folder."""
+"""K-means on encrypted points, by a client and a server that share only the files of one folder."""
 
 from __future__ import annotations
 
@@ -12,25 +12,25 @@ from sklearn.cluster import KMeans
 from hippocrene.clustering import EncryptedKMeans
 
 HERE = Path(__file__).parent
-# Processes are run, and what they measured is shown, as there.
+# Running processes and printing their measurements is shared with that example.
 sys.path.append(str(HERE.parent / "demo"))
 
 from processes import play  # noqa: E402
 
-# The share of points that has to be where plaintext puts them; those about as near to two centroids
-# may not be.
-LEAST = 0.9
+# The share of points that must be in the same cluster as in plaintext. Points that are nearly as
+# close to another centroid may differ.
+MIN_EQUAL_SHARE = 0.9
 
 
 def report(folder: Path) -> bool:
-    """Print what came out, and return whether enough points are in the clusters that scikit-learn puts them in."""
+    """Print the results, and return True if enough points are in scikit-learn's clusters."""
     asked, ours = (
         np.load(folder / "client" / "points.npz"),
         np.load(folder / "client" / "clusters.npz"),
     )
     points, clusters = asked["points"], int(asked["clusters"])
     start = EncryptedKMeans(clusters, random_state=SEED).start(points)
-    # One iteration is one assignment and one move of the centroids; labels are those of before the
+    # One iteration is an assignment and a move of the centroids. The labels are those before the
     # last move.
     plain = KMeans(
         clusters, init=start, n_init=1, max_iter=ITERATIONS, tol=0.0, algorithm="lloyd"
@@ -49,8 +49,8 @@ def report(folder: Path) -> bool:
     print(
         f"centroids differ by     {np.abs(ours['centers'] - plain.cluster_centers_).max():.3f} at most"
     )
-    # Of points that somebody chose, nothing is known before.
-    return bool(same.mean() >= LEAST) or len(sys.argv) > 2
+    # For points that a user chose, no share is required.
+    return bool(same.mean() >= MIN_EQUAL_SHARE) or len(sys.argv) > 2
 
 
 if __name__ == "__main__":

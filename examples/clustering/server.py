@@ -1,4 +1,7 @@
-"""The server: clusters points that it cannot read. It has what the client shared, and no secret key."""
+"""The server clusters points that it cannot read.
+
+It has the files that the client shared, and no secret key.
+"""
 
 from __future__ import annotations
 
@@ -14,7 +17,7 @@ from hippocrene.clustering import EncryptedClusters, EncryptedKMeans
 
 
 def cluster(own: Path, shared: Path) -> None:
-    """Iterate; a run that is killed goes on from the checkpoint."""
+    """Iterate. A run that was killed continues from the checkpoint."""
     with Steps("server", 3) as steps:
         with steps.step("load the evaluation keys"):
             keys = hippocrene.EvaluationKeys.load(shared / "evaluation.keys")

@@ -1,10 +1,10 @@
-"""What client and server agree on."""
+"""Settings that client and server agree on."""
 
 from __future__ import annotations
 
 PRESET = "n15"
-# Where nothing else is said.
+# The default number of clusters.
 CLUSTERS = 3
 ITERATIONS = 3
-# Of the choice of the centroids to start from.
+# The seed of the choice of the first centroids.
 SEED = 4

@@ -1,4 +1,7 @@
-"""The client: encrypts rows for the server, and reads what comes back. The secret key stays in the client's folder."""
+"""The client encrypts rows for the server and reads the probabilities.
+
+The secret key stays in the client's folder.
+"""
 
 from __future__ import annotations
 
@@ -11,8 +14,8 @@ from steps import Steps
 import hippocrene
 
 PRESET = "n14"
-# Bits after the binary point: so many leave eight multiplications in a row, one for W x + b, one
-# for the bound of the scores, and six for the sigmoid.
+# The bits after the binary point. With 20 bits, eight multiplications in a row are possible: one
+# for W x + b, one for the bound of the scores, and six for the sigmoid.
 PRECISION = 20
 
 
@@ -24,8 +27,7 @@ def ask(own: Path, shared: Path) -> None:
             client = hippocrene.Client.generate(PRESET, precision=PRECISION)
             client.save(own / "client.key")
         with steps.step("make the evaluation keys"):
-            # Sums over the 30 numbers of a row, padded to 32 slots, take these rotations and no
-            # others.
+            # Sums over the 30 numbers of a row, padded to 32 slots, need only these rotations.
             keys = client.evaluation_keys(rotations=[1, 2, 4, 8, 16])
         with steps.step("write the evaluation keys"):
             keys.save(shared / "evaluation.keys")

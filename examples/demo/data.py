@@ -1,4 +1,4 @@
-"""Rows for the examples: sets that come with scikit-learn, generated ones of the shapes of others, or a user's own."""
+"""Rows for the examples: bundled with scikit-learn, generated, or a user's own."""
 
 from __future__ import annotations
 
@@ -17,19 +17,19 @@ BUNDLED = {
     "breast-cancer": datasets.load_breast_cancer,
     "digits": datasets.load_digits,
 }
-# Generated, of the shapes of Housing and Spambase: rows, features and classes.
+# Generated sets in the shapes of Housing and Spambase, as numbers of rows, features and classes.
 GENERATED = {"housing": (506, 13, 3), "spambase": (4601, 57, 2)}
 
 
 class Data(NamedTuple):
-    """Rows of features, and the class of each; None where there are no classes."""
+    """Rows of features, and the class of each row; None without classes."""
 
     rows: np.ndarray
     classes: np.ndarray | None
 
 
 def add_options(parser: argparse.ArgumentParser, last: str) -> None:
-    """Let a user say which rows; `last` is what the last column of their own file is."""
+    """Add the options that choose the rows; `last` describes the last column of a user's file."""
     source = parser.add_mutually_exclusive_group()
     source.add_argument(
         "--data", choices=[*BUNDLED, *GENERATED], default="iris", help="which set (default: iris)"
@@ -38,12 +38,12 @@ def add_options(parser: argparse.ArgumentParser, last: str) -> None:
         "--csv",
         type=Path,
         metavar="FILE",
-        help=f"rows of your own: numbers between commas, a heading or none; {last}",
+        help=f"your own rows: numbers separated by commas, with or without a heading; {last}",
     )
 
 
 def load(options: argparse.Namespace, *, classified: bool) -> Data:
-    """Return the rows that were asked for; those of a file end in their class if they are `classified`."""
+    """Return the requested rows. Rows of a file end in their class if `classified`."""
     if options.csv is not None:
         return read(options.csv, classified=classified)
     if options.data in BUNDLED:
@@ -62,7 +62,7 @@ def load(options: argparse.Namespace, *, classified: bool) -> Data:
 
 
 def read(path: Path, *, classified: bool) -> Data:
-    """Read a user's own rows, or stop and say what is wrong with them."""
+    """Read a user's own rows, or exit with the reason."""
     try:
         with path.open(newline="") as file:
             lines = [line for line in csv.reader(file) if line]
@@ -74,11 +74,12 @@ def read(path: Path, *, classified: bool) -> Data:
     for number, row in enumerate(rows, start=start + 1):
         if row is None or len(row) != len(rows[0] or ()):
             sys.exit(
-                f"{path}: row {number} has not as many numbers as the first one, or one that is not finite"
+                f"{path}: row {number} must have as many numbers as the first row, all of them finite"
             )
     if len(rows) < 4 or not rows[0]:
         sys.exit(
-            f"{path} has {len(rows)} rows of {len(rows[0] or ()) if rows else 0} numbers: 4 rows are the least"
+            f"{path} has {len(rows)} rows of {len(rows[0] or ()) if rows else 0} numbers: at least "
+            "4 rows are needed"
         )
     classes = np.array([line[-1] for line in lines[start:]]) if classified else None
     return Data(np.array(rows), classes)

@@ -1,4 +1,4 @@
-"""Logistic regression on encrypted rows: runs a client and a server that share only the files of one folder."""
+"""Logistic regression on encrypted rows, by a client and a server that share only files."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ HERE = Path(__file__).parent
 
 
 def report(folder: Path) -> bool:
-    """Print what came out, and return whether every row was scored as the plaintext model scores it."""
+    """Print the results, and return True if every row is scored as by the plaintext model."""
     client = folder / "client"
     truth = np.load(client / "truth.npz")
     model = np.load(folder / "server" / "model.npz")
@@ -30,7 +30,8 @@ def report(folder: Path) -> bool:
         f"largest error           {np.abs(ours - plaintext).max():.1e} against the plaintext model"
     )
     print(
-        f"  of the encryption     {np.abs(ours - polynomial).max():.1e} against the same polynomial in plaintext"
+        f"  of the encryption     {np.abs(ours - polynomial).max():.1e} "
+        "against the same polynomial in plaintext"
     )
     return bool(same.all())
 

@@ -1,4 +1,4 @@
-"""Processes of a client and a server: running them one after the other, and what they measured."""
+"""Runs the processes of a client and a server in turn, and prints their measurements."""
 
 from __future__ import annotations
 
@@ -15,12 +15,10 @@ if TYPE_CHECKING:
 
 
 def fresh_folder() -> Path:
-    """Take the first argument of an example for its folder, and remove what an earlier run left there, no more."""
+    """Return the folder named by the first argument, after removing the files of an earlier run."""
     if len(sys.argv) < 2 or sys.argv[1].startswith("-"):
         program = Path(sys.argv[0]).name
-        sys.exit(
-            f"usage: python {program} FOLDER, where FOLDER is made, and takes what the two sides write"
-        )
+        sys.exit(f"usage: python {program} FOLDER (a new folder for the files of both sides)")
     folder = Path(sys.argv[1])
     if folder.exists():
         if not folder.is_dir() or {path.name for path in folder.iterdir()} - {
@@ -34,7 +32,7 @@ def fresh_folder() -> Path:
 
 
 def run(program: Path, *arguments: str | Path) -> None:
-    """Run a program as a process of its own, which finds the modules beside this one, and stop when it fails."""
+    """Run a program as a process that can import this folder's modules, and exit if it fails."""
     paths = [str(Path(__file__).parent), *filter(None, [os.environ.get("PYTHONPATH")])]
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join(paths)}
     status = subprocess.run([sys.executable, program, *arguments], env=environment).returncode  # noqa: S603
@@ -43,9 +41,9 @@ def run(program: Path, *arguments: str | Path) -> None:
 
 
 def play(here: Path, first: str, report: Callable[[Path], bool], complaint: str) -> None:
-    """Run `first`, the client that asks, the server and the client that reads, and report what came out.
+    """Run `first`, the asking client, the server and the reading client, and report the results.
 
-    What follows the folder on the command line is for `first`.
+    Arguments after the folder on the command line are passed to `first`.
     """
     folder = fresh_folder()
     run(here / first, folder, *sys.argv[2:])
@@ -59,7 +57,7 @@ def play(here: Path, first: str, report: Callable[[Path], bool], complaint: str)
 
 
 def size(count: float) -> str:
-    """Write a number of bytes for people."""
+    """Format a number of bytes."""
     for unit in ("bytes", "kB", "MB"):
         if count < 1000:
             return f"{count:.0f} {unit}" if unit == "bytes" else f"{count:.1f} {unit}"
@@ -68,7 +66,7 @@ def size(count: float) -> str:
 
 
 def print_measured(folder: Path) -> None:
-    """Print times, peak memory and sizes of client, server and client again, as `steps.Steps.save` wrote them."""
+    """Print the times, peak memory and sizes that `steps.Steps.save` wrote for each process."""
     client, shared = folder / "client", folder / "shared"
     parts = [
         ("client", client / "ask.json"),

@@ -1,4 +1,7 @@
-"""The server: scores rows that it cannot read. It has the model and what the client shared, and no secret key."""
+"""The server scores rows that it cannot read.
+
+It has the model and the files that the client shared, and no secret key.
+"""
 
 from __future__ import annotations
 
@@ -22,12 +25,12 @@ def score(own: Path, shared: Path) -> None:
         with steps.step("load the encrypted rows"):
             rows = server.load(shared / "rows.enc")
         with steps.step("W x + b"):
-            # Scaled from the polynomial's domain to [-1, 1], which costs nothing here and a
-            # multiplication later.
+            # Scores are scaled from the polynomial's domain to [-1, 1]. This is free here, and
+            # would cost a multiplication later.
             shift, slope = sigmoid.mapparms()
             scores = rows @ (slope * model["weights"]) + (slope * model["bias"] + shift)
-            # The worst case would not allow it: see train.py on its room. What sums leave between
-            # scores goes to zero.
+            # The worst case could exceed this bound: see `INTERVAL_FACTOR` in train.py. Declaring
+            # it sets the stray slots of the sums to zero.
             scores = scores.with_bound(1.0)
         with steps.step(f"sigmoid of degree {sigmoid.degree()}"):
             probabilities = scores.polynomial(Chebyshev(sigmoid.coef))

@@ -1,4 +1,7 @@
-"""Steps of a process: a progress bar on a terminal, plain lines otherwise, times and peak memory in either case."""
+"""Steps of a process, with their times and the peak memory.
+
+A terminal shows a progress bar, and other outputs plain lines.
+"""
 
 from __future__ import annotations
 
@@ -18,7 +21,7 @@ if TYPE_CHECKING:
 
 
 class Steps:
-    """Runs named steps, shows how far they are, and keeps how long each took."""
+    """Runs named steps, shows their progress, and records their times."""
 
     def __init__(self, process: str, count: int) -> None:
         self.process = process
@@ -55,11 +58,11 @@ class Steps:
         sys.stdout.flush()
 
     def wrote(self, what: str, path: Path) -> None:
-        """Keep the size of a file that was written."""
+        """Record the size of a written file."""
         self.bytes[what] = path.stat().st_size
 
     def save(self, path: Path) -> None:
-        """Write what was measured, with this process's peak memory."""
+        """Write the measurements, with this process's peak memory."""
         # Linux counts in KiB, macOS in bytes.
         unit = 1 if sys.platform == "darwin" else 1024
         peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * unit

@@ -1,7 +1,7 @@
-"""Train the model in plaintext, and lay out what each of the two sides knows.
+"""Train the model in plaintext, and write what each of the two sides knows.
 
 - ``client/rows.npy``: the patients' standardised measurements, the client's secret
-- ``client/truth.npz``: the diagnoses, and what the plaintext model says, to compare with at the end
+- ``client/truth.npz``: the diagnoses, and the plaintext model's probabilities for a comparison
 - ``server/model.npz``: weights, bias and the polynomial sigmoid, the server's own
 """
 
@@ -21,8 +21,8 @@ SEED = 1
 REGULARISATION = (
     0.1  # scores as well as scikit-learn's 1.0 in cross-validation, with scores half as large
 )
-DEGREE = 63  # of the polynomial sigmoid: six multiplications, one after the other
-ROOM = 1.5  # the polynomial holds for scores this many times those of the training rows
+DEGREE = 63  # of the polynomial sigmoid, which is six multiplications deep
+INTERVAL_FACTOR = 1.5  # the polynomial's interval, in units of the training rows' largest score
 
 
 def sigmoid(score: np.ndarray) -> np.ndarray:
@@ -31,7 +31,7 @@ def sigmoid(score: np.ndarray) -> np.ndarray:
 
 
 def polynomial_sigmoid(largest: float) -> Chebyshev:
-    """Interpolate the sigmoid on ``[-largest, largest]``; 1/2 plus an odd polynomial, as the sigmoid is."""
+    """Interpolate the sigmoid on ``[-largest, largest]`` by 1/2 plus an odd polynomial."""
     series = Chebyshev.interpolate(sigmoid, DEGREE, domain=[-largest, largest])
     series.coef[0] = 0.5
     series.coef[2::2] = 0.0
@@ -49,7 +49,7 @@ def train(folder: Path) -> None:
         scaler.transform(seen), seen_truth
     )
     series = polynomial_sigmoid(
-        ROOM * np.abs(model.decision_function(scaler.transform(seen))).max()
+        INTERVAL_FACTOR * np.abs(model.decision_function(scaler.transform(seen))).max()
     )
 
     client, server = folder / "client", folder / "server"
@@ -67,8 +67,9 @@ def train(folder: Path) -> None:
         domain=series.domain,
     )
     print(
-        f"train: logistic regression on {len(seen)} rows of {rows.shape[1]} measurements, {len(truth)} rows to score; "
-        f"polynomial sigmoid of degree {DEGREE} on scores to {series.domain[1]:.1f}",
+        f"train: logistic regression on {len(seen)} rows of {rows.shape[1]} measurements, "
+        f"{len(truth)} rows to score; polynomial sigmoid of degree {DEGREE} on scores to "
+        f"{series.domain[1]:.1f}",
         flush=True,
     )
 

@@ -1,4 +1,7 @@
-"""The client: asks for the record of one code, and reads the answer. The secret key stays in the client's folder."""
+"""The client asks for the record of one code and reads the answer.
+
+The secret key stays in the client's folder.
+"""
 
 from __future__ import annotations
 
@@ -10,8 +13,8 @@ from steps import Steps
 
 import hippocrene
 
-# 16 squarings in a row, one product with the table and sums over all slots: what the preset n15
-# allows modulo 65537.
+# A look-up takes 16 squarings in a row, one product with the table, and sums over all slots. The
+# preset n15 allows this modulo 65537.
 PRESET = "n15"
 
 
@@ -35,7 +38,7 @@ def ask(own: Path, shared: Path) -> None:
 
 
 def read(own: Path, shared: Path) -> None:
-    """Decrypt the server's answer: how many records there are of the code, and the sum of their columns."""
+    """Decrypt the answer: the number of records with the code, and the record's columns."""
     with Steps("client", 1) as steps:
         with steps.step("decrypt the record"):
             client = hippocrene.Client.load(own / "client.key")

@@ -1,4 +1,4 @@
-"""An encrypted question to a table: runs a client and a server that share only the files of one folder."""
+"""A private query to a table, by a client and a server that share only the files of one folder."""
 
 from __future__ import annotations
 
@@ -8,14 +8,14 @@ from pathlib import Path
 import numpy as np
 
 HERE = Path(__file__).parent
-# Processes are run, and what they measured is shown, as there.
+# Running processes and printing their measurements is shared with that example.
 sys.path.append(str(HERE.parent / "demo"))
 
 from processes import play  # noqa: E402
 
 
 def report(folder: Path) -> bool:
-    """Print what came out, and return whether it is the record that was asked for."""
+    """Print the results, and return True if the answer is the requested record."""
     client = folder / "client"
     truth, answer = np.load(client / "truth.npz"), np.load(client / "answer.npz")
     right = answer["found"] == 1 and np.array_equal(answer["record"], truth["record"])
@@ -29,4 +29,4 @@ def report(folder: Path) -> bool:
 
 
 if __name__ == "__main__":
-    play(HERE, "table.py", report, "the answer is not the record that was asked for")
+    play(HERE, "table.py", report, "the answer is not the requested record")

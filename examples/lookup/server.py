@@ -1,4 +1,7 @@
-"""The server: finds the record of a code that it cannot read, and learns neither the code nor which record it was."""
+"""The server finds the record of a code that it cannot read.
+
+It learns neither the code nor the record.
+"""
 
 from __future__ import annotations
 
@@ -12,7 +15,7 @@ import hippocrene
 
 
 def find(own: Path, shared: Path) -> None:
-    """Compare the code with those of all records at once, and add up the columns of those that agree."""
+    """Compare the code with all codes at once, and add up the columns of the equal ones."""
     table = np.load(own / "table.npz")
     codes, columns = table["codes"], table["columns"]
     with Steps("server", 5) as steps:
@@ -21,7 +24,8 @@ def find(own: Path, shared: Path) -> None:
         with steps.step("load the encrypted code"):
             code = server.load(shared / "code.enc")
         with steps.step(f"compare it with {codes.size} codes"):
-            # Slots without a record hold what no code is: codes have 16 bits, and -1 is 65536.
+            # Slots without a record hold -1, which is 65536. No code has this value, since codes
+            # have 16 bits.
             same = code == np.pad(codes, (0, code.size - codes.size), constant_values=-1)
         with steps.step(f"select {len(columns)} columns"):
             room = (0, code.size - codes.size)

@@ -1,9 +1,8 @@
-"""Make a table for the server and a question for the client.
+"""Make a table for the server and a code for the client.
 
-- ``server/table.npz``: the codes of the records, 16-bit numbers in no order, and the columns of the
-  table
-- ``client/code.npy``: the code that the client asks for, its secret
-- ``client/truth.npz``: the record, to compare with at the end
+- ``server/table.npz``: the codes of the records, 16-bit numbers in random order, and the columns
+- ``client/code.npy``: the client's code, which is secret
+- ``client/truth.npz``: the record of this code, for a comparison at the end
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""The client: encrypts rows for the server's tree, and reads their classes."""
+"""The client encrypts rows for the server's tree and reads their classes."""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""The server: evaluates its tree on rows that it cannot read. It has the tree and what the client shared."""
+"""The server evaluates its tree on rows that it cannot read.
+
+It has the tree and the files that the client shared.
+"""
 
 from __future__ import annotations
 
@@ -19,7 +22,7 @@ from hippocrene.trees import (
 
 
 def answer(own: Path, shared: Path) -> None:
-    """Say of each row what the tree says of it."""
+    """Evaluate the tree on each row."""
     tree, rows = pickle.loads((own / "tree.pickle").read_bytes())
     tables = TreeInterface.load(shared / "interface.json").tables
     model = PrivateDecisionTree.from_sklearn(tree, rows, tables=tables)

@@ -1,4 +1,4 @@
-"""Trains a decision tree in plaintext, and lays out a folder for each side."""
+"""Train a decision tree in plaintext, and write a folder for each side."""
 
 from __future__ import annotations
 
@@ -14,29 +14,29 @@ from sklearn.tree import DecisionTreeClassifier
 
 from hippocrene.trees import PrivateDecisionTree
 
-# The tables: look-ups take half as long with `lut11`, and more of them may be needed.
+# The tables. Look-ups with `lut11` take half as long, but more of them may be needed.
 TABLES = "lut12"
-# So many rows are asked about at most.
-MOST = 30
+# The maximum number of rows of the client.
+MAX_ROWS = 30
 
 
 def main() -> None:
-    """Give the server the tree, the client rows, and publish what a client has to know of the tree."""
+    """Give the tree to the server and the rows to the client, and publish the interface."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("folder", type=Path, help="where all is written")
+    parser.add_argument("folder", type=Path, help="the folder for all files")
     parser.add_argument(
-        "--depth", type=int, default=4, help="how deep the tree is at most (default: 4)"
+        "--depth", type=int, default=4, help="the maximum depth of the tree (default: 4)"
     )
     add_options(parser, "the last column is the class")
     options = parser.parse_args()
     features, classes = load(options, classified=True)
     if len(np.unique(classes)) < 2:
-        sys.exit("the rows are of one class: there is nothing to decide")
+        sys.exit("all rows have the same class, so there is nothing to decide")
     folder = options.folder
     for side in ("client", "server", "shared"):
         (folder / side).mkdir(parents=True)
     counts = np.unique(classes, return_counts=True)[1]
-    share = max(min(0.2, MOST / len(features)), len(counts) / len(features))
+    share = max(min(0.2, MAX_ROWS / len(features)), len(counts) / len(features))
     rows, asked, known, truth = train_test_split(
         features,
         classes,

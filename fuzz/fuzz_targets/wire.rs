@@ -1,4 +1,5 @@
-//! `cargo +nightly fuzz run wire fuzz/corpus/wire crates/hippocrene/tests/corpus`
+//! The fuzz target of the file readers: `cargo +nightly fuzz run wire fuzz/corpus/wire
+//! crates/hippocrene/tests/corpus`.
 #![no_main]
 
 #[path = "../entry.rs"]

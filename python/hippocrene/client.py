@@ -274,8 +274,8 @@ class Client(StoredSecret, _Encrypting):
         exact modulo `plain_modulus`. It must be a prime that is 1 modulo twice the ring degree. The
         default is 65537, or 786433 at the ring degrees ``2**16`` and ``2**17``.
         `hippocrene.plain_modulus` finds a prime of any size. Both schemes have the same keys and
-        the same arrays, and differ in how they compute products. docs/integers.md explains when to
-        choose which.
+        the same arrays, and differ in how they compute products.
+        docs/how-to/integers.md explains when to choose which.
         """
         exact, modulus = checked_scheme(scheme, plain_modulus, precision)
         precision = double_or_none(precision, "a precision")
@@ -373,8 +373,8 @@ class Client(StoredSecret, _Encrypting):
         of an array with itself are not. It is also a mean square over all elements. If the columns
         of ``W`` have very different sizes, share ``X @ W[:, 7]`` and not ``(X @ W)[:, 7]``.
 
-        SECURITY.md has the details. To publish many results, encrypt with a higher precision. Every
-        additional bit of precision allows one more bit of hiding.
+        docs/reference/security.md has the details. To publish many results, encrypt with a higher
+        precision. Every additional bit of precision allows one more bit of hiding.
         """
         raw = _raw_array(array)
         if raw.bit_error is not None:
@@ -481,7 +481,7 @@ class Client(StoredSecret, _Encrypting):
             )
         return self._raw.describe_tables(how)
 
-    def second(self, capacity: float) -> Client:
+    def second_client(self, capacity: float) -> Client:
         """Make a client with a second secret key, for results of limited capacity.
 
         Results can have at most `capacity` bits of capacity. For integers, these are bits of noise

@@ -1,4 +1,4 @@
-"""k-means on encrypted points. docs/pegasus.md explains it."""
+"""k-means on encrypted points. docs/how-to/cluster-points.md explains it."""
 
 from hippocrene.models.clustering import EncryptedClusters, EncryptedKMeans, KMeansSimulation
 

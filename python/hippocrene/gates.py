@@ -3,7 +3,8 @@
 A `GateClient` encrypts booleans. A `GateServer` computes on them with ``& | ^ ~`` and all other
 operations of arrays of bits, with no limit on the depth. Slices, `reshape`, `roll` and similar
 operations cost nothing. Presets for bits such as ``"bits14"`` compute gates of thousands of bits at
-once. Such a gate takes longer, but far less time per bit. docs/bits.md tells which to choose.
+once. Such a gate takes longer, but far less time per bit. docs/how-to/bits.md tells which to
+choose.
 """
 
 from __future__ import annotations

@@ -219,7 +219,7 @@ class EvaluationKeys(Described, Stored):
 class TransferKey(Stored):
     """A key that converts arrays of one client to the secret key of a second one.
 
-    See `Client.second`. It contains no secret. Its `fingerprint` identifies the secret key that
+    See `Client.second_client`. It contains no secret. Its `fingerprint` identifies the secret key that
     arrays are converted from.
     """
 

@@ -219,8 +219,8 @@ class Server(Described):
         Arrays are the same in the schemes ``"bgv"`` and ``"bfv"``. Nothing is converted, no noise
         budget is lost, and the client decrypts results of either. For example,
         ``server.with_scheme("bfv").load(x)`` is `x` with products of BFV. An operation on arrays of
-        both servers is computed by the server of the first array. docs/integers.md explains when to
-        use which scheme.
+        both servers is computed by the server of the first array. docs/how-to/integers.md explains
+        when to use which scheme.
         """
         here = self._here
         made = here._own.with_scheme(here._description, text(scheme, "a scheme"))

@@ -1,6 +1,6 @@
 """Private decision trees: a server evaluates them on encrypted rows and keeps them to itself.
 
-docs/trees.md explains them.
+docs/how-to/classify-with-a-tree.md explains them.
 """
 
 from hippocrene.models.tree_interface import TreeInterface

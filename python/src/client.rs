@@ -385,7 +385,7 @@ with_files!(
     }
 
     fn second(&self, py: Python<'_>, capacity: f64) -> PyResult<Self> {
-        detached(py, || self.0.second(capacity).map(Self::from))
+        detached(py, || self.0.second_key(capacity).map(Self::from))
     }
 
     fn transfer_key(&self, py: Python<'_>, second: &ClientKey) -> PyResult<TransferKey> {

@@ -1,7 +1,7 @@
 //! K-means on encrypted points, which are exchanged, saved and resumed as bytes.
 
 use hippocrene::{
-    Clustering, EncryptedArray, Error, LookUps, Sectors, Session, Stored,
+    Clustering, EncryptedArray, Error, IterationTimes, LookUps, Session, Stored,
     wire::{self, Kind, Limits},
 };
 use pyo3::{prelude::*, pybacked::PyBackedBytes, types::PyBytes};
@@ -199,8 +199,8 @@ impl Clusters {
     }
 }
 
-fn seconds(sectors: Sectors) -> [f64; 5] {
-    let Sectors { distance, extraction, look_ups, repacking, update } = sectors;
+fn seconds(sectors: IterationTimes) -> [f64; 5] {
+    let IterationTimes { distance, extraction, look_ups, repacking, update } = sectors;
     [distance, extraction, look_ups, repacking, update].map(|time| time.as_secs_f64())
 }
 

@@ -606,7 +606,7 @@ impl Server {
     ) -> PyResult<Vec<EncryptedArray>> {
         self.compute_from_all::<Bits>(py, &arrays, |server, arrays| {
             let gates = names.iter().map(|name| gate(name)).collect::<Result<Vec<_>, _>>()?;
-            let alike = server.standing_alike(arrays)?;
+            let alike = server.in_common_layout(arrays)?;
             let inputs: Vec<_> = alike.iter().collect();
             match gates[..] {
                 [gate] => Ok(vec![server.bits()?.gate(gate, &inputs)?]),

@@ -126,7 +126,7 @@ impl TreeModel {
             let new =
                 if clamp { hippocrene::TreeModel::clamped } else { hippocrene::TreeModel::new };
             let model = new(interface.0.ranges().clone(), trees, deviation)?;
-            let model = if firm { model } else { model.or_as_possible() };
+            let model = if firm { model } else { model.with_best_possible_deviation() };
             Ok(TreeModel { plan: interface.0.plan(&model)? })
         })
     }

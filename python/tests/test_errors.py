@@ -271,7 +271,7 @@ def test_what_is_missing_is_named_where_it_stands(client):
 def test_numbers_in_errors_are_short(client, server):
     x = server.load(client.encrypt([0.5, 1.0]))
     calls = [
-        lambda: client.second(1e308),
+        lambda: client.second_client(1e308),
         lambda: x.with_precision(1e308),
         lambda: server.at_precision(1e308).__enter__(),
         lambda: hippocrene.Client.generate("n13", precision=1e308),
@@ -555,7 +555,7 @@ def test_what_is_no_number_is_named(client, server):
         (lambda: x.with_bound(np.void(b"3")), "a bound is a number, not void"),
         (lambda: x.with_bound(np.complex128(3)), "a bound is a number, not complex128"),
         (lambda: server.bootstrap(x, capacity="a"), "a capacity is a number, not str"),
-        (lambda: client.second("a"), "a capacity is a number, not str"),
+        (lambda: client.second_client("a"), "a capacity is a number, not str"),
     ):
         with pytest.raises(TypeError, match=words):
             use()

@@ -48,7 +48,7 @@ def files(client):
         Client: client.to_bytes(),
         PublicKey: client.public_key().to_bytes(),
         EvaluationKeys: client.evaluation_keys(rotations=[1]).to_bytes(),
-        TransferKey: client.transfer_key(client.second(60)).to_bytes(),
+        TransferKey: client.transfer_key(client.second_client(60)).to_bytes(),
         EncryptedArray: client.encrypt(ARRAY).to_bytes(),
     }
 

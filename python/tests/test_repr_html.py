@@ -176,7 +176,7 @@ def test_keys_show_what_they_can_do(client):
         "fingerprint": client.fingerprint,
         "secret": free,
     }
-    second = client.second(100)
+    second = client.second_client(100)
     assert read(client.transfer_key(second)).facts == {
         "fingerprint": client.fingerprint,
         "second": second.fingerprint,

@@ -81,7 +81,7 @@ def test_inspection_is_the_commands(client, integers, tmp_path):
         "client": client,
         "public": client.public_key(),
         "keys": client.evaluation_keys(rotations=[1, -2], conjugation=True),
-        "transfer": client.transfer_key(client.second(60)),
+        "transfer": client.transfer_key(client.second_client(60)),
         "numbers": x,
         "integers": integers.encrypt([1, 2]),
         "settings": integers,
@@ -200,7 +200,7 @@ def test_keys_are_made_for_simulations_of_the_same_parameters(client, integers):
     # The second key of a client is for what needs less capacity, with the same rotations.
     simulation = simulate(squares, np.arange(4))
     assert (
-        client.second(60).evaluation_keys(for_=simulation).rotations
+        client.second_client(60).evaluation_keys(for_=simulation).rotations
         == client.evaluation_keys(for_=simulation).rotations
     )
 

@@ -108,7 +108,7 @@ def test_a_product_that_moves_elements_takes_no_more_memory_than_it_has_to():
     ("preset", "products"), [("n12", 0), ("n13", 2), ("n14", 6), ("n15", 13), ("n16", 29)]
 )
 def test_presets_have_the_products_of_the_table(preset, products):
-    """docs/parameters.md states these numbers of products."""
+    """docs/reference/parameters.md states these numbers of products."""
 
     def power(count):
         def multiply(x):
@@ -125,7 +125,7 @@ def test_presets_have_the_products_of_the_table(preset, products):
 
 
 def test_presets_have_the_comparisons_that_are_told():
-    """docs/comparison.md states which presets can compare."""
+    """docs/reference/comparisons.md states which presets can compare."""
     values = [0.9, -0.25]
     assert simulate(lambda x: x > 0.5, values, preset="n15", bound=1).bootstraps == 0
     simulate(lambda x: x.greater(0.5, gap=0.05, precision=8), values, preset="n14", bound=1)

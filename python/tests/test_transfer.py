@@ -13,7 +13,7 @@ ARRAY = np.array([[1.0, -2.5], [0.25, 3.0]])
 
 @pytest.fixture(scope="module")
 def second(client):
-    return client.second(60)
+    return client.second_client(60)
 
 
 @pytest.fixture(scope="module")
@@ -57,7 +57,7 @@ def test_what_does_not_belong_together_is_refused(client, keys, second, transfer
     with pytest.raises(hippocrene.ParameterError):
         client.transfer_key(client)
     with pytest.raises(hippocrene.ArgumentError, match="leave no unit free"):
-        client.second(1e6)
+        client.second_client(1e6)
     for wrong in (
         lambda: client.transfer_key(transfer),
         lambda: Server(keys, transfer=keys),
@@ -72,7 +72,7 @@ def test_what_does_not_belong_together_is_refused(client, keys, second, transfer
 @pytest.mark.parametrize("scheme", ["bgv", "bfv"])
 def test_integers_are_transferred(scheme):
     client = hippocrene.Client.generate("n14", scheme=scheme)
-    second = client.second(60)
+    second = client.second_client(60)
     assert second.plain_modulus == client.plain_modulus
     keys = second.evaluation_keys(rotations=[1])
     assert 2 * len(keys.to_bytes()) < len(client.evaluation_keys(rotations=[1]).to_bytes())
@@ -88,7 +88,7 @@ def test_integers_are_transferred(scheme):
 
 def test_bits_are_not_transferred():
     client = hippocrene.Client.generate("bits14")
-    second = client.second(60)
+    second = client.second_client(60)
     server = Server(second.evaluation_keys([]), transfer=client.transfer_key(second))
     np.testing.assert_allclose(second.decrypt(server.load(client.encrypt(ARRAY))), ARRAY, atol=1e-4)
     with pytest.raises(
@@ -98,7 +98,7 @@ def test_bits_are_not_transferred():
 
 
 def test_keys_of_a_simulation_are_of_its_ring_degree():
-    second = hippocrene.Client.generate("n13").second(40)
+    second = hippocrene.Client.generate("n13").second_client(40)
     for preset, fits in (("n13", True), ("n14", False)):
         simulation = hippocrene.simulate(lambda v: v.sum(), [1.0, 2.0], preset=preset)
         if fits:

@@ -285,7 +285,7 @@ def test_ranges_that_are_too_wide_for_integers_are_refused():
     tree = DecisionTreeClassifier().fit([[0.1], [0.2], [0.3]], [0, 1, 2])
     with pytest.raises(
         ArgumentError,
-        match=r"feature 0 is split at 0\.\d* and bounded by 0\.\d*, which so many digits",
+        match=r"feature 0 is split at 0\.\d* and bounded by 0\.\d*\. These tables cannot",
     ):
         PrivateDecisionTree.from_sklearn(tree, ranges=([-1e12], [1e12]), tables="lut11")
 

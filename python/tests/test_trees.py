@@ -163,7 +163,7 @@ def test_simulations_say_what_it_takes(client, server, capsys):
     reply = model.evaluate(query, server, progress=lambda done, of: calls.append((done, of)))
     assert calls[-1] == (3, 3)
     assert (told.query_bytes, told.reply_bytes) == (len(query.to_bytes()), len(reply.to_bytes()))
-    # As `TreeKeys` and docs/trees.md say.
+    # As `TreeKeys` and docs/reference/trees.md say.
     assert told.key_memory > told.key_bytes
     assert round(told.key_bytes / 1e6) == 76
     assert 0.01 < told.seconds < 10

@@ -1,4 +1,4 @@
-// Times Lattigo on one thread and prints JSON, in the shape that the Python programs beside print.
+// Times Lattigo on one thread and prints JSON with the same keys as the Python programs here.
 package main
 
 import (

@@ -1,7 +1,7 @@
 //! The parameter sets of GRAFT's Tables 2 and 3.
 //!
-//! Nine of them are secure. Eight exceed our security limits, and are made without the check, for
-//! measurements beside the paper's.
+//! Nine of them are secure. Eight exceed our security limits, and are made without the check, to
+//! compare measurements with the paper's.
 
 mod table_2;
 mod table_3;

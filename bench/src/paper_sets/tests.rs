@@ -45,7 +45,7 @@ fn sets_are_secure_or_listed() {
 }
 
 #[test]
-fn digits_are_hardly_above_the_specials() {
+fn digits_barely_exceed_the_specials() {
     for set in TABLE_2.into_iter().chain(TABLE_3) {
         let (name, parameters) = (set.preset.name, set.insecure_parameters().unwrap());
         let digits: Vec<f64> =
@@ -79,7 +79,8 @@ fn bits_are_bootstrapped_with_table_3() {
         assert!(plan.log2_failure_probability() > -128.0, "{name}");
         assert!(plan.narrow().parameters().security().is_none(), "{name}");
         let parameters = plan.context().parameters();
-        let left = parameters.log2(parameters.top()) - plan.bits_of_refresh() - plan.bits_needed();
+        let left =
+            parameters.log2(parameters.top()) - plan.modulus_bits_of_refresh() - plan.bits_needed();
         assert!(left >= room - 1.0, "{name}: {left}");
     }
     assert!(bits_of("graSHE14").is_err() && bits_of("bits14").unwrap().clean);
@@ -89,7 +90,7 @@ fn bits_are_bootstrapped_with_table_3() {
 ///
 /// Both sets of a pair have the same usable bits, except for the documented differences.
 #[test]
-fn table_2_is_as_in_the_paper() {
+fn table_2_matches_the_paper() {
     // The columns # and d, and the bits of Q.
     let paper = [
         ("simSHE14", 10, 4, 306),
@@ -134,7 +135,7 @@ fn table_2_is_as_in_the_paper() {
 /// The last columns are the reduction from the simple set's key to the grafted set's: in percent as
 /// the paper counts it, and as a fraction of our stored keys.
 #[test]
-fn keys_shrink_as_in_table_5() {
+fn key_sizes_match_table_5() {
     let table = [
         ("SHE14", 10.49, 7.08, 32, 0.257),
         ("SHE15", 27.26, 17.30, 37, 0.254),
@@ -165,7 +166,7 @@ fn keys_shrink_as_in_table_5() {
 ///
 /// The exceptions are the documented differences.
 #[test]
-fn table_3_is_as_in_the_paper() {
+fn table_3_matches_the_paper() {
     // The columns # and dnum, and the paper's log2 PQ minus ours, in bits.
     let paper = [
         ("simBinFHE14", 14, 13, -3.0),

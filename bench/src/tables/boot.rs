@@ -1,4 +1,4 @@
-//! `boot`: a bootstrap by phases, with what it needs and what it leaves, beside the peers'.
+//! The table `boot`: a bootstrap by phases, with its keys and results, compared with the peers.
 
 use std::{cell::RefCell, sync::Arc, time::Instant};
 
@@ -25,9 +25,12 @@ use crate::{
 /// The table.
 pub const TABLE: Table = Table {
     name: "boot",
-    about: "a bootstrap of 2^15 slots at N = 2^16 with the preset n16s (sparse secret h = 192, log PQ 1544), slots to coefficients first, the modulus raised \
-            under a sparse secret of h' = 32: time by phase, precision, modulus left, keys, memory, beside Lattigo's bootstrap and OpenFHE's fastest; \
-            complex slots, and real ones with the same keys; to as much modulus as Lattigo's leaves, and to less",
+    about: "a bootstrap of 2^15 slots at N = 2^16, compared with Lattigo's and with the fastest \
+            of OpenFHE's. The preset n16s has a sparse secret (h = 192) and log PQ 1544. Slots \
+            to coefficients come first, and the modulus is raised under a sparse secret (h' = \
+            32). Shown: time by phase, precision, remaining modulus, keys and memory, for \
+            complex slots and for real ones with the same keys, to the modulus that Lattigo's \
+            bootstrap leaves and to a smaller one",
     memory: "11 GB, with --peers 14 GB",
     time: "about 2 minutes, with --peers 10",
     live: &["openfhe-bootstrap", "lattigo-bootstrap-16"],
@@ -38,7 +41,8 @@ pub const TABLE: Table = Table {
 pub(super) const PRESET: &str = "n16s";
 /// The group of the peers' figures.
 pub(super) const GROUP: &str = "bootstrap N = 2^16";
-/// Times of Lattigo's and of OpenFHE's, and sizes of Lattigo's keys and memory over 2 GB and 7 GiB.
+/// Targets for times against Lattigo and OpenFHE, and for the size of keys and the memory against
+/// Lattigo (2 GB and 7 GiB).
 const PEERS: Peers = Peers {
     group: GROUP,
     targets: &[
@@ -48,21 +52,22 @@ const PEERS: Peers = Peers {
         ("peak memory", [Some(13.6 / 7.0), None]),
     ],
 };
-/// What GRAFT gains by a lower modulus of the result at this ring degree (F.2).
+/// GRAFT's gain by a lower modulus of the result at this ring degree (F.2).
 const LOWER_OUTPUT: f64 = 1.51;
-/// The scale of what is bootstrapped and of the result, as log2.
+/// log2 of the scale of the operand and of the result.
 pub(super) const SCALE: i32 = 40;
 
-/// The peers that a bootstrap stands beside: the first two of a group of figures.
+/// The peers that a bootstrap is compared with: the first two of a group of figures.
 pub(super) struct Peers {
     pub group: &'static str,
-    /// By figure, how many times better than each of them ours is to be.
+    /// For each figure, the target ratio against each peer.
     pub targets: &'static [(&'static str, [Option<f64>; 2])],
 }
 
 impl Peers {
-    /// A row beside the figure of each that has one, and of each that was measured in this run.
-    fn beside(&self, session: &Session, what: &str, row: Row) -> Vec<Row> {
+    /// Compares a row with the figure of each peer that has one, and with those measured in this
+    /// run.
+    fn compare(&self, session: &Session, what: &str, row: Row) -> Vec<Row> {
         let targets =
             self.targets.iter().find(|(name, _)| *name == what).map_or([None; 2], |(_, t)| *t);
         let first: Vec<String> = session
@@ -76,18 +81,23 @@ impl Peers {
         let live = |peer: &str| peer.ends_with(", live");
         let target = |peer: &str| match place(peer) {
             Some(i) => targets[i],
-            // The wheel is without HEXL.
+            // The wheel has no HEXL.
             None => targets[0].filter(|_| peer.starts_with("Lattigo")),
         };
-        session.beside((self.group, what), &row, |peer| place(peer).is_some() || live(peer), target)
+        session.compare_with_peers(
+            (self.group, what),
+            &row,
+            |peer| place(peer).is_some() || live(peer),
+            target,
+        )
     }
 }
 
-/// The bits of modulus that Lattigo's bootstrap leaves, and ours.
+/// The bits of the modulus that Lattigo's bootstrap leaves, and ours.
 const OUTPUT_BITS: f64 = 420.0;
 
-/// Four levels from coefficients to slots and three back; an even cosine with two doublings and an
-/// arcsine of degree 3, on values up to 2^-8 of `q0`.
+/// Returns the plan: four levels from coefficients to slots and three back, and an even cosine with
+/// two doublings and an arcsine of degree 3, on values up to 2^-8 of `q0`.
 pub(super) fn literal(real: bool) -> Result<BootstrapLiteral> {
     let level = |radix_log2, scale_bits| DftLevel { radix_log2, scale_bits };
     Ok(BootstrapLiteral {
@@ -108,22 +118,22 @@ pub(super) fn literal(real: bool) -> Result<BootstrapLiteral> {
     })
 }
 
-/// What a bootstrap is done with.
+/// A context with keys for bootstraps.
 pub(super) struct Client {
     pub context: Arc<Context>,
     pub secret: SecretKey,
     keys: Arc<PreparedEvaluationKeys>,
-    /// Where the plan has a sparse secret.
+    /// The keys of the sparse secret, if the plan has one.
     encapsulation: Option<Arc<PreparedEncapsulationKeys>>,
 }
 
-/// What it took to make a client's keys.
+/// The size of a client's keys, and the time to make them.
 pub(super) struct Made {
-    /// Bytes of all keys as they are stored.
+    /// The bytes of all stored keys.
     stored: usize,
-    /// Seconds.
+    /// The time to generate the keys, in seconds.
     generation: f64,
-    /// Seconds.
+    /// The time to prepare them, in seconds.
     preparation: f64,
 }
 
@@ -152,7 +162,8 @@ impl Client {
         ))
     }
 
-    /// In the context of the plan, which has the parameters of the keys.
+    /// Returns a bootstrapper in the context of the plan, which must have the parameters of the
+    /// keys.
     pub(super) fn bootstrapper(&self, plan: Arc<BootstrapPlan>) -> Result<Bootstrapper> {
         let evaluator = Evaluator::new(Arc::clone(plan.context()), Arc::clone(&self.keys));
         Ok(Bootstrapper::new(plan, evaluator, self.encapsulation.clone())?)
@@ -175,7 +186,7 @@ fn run(session: &mut Session) -> Result<Vec<Row>> {
     Ok(rows)
 }
 
-/// What keys take, and the memory so far.
+/// Returns the rows for the keys, and for the memory so far.
 pub(super) fn set_up(session: &Session, peers: &Peers, client: &Client, made: &Made) -> Vec<Row> {
     let megabytes = |bytes: usize| bytes as f64 / 1e6;
     let sparse = client.encapsulation.as_ref().map_or(0, |keys| keys.bytes());
@@ -183,16 +194,16 @@ pub(super) fn set_up(session: &Session, peers: &Peers, client: &Client, made: &M
     let gibibytes =
         machine::peak_memory().map_or(f64::NAN, |bytes| bytes as f64 / f64::from(1 << 30));
     let stored = Row::new("keys, as stored", megabytes(made.stored), "MB");
-    let mut rows = peers.beside(session, "keys", stored);
+    let mut rows = peers.compare(session, "keys", stored);
     rows.push(Row::new("keys, in memory", megabytes(held), "MB"));
     let generation = Row::new("key generation", made.generation, "s");
-    rows.extend(peers.beside(session, "key generation", generation));
+    rows.extend(peers.compare(session, "key generation", generation));
     rows.push(Row::new("keys laid out", made.preparation, "s"));
-    rows.extend(peers.beside(session, "peak memory", Row::new("peak memory", gibibytes, "GiB")));
+    rows.extend(peers.compare(session, "peak memory", Row::new("peak memory", gibibytes, "GiB")));
     rows
 }
 
-/// Evenly spread over the square of complex numbers up to 1, or over the reals.
+/// Returns values spread evenly over the square of complex numbers up to 1, or over the reals.
 pub(super) fn values(count: usize, real: bool) -> Vec<Complex64> {
     let part = |i: usize, step: f64| 2.0 * (0.5 + i as f64 * step).fract() - 1.0;
     let number = |i: usize| match real {
@@ -205,7 +216,7 @@ pub(super) fn values(count: usize, real: bool) -> Vec<Complex64> {
     (0..count).map(number).collect()
 }
 
-/// Values, encrypted modulo the least modulus that a bootstrap asks for.
+/// Encrypts values modulo the smallest modulus that a bootstrap accepts.
 pub(super) fn ciphertext(
     client: &Client,
     plan: &BootstrapPlan,
@@ -219,8 +230,8 @@ pub(super) fn ciphertext(
     Ok((context.encrypt(&client.secret, &plaintext)?.expand(context), z))
 }
 
-/// GRAFT F.2: a bootstrap to a base modulus and a scale of 74 bits, for one product with a matrix,
-/// against one to all bits.
+/// Measures GRAFT F.2: a bootstrap to a base modulus and a scale of 74 bits, for one product with a
+/// matrix, against one to the full modulus.
 fn lower_output(
     session: &mut Session,
     client: &Client,
@@ -253,7 +264,7 @@ fn lower_output(
     ])
 }
 
-/// The mean and the largest error of real and imaginary parts, or of real parts alone.
+/// Returns the mean and the largest error of real and imaginary parts, or of real parts only.
 pub(super) fn errors(
     client: &Client,
     y: &Ciphertext,
@@ -271,7 +282,7 @@ pub(super) fn errors(
     Ok([mean, errors().fold(0.0, f64::max)])
 }
 
-/// A bootstrap by phases.
+/// Measures a bootstrap by phases.
 pub(super) fn bootstrap(
     session: &mut Session,
     peers: &Peers,
@@ -311,14 +322,14 @@ pub(super) fn bootstrap(
     let [mean, worst] = errors(client, &y, &z, literal.real)?;
     let left = context.parameters().log2(y.modulus());
     let name = |figure: &str| format!("{what}: {figure}");
-    let mut rows = peers.beside(session, "bootstrap", Row::new(name("bootstrap"), total, "s"));
+    let mut rows = peers.compare(session, "bootstrap", Row::new(name("bootstrap"), total, "s"));
     for (phase, seconds) in &times {
-        let beside = peers.beside(session, phase, Row::new(name(phase), *seconds, "s"));
-        let alone = beside.is_empty().then(|| Row::new(name(phase), *seconds, "s"));
-        rows.extend(beside.into_iter().chain(alone));
+        let compared = peers.compare(session, phase, Row::new(name(phase), *seconds, "s"));
+        let alone = compared.is_empty().then(|| Row::new(name(phase), *seconds, "s"));
+        rows.extend(compared.into_iter().chain(alone));
     }
     let mut more = |figure: &str, value: f64| {
-        rows.extend(peers.beside(session, figure, Row::more(name(figure), value, "bits")));
+        rows.extend(peers.compare(session, figure, Row::more(name(figure), value, "bits")));
     };
     more("mean precision", -mean.log2());
     more("worst precision", -worst.log2());
@@ -329,7 +340,7 @@ pub(super) fn bootstrap(
         "bits",
     ));
     rows.push(Row::new(
-        name("capacity that the next bootstrap takes"),
+        name("capacity that the next bootstrap needs"),
         plan.capacity_needed(),
         "bits",
     ));

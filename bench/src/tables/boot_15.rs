@@ -1,4 +1,4 @@
-//! `boot-15`: the bootstrap at N = 2^15 by phases, beside Lattigo's.
+//! The table `boot-15`: the bootstrap at N = 2^15 by phases, compared with Lattigo's.
 
 use std::sync::Arc;
 
@@ -25,10 +25,13 @@ use crate::{
 /// The table.
 pub const TABLE: Table = Table {
     name: "boot-15",
-    about: "a bootstrap of 2^14 slots at N = 2^15 with the preset n15 (a uniform ternary secret, log PQ 868, where Lattigo's set has a sparse secret, h = 192, and \
-            log PQ 768: both the limit of 128 bits), slots to coefficients first, the modulus raised under a sparse secret of h' = 32, and no arcsine: time by phase, \
-            precision, modulus left, keys, memory; complex slots, and real ones with the same keys; and complex slots again on two cores (the one that the program is \
-            pinned to, and another one), each way once in turn",
+    about: "a bootstrap of 2^14 slots at N = 2^15, compared with Lattigo's. The preset n15 has a \
+            uniform ternary secret and log PQ 868. Lattigo's set has a sparse secret (h = 192) \
+            and log PQ 768; both are at the limit of 128 bits. Slots to coefficients come first, \
+            the modulus is raised under a sparse secret (h' = 32), and there is no arcsine. \
+            Shown: time by phase, precision, remaining modulus, keys and memory, for complex \
+            slots and for real ones with the same keys. Then complex slots on two cores against \
+            one, in turn",
     memory: "3 GB, with --peers 9 GB",
     time: "about 1 minute, with --peers 4",
     live: &["lattigo-bootstrap-15"],
@@ -40,11 +43,11 @@ const PRESET: &str = "n15";
 const PEERS: Peers =
     Peers { group: "bootstrap N = 2^15", targets: &[("bootstrap", [Some(8.0), None])] };
 
-/// The bits of modulus that Lattigo's bootstrap leaves, and ours.
+/// The bits of the modulus that Lattigo's bootstrap leaves, and ours.
 const OUTPUT_BITS: f64 = 108.0;
 
-/// Four levels from coefficients to slots and three back; a cosine with two doublings on values up
-/// to 2^-10 of `q0`.
+/// Returns the plan: four levels from coefficients to slots and three back, and a cosine with two
+/// doublings, on values up to 2^-10 of `q0`.
 fn literal(real: bool) -> Result<BootstrapLiteral> {
     let level = |radix_log2, scale_bits| DftLevel { radix_log2, scale_bits };
     Ok(BootstrapLiteral {
@@ -79,13 +82,15 @@ fn run(session: &mut Session) -> Result<Vec<Row>> {
     Ok(rows)
 }
 
-/// How many times as fast two cores have to be as one.
-const TWO_CORES: f64 = 1.8;
-/// Transforms in a row for each core.
-const TRANSFORMS: usize = 200;
+/// The target for the speed-up of two cores.
+const TWO_CORE_SPEED_UP: f64 = 1.8;
+/// The number of transforms in a row on each core.
+const TRANSFORMS_PER_CORE: usize = 200;
 
-/// The bootstrap on two cores against one, with the same keys; and transforms that share nothing
-/// but the processor, which gain what two cores of it can.
+/// Measures the bootstrap on two cores against one, with the same keys.
+///
+/// Independent transforms, which share nothing but the processor, show the maximum gain of two
+/// cores.
 fn two_cores(session: &mut Session, client: &Client) -> Result<Vec<Row>> {
     let threads = Threads::new(2)?;
     match session.cores.as_ref().filter(|cores| cores.count() > 1) {
@@ -111,14 +116,14 @@ fn two_cores(session: &mut Session, client: &Client) -> Result<Vec<Row>> {
         let rings: Vec<_> = rlwe.rings(Modulus::of_range(0..2)).collect();
         transforms.add("transforms", move || {
             poly.for_each_limb(rlwe.threads(), |k, limb| {
-                (0..TRANSFORMS).for_each(|_| rings[k].forward(limb))
+                (0..TRANSFORMS_PER_CORE).for_each(|_| rings[k].forward(limb))
             });
             Ok(())
         });
     }
     let log_n = client.context.parameters().log_degree();
     let rows = [
-        ("complex, bootstrap", works, Some(TWO_CORES)),
+        ("complex, bootstrap", works, Some(TWO_CORE_SPEED_UP)),
         ("independent transforms", transforms, None),
     ];
     let rows = rows.map(|(name, works, target)| {

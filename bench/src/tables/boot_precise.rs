@@ -1,4 +1,4 @@
-//! `boot-precise`: iterated bootstraps.
+//! The table `boot-precise`: iterated bootstraps.
 
 use std::sync::Arc;
 
@@ -24,8 +24,10 @@ use crate::{
 /// The table.
 pub const TABLE: Table = Table {
     name: "boot-precise",
-    about: "a bootstrap like that of the table boot (N = 2^16, 2^15 complex slots), two bits more precise and iterated (META-BTS, ePrint 2022/1167) to 50 and to 80 bits: time, precision, modulus and \
-            capacity left, beside OpenFHE's two iterations on real slots",
+    about: "iterated bootstraps (META-BTS, ePrint 2022/1167) to 50 and to 80 bits, compared with \
+            OpenFHE's two iterations on real slots. The single bootstrap is that of the table \
+            boot (N = 2^16, 2^15 complex slots) with two more bits of precision. Shown: time, \
+            precision, remaining modulus and capacity",
     memory: "11 GB",
     time: "about 3 minutes",
     live: &[],
@@ -33,8 +35,8 @@ pub const TABLE: Table = Table {
     run,
 };
 
-/// The precisions that are wanted, with log2 of the scale of what is bootstrapped.
-const WANTED: [(f64, i32); 2] = [(50.0, 70), (80.0, 100)];
+/// The requested precisions, each with log2 of the operand's scale.
+const PRECISIONS: [(f64, i32); 2] = [(50.0, 70), (80.0, 100)];
 const PEER: &str = "OpenFHE 1.5.1 + HEXL, 2 iterations, slots to coefficients first";
 
 fn plan(context: &Arc<Context>, wanted: f64) -> Result<Arc<BootstrapPlan>> {
@@ -48,7 +50,7 @@ fn plan(context: &Arc<Context>, wanted: f64) -> Result<Arc<BootstrapPlan>> {
     Ok(Arc::new(BootstrapPlan::new(Arc::clone(context), literal)?))
 }
 
-/// Parts evenly spread over `[-0.7, 0.7]`, of 105 bits.
+/// Returns complex numbers of 105 bits with parts spread evenly over `[-0.7, 0.7]`.
 fn values(count: usize) -> Result<Vec<Complex<BigFloat>>> {
     let spread = |i: usize, step: f64| 1.4 * (0.5 + i as f64 * step).fract() - 0.7;
     let number = |i: usize, step: f64, low: f64| -> Result<BigFloat> {
@@ -69,9 +71,9 @@ fn values(count: usize) -> Result<Vec<Complex<BigFloat>>> {
 fn run(session: &mut Session) -> Result<Vec<Row>> {
     let context =
         Arc::new(Context::new(Preset::by_name(PRESET)?.parameters()?, Threads::single())?);
-    let (client, _) = Client::generate(&*plan(&context, WANTED[0].0)?)?;
+    let (client, _) = Client::generate(&*plan(&context, PRECISIONS[0].0)?)?;
     let mut rows = Vec::new();
-    for (wanted, bits) in WANTED {
+    for (wanted, bits) in PRECISIONS {
         rows.extend(precise(session, &client, wanted, bits)?);
     }
     Ok(rows)
@@ -103,7 +105,7 @@ fn precise(session: &mut Session, client: &Client, wanted: f64, bits: i32) -> Re
     let mean = errors.iter().sum::<f64>() / errors.len() as f64;
     let worst = errors.into_iter().fold(0.0, f64::max);
     let name = |figure: &str| format!("to {wanted} bits: {figure}");
-    let beside = |row: Row, figure: &str| {
+    let compare = |row: Row, figure: &str| {
         let peers = session.peers.all(GROUP, figure);
         match peers.into_iter().find(|peer| peer.peer == PEER) {
             Some(peer) => row.against_peer(peer),
@@ -112,11 +114,11 @@ fn precise(session: &mut Session, client: &Client, wanted: f64, bits: i32) -> Re
     };
     let left = context.parameters().log2(y.modulus());
     Ok(vec![
-        beside(Row::new(name("bootstrap"), time, "s"), "bootstrap"),
-        beside(Row::more(name("mean precision"), -mean.log2(), "bits"), "mean precision"),
-        beside(Row::more(name("worst precision"), -worst.log2(), "bits"), "worst precision"),
+        compare(Row::new(name("bootstrap"), time, "s"), "bootstrap"),
+        compare(Row::more(name("mean precision"), -mean.log2(), "bits"), "mean precision"),
+        compare(Row::more(name("worst precision"), -worst.log2(), "bits"), "worst precision"),
         Row::more(name("estimated precision, standard deviation"), y.precision_bits(), "bits"),
-        beside(Row::more(name("log Q left"), left, "bits"), "log Q left"),
+        compare(Row::more(name("log Q left"), left, "bits"), "log Q left"),
         Row::new(name("scale of the result"), y.scale().log2(), "bits"),
         Row::more(name("capacity left"), y.capacity_bits(context), "bits"),
     ])

@@ -1,4 +1,5 @@
-//! `entries`: tables of integers in all slots at once, beside OpenFHE's functional bootstrapping.
+//! The table `entries`: look-ups of integers in all slots at once, compared with OpenFHE's
+//! functional bootstrapping.
 
 use std::cell::RefCell;
 
@@ -13,8 +14,12 @@ use crate::{Result, machine, report::Row, session::Session};
 /// The table.
 pub const TABLE: Table = Table {
     name: "entries",
-    about: "entries of tables without any order at places in all slots, by polynomials (Server::entries): fresh arrays of one ciphertext; and arrays of two ciphertexts whose capacity is used up, with the bootstraps that the table takes \
-            and so much capacity left that they can be bootstrapped again, beside OpenFHE's functional bootstrapping of as many values, which is one bootstrap and the table in one. Time, the largest error as bits of the largest entry, and capacity",
+    about: "look-ups in tables without any order at places in all slots, by polynomials \
+            (Server::entries). First fresh arrays of one ciphertext. Then arrays of two \
+            ciphertexts without capacity, including the table's bootstraps and enough capacity \
+            for the next bootstrap. These are compared with OpenFHE's functional bootstrapping \
+            of as many values, which does both in one. Shown: time, the largest error as bits of \
+            the largest entry, and capacity",
     memory: "11 GB",
     time: "about 2 minutes",
     live: &[],
@@ -22,21 +27,21 @@ pub const TABLE: Table = Table {
     run,
 };
 
-/// Presets and entries of tables, fresh.
-const FRESH: [(&str, usize); 6] =
+/// Presets and sizes of tables for fresh arrays.
+const FRESH_CASES: [(&str, usize); 6] =
     [("n14", 2), ("n14", 4), ("n14", 16), ("n15", 16), ("n15", 64), ("n16", 256)];
-/// Presets and entries of tables of two ciphertexts, bootstrapped, and the bits after the binary
-/// point of values up to 1 that bootstraps leave.
-const BOOTSTRAPPED: [(&str, usize, f64); 2] = [("n15", 2, 14.0), ("n16", 256, 24.0)];
-/// How often each is timed.
+/// Presets and sizes of tables for arrays of two ciphertexts without capacity. The last field is
+/// the precision that bootstraps leave for values up to 1, in bits after the binary point.
+const BOOTSTRAPPED_CASES: [(&str, usize, f64); 2] = [("n15", 2, 14.0), ("n16", 256, 24.0)];
+/// The number of timed runs.
 const RUNS: usize = 3;
 
 fn run(session: &mut Session) -> Result<Vec<Row>> {
     let mut rows = Vec::new();
-    for (preset, entries) in FRESH {
+    for (preset, entries) in FRESH_CASES {
         rows.extend(fresh(session, Preset::by_name(preset)?, entries)?);
     }
-    for (preset, entries, precision) in BOOTSTRAPPED {
+    for (preset, entries, precision) in BOOTSTRAPPED_CASES {
         rows.extend(bootstrapped(session, Preset::by_name(preset)?, entries, precision)?);
     }
     if let Some(bytes) = machine::peak_memory() {
@@ -45,12 +50,12 @@ fn run(session: &mut Session) -> Result<Vec<Row>> {
     Ok(rows)
 }
 
-/// Entries without any order: the multiples of an odd number, modulo how many there are.
+/// Returns entries without any order: the multiples of an odd number, modulo the number of entries.
 fn table(entries: usize) -> Vec<f64> {
     (0..entries).map(|i| (i * 37 % entries) as f64).collect()
 }
 
-/// A client with its server, an array of places in so many ciphertexts, and the entries there.
+/// A client with its server, an array of places, and the entries there.
 struct Setup {
     client: ClientKey,
     server: Server,
@@ -81,7 +86,7 @@ impl Setup {
         Ok(Setup { client, server, array, expected, table })
     }
 
-    /// The row of the time, and those of the error and of the capacity.
+    /// Returns the rows of the time, the error and the capacity.
     fn rows(
         &self,
         session: &mut Session,
@@ -135,7 +140,7 @@ fn bootstrapped(
     let request = KeyRequest { powers_of_two: false, bootstrapping, ..KeyRequest::default() };
     let setup = Setup::new(preset, entries, 2, &request)?;
     let reserve = setup.server.bootstrap_reserve().ok_or("there are bootstrapping keys")?;
-    // A server that cannot bootstrap uses it up.
+    // A server without bootstrapping keys uses up the capacity.
     let products = Server::with_threads(
         &setup
             .client
@@ -153,10 +158,10 @@ fn bootstrapped(
     let [time, others @ ..] = setup.rows(session, preset, &used, ", bootstrapped")?;
     let operation = format!("{entries} entries, {} values", setup.expected.len());
     let group = format!("functional bootstrap N = 2^{}", preset.log_degree);
-    let mut rows = session.beside((&group, &operation), &time, |_| true, |_| Some(1.0));
+    let mut rows = session.compare_with_peers((&group, &operation), &time, |_| true, |_| Some(1.0));
     rows.extend(others);
     Ok(rows)
 }
 
-/// The bits after the binary point that places have.
+/// The precision of the places, in bits after the binary point.
 const PRECISION: f64 = 14.0;

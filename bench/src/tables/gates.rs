@@ -1,4 +1,4 @@
-//! `gates`: gates of single bits, beside OpenFHE's.
+//! The table `gates`: gates of single bits, compared with OpenFHE's.
 
 use std::hint::black_box;
 
@@ -16,7 +16,9 @@ use crate::{
 /// The table.
 pub const TABLE: Table = Table {
     name: "gates",
-    about: "gates of single bits (hippocrene::GateServer), one after the other and many at a time, beside OpenFHE's NAND at its defaults; how many standard deviations the least certain gate is from the wrong decision, and the keys",
+    about: "gates of single bits (hippocrene::GateServer), one by one and several at a time, \
+            compared with OpenFHE's NAND at its defaults. Also shown: the least certain gate's \
+            distance from a wrong decision in standard deviations, and the keys",
     memory: "0.3 GB",
     time: "20 seconds",
     live: &[],
@@ -24,12 +26,12 @@ pub const TABLE: Table = Table {
     run,
 };
 
-/// The group of the peers' figures, the fastest way of the peer, and the degree that they were
-/// carried over at.
+/// The group of the peers' figures, the peer's fastest method, and log2 of the ring degree whose
+/// yardstick scales the figures.
 const PEERS: &str = "functional bootstrap in FHEW";
 const NAND: &str = "NAND, LMKCDEY";
 const LOG_DEGREE: u32 = 12;
-/// Gates in one call.
+/// The number of gates in one call.
 const TOGETHER: usize = 8;
 
 fn run(session: &mut Session) -> Result<Vec<Row>> {
@@ -61,7 +63,7 @@ fn run(session: &mut Session) -> Result<Vec<Row>> {
         Ok(())
     });
     let times = session.time_named(LOG_DEGREE, works)?;
-    // The fastest build.
+    // The figure of the fastest build.
     let figures = session.peers.all(PEERS, NAND);
     let fastest = figures.into_iter().min_by(|a, b| a.value.total_cmp(&b.value));
     let nand = |row: Row| match &fastest {

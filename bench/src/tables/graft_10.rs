@@ -1,4 +1,4 @@
-//! `graft-10`: the cosine of a bootstrap in two circuits, as in Table 10 of GRAFT.
+//! The table `graft-10`: the cosine of a bootstrap in two circuits, as in Table 10 of GRAFT.
 
 use std::{f64::consts::TAU, sync::Arc};
 
@@ -22,10 +22,15 @@ use crate::{
 /// The table.
 pub const TABLE: Table = Table {
     name: "graft-10",
-    about: "GRAFT Table 10 (F.1): the Chebyshev polynomial of degree 63 of a cosine, six products deep at scales of 42 bits, and with less modulus: terms up to degree 31 in one circuit, five products deep at the full \
-            scale, those from 32 on, whose coefficients are small, in another, six deep at a smaller one, to which the argument is brought; beside one circuit all at that smaller scale. Average, standard deviation and maximum of the errors in the worst slot \
-            of 10 runs, on 2^15 real slots at N = 2^16 with the preset n16s; the cosine is cos(2 pi (x - 1/4) / 2^3) on [-25, 25], for h = 192, at integers (the paper does not state its cosine). The target is \
-            the paper's 15 bits, at an error at most a tenth larger",
+    about: "GRAFT Table 10 (F.1): the Chebyshev polynomial of degree 63 of a cosine, in two \
+            circuits with less modulus. The first circuit has the terms up to degree 31, five \
+            products deep at the full scale of 42 bits. The second has the other terms, whose \
+            coefficients are small, six products deep at a smaller scale. They are compared with \
+            one circuit six products deep, at 42 bits and at the smaller scale. Errors are those \
+            of the worst slot in 10 runs, on 2^15 real slots at N = 2^16 with the preset n16s. \
+            The cosine is cos(2 pi (x - 1/4) / 2^3) at integers in [-25, 25], for h = 192 (the \
+            paper does not state its cosine). The target is the paper's 15 saved bits with an \
+            error at most a tenth larger",
     memory: "600 MB",
     time: "about 1 minute",
     live: &[],
@@ -37,22 +42,22 @@ const PRESET: &str = "n16s";
 /// log2 of the scale.
 const SCALE: f64 = 42.0;
 const DEGREE: usize = 63;
-/// Of the second circuit.
+/// The depth of the second circuit, in products.
 const DEPTH: f64 = 6.0;
-/// What the paper's variants take.
-const BITS: [u32; 6] = [252, 247, 242, 237, 232, 227];
-/// What the paper saves without loss.
-const SAVED: f64 = 15.0;
-/// An error larger by no more than this is no loss.
-const NO_LOSS: f64 = 1.1;
+/// The bits of modulus that the paper's variants use.
+const MODULUS_BITS: [u32; 6] = [252, 247, 242, 237, 232, 227];
+/// The bits that the paper saves without loss of precision.
+const PAPER_SAVED_BITS: f64 = 15.0;
+/// The maximum ratio of errors that counts as no loss.
+const MAX_ERROR_RATIO: f64 = 1.1;
 const RUNS: usize = 10;
-/// Integers up to this, and the halvings.
+/// The largest integer, and the number of halvings.
 const REACH: f64 = 25.0;
 const DOUBLINGS: i32 = 3;
-/// The standard deviation of integers that a secret of Hamming weight 192 makes.
+/// The standard deviation of the integers for a secret of Hamming weight 192.
 const DEVIATION: f64 = 4.0;
 
-/// The terms of degrees below half the degree, and from there.
+/// Splits the terms by degree: those below half the degree, and the others.
 fn halves(p: &Polynomial) -> Result<[Polynomial; 2]> {
     let half = p.coefficients().len() / 2;
     let high = p.coefficients().iter().enumerate().map(|(i, c)| if i < half { 0.0 } else { *c });
@@ -66,12 +71,15 @@ fn times(p: &Polynomial, factor: f64) -> Result<Polynomial> {
     Ok(Polynomial::new(p.basis(), p.coefficients().iter().map(|c| c * factor).collect())?)
 }
 
-/// The cosine in two circuits: its terms of low degrees at the full scale and those of high degrees
-/// at a smaller one, each times a number, such that both results have one scale at one modulus.
+/// The cosine in two circuits: its terms of low degree at the full scale, and those of high degree
+/// at a smaller one.
+///
+/// Each polynomial is multiplied by a number, so that both results have the same scale at the same
+/// modulus.
 struct Circuits {
     low: Polynomial,
     high: Polynomial,
-    /// log2 of the scale of the second circuit, and what its result is too small by.
+    /// log2 of the scale of the second circuit, and the factor that its result lacks.
     small: f64,
     gained: Scale,
 }
@@ -95,8 +103,9 @@ impl Trial {
         Ok(Trial { context, secret, evaluator, cosine: cosine()? })
     }
 
-    /// Integers over the reach, normal but for what is random in `run`, at the scale, in a modulus
-    /// that leaves 100 bits and a half.
+    /// Encrypts integers divided by `REACH`. About 100 bits of modulus are left after the cosine.
+    ///
+    /// The integers are normally distributed and depend on `run`.
     fn argument(&self, run: usize) -> Result<(Ciphertext, Vec<f64>)> {
         let x: Vec<f64> = (0..self.context.max_slots()).map(|i| integer(i, run) / REACH).collect();
         let slots: Vec<Complex64> = x.iter().map(|x| Complex64::from(*x)).collect();
@@ -108,13 +117,14 @@ impl Trial {
         Ok((a, x))
     }
 
-    /// All at one scale: six products, from an argument that is brought to that scale.
+    /// Evaluates all terms at one scale, six products deep, from an argument that is brought to
+    /// that scale.
     fn one_circuit(&self, a: &Ciphertext, bits: f64) -> Result<Ciphertext> {
         let scale = scale(small(bits))?;
         Ok(self.evaluator.polynomial(&self.at_scale(a, scale)?, &self.cosine, scale)?)
     }
 
-    /// Two circuits that take so many bits.
+    /// Plans two circuits that use `bits` bits of modulus.
     fn circuits(&self, a: &Ciphertext, bits: f64) -> Result<Circuits> {
         let (e, small) = (&self.evaluator, small(bits));
         let gained = scale(SCALE - small)?;
@@ -124,8 +134,8 @@ impl Trial {
             e.polynomial(a, &low, scale(SCALE)?)?,
             e.polynomial(&self.at_scale(a, scale(small)?)?, &high, scale(small)?)?,
         ];
-        // What the first loses of its scale on the way to the modulus of the second, and what that
-        // has more.
+        // The correction combines the scale that the first circuit loses on the way to the modulus
+        // of the second, and the surplus of the second.
         let end = e.switched_scale(first.scale(), first.modulus(), second.modulus());
         let low = times(&low, second.scale().times(gained).ratio(end))?;
         Ok(Circuits { low, high, small, gained })
@@ -148,27 +158,26 @@ impl Trial {
         Ok(e.add(&low.read_at(scale_of_both), &high)?)
     }
 
-    /// `a` at a smaller scale and a smaller modulus by as much.
+    /// Reduces the scale of `a`, and its modulus by the same factor.
     fn at_scale(&self, a: &Ciphertext, scale: Scale) -> Result<Ciphertext> {
         Ok(self.evaluator.rescale(a, scale)?)
     }
 
-    /// The error in the worst slot, as the paper's precision counts: complex slots as they are
-    /// decrypted.
+    /// Returns the error in the worst slot. As in the paper's precision, slots are decrypted as
+    /// complex numbers.
     fn worst(&self, y: &Ciphertext, x: &[f64]) -> Result<f64> {
         let got = self.context.decode_complex(&self.context.decrypt(&self.secret, y)?)?;
         let errors = got.iter().zip(x).map(|(g, x)| (g - self.exact(*x)).norm());
         Ok(errors.fold(0.0, f64::max))
     }
 
-    /// The cosine at `x`, the argument divided by the reach.
+    /// Returns the cosine at `x`, the argument divided by `REACH`.
     fn exact(&self, x: f64) -> f64 {
         (TAU * (REACH * x - 0.25) / f64::from(1 << DOUBLINGS)).cos()
     }
 }
 
-/// The scale of five products and of an argument that is brought to it, as log2, where these take
-/// so many bits.
+/// Returns log2 of the scale of five products and of the argument, if these use `bits` bits in all.
 fn small(bits: f64) -> f64 {
     (bits - SCALE) / (DEPTH - 1.0)
 }
@@ -183,8 +192,8 @@ fn scale(bits: f64) -> Result<Scale> {
     Ok(Scale::from_f64(bits.exp2()).ok_or("a scale is a positive number")?)
 }
 
-/// Integers that are normal (Box and Muller's method, on a sequence that is evenly spread in the
-/// unit square).
+/// Returns a normally distributed integer (Box and Muller's method, on a sequence that is spread
+/// evenly over the unit square).
 fn integer(i: usize, run: usize) -> f64 {
     let nth = (i + 32_768 * run + 1) as f64;
     let [radius, turn] =
@@ -198,7 +207,7 @@ fn run(session: &mut Session) -> Result<Vec<Row>> {
     let mut rows = Vec::new();
     let mut full = None;
     let mut saved = 0.0f64;
-    for bits in BITS {
+    for bits in MODULUS_BITS {
         let wanted = f64::from(bits);
         let mut errors = [Vec::with_capacity(RUNS), Vec::with_capacity(RUNS)];
         let mut consumed = 0.0;
@@ -206,7 +215,7 @@ fn run(session: &mut Session) -> Result<Vec<Row>> {
             let (a, x) = trial.argument(run)?;
             let one = trial.one_circuit(&a, wanted)?;
             errors[0].push(trial.worst(&one, &x)?);
-            if bits < BITS[0] {
+            if bits < MODULUS_BITS[0] {
                 let circuits = trial.circuits(&a, wanted)?;
                 let two = trial.two_circuits(&a, &circuits)?;
                 errors[1].push(trial.worst(&two, &x)?);
@@ -221,8 +230,8 @@ fn run(session: &mut Session) -> Result<Vec<Row>> {
             continue;
         };
         let two = Errors::of(&errors[1]);
-        if two.max <= NO_LOSS * full.max {
-            saved = saved.max(f64::from(BITS[0]) - wanted);
+        if two.max <= MAX_ERROR_RATIO * full.max {
+            saved = saved.max(f64::from(MODULUS_BITS[0]) - wanted);
         }
         let name = format!("{bits} bits, two circuits");
         rows.extend(figures(session, &name, two, Some(("252 bits", full))));
@@ -231,7 +240,7 @@ fn run(session: &mut Session) -> Result<Vec<Row>> {
         rows.extend(figures(session, &name, one, Some(("252 bits", full))));
     }
     let row = Row::more("bits saved at no loss, two circuits", saved, "bits");
-    rows.push(row.against("the paper", SAVED).target(Some(1.0)));
+    rows.push(row.against("the paper", PAPER_SAVED_BITS).target(Some(1.0)));
     let (a, _) = trial.argument(0)?;
     let circuits = trial.circuits(&a, 237.0)?;
     let mut works = NamedWorks::default();
@@ -277,7 +286,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn parts_make_up_the_polynomial() {
+    fn parts_add_up_to_the_polynomial() {
         let p = cosine().unwrap();
         let [low, high] = halves(&p).unwrap();
         assert_eq!((low.degree(), high.degree(), low.depth(), high.depth()), (31, 63, 5, 6));
@@ -288,7 +297,7 @@ mod tests {
     }
 
     #[test]
-    fn integers_are_spread_as_a_secret_spreads_them() {
+    fn integers_have_the_distribution_of_a_secret() {
         let all: Vec<f64> = (0..10_000).map(|i| integer(i, 1)).collect();
         let deviation = (all.iter().map(|x| x * x).sum::<f64>() / 1e4).sqrt();
         assert!((deviation - DEVIATION).abs() < 0.1, "{deviation}");

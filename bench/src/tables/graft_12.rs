@@ -1,4 +1,5 @@
-//! `graft-12`: the parameter sets of other libraries re-designed, as in Tables 11 and 12 of GRAFT.
+//! The table `graft-12`: the parameter sets of other libraries, re-designed as in Tables 11 and 12
+//! of GRAFT.
 
 use hippocrene_ring::Kernel;
 use hippocrene_rlwe::{
@@ -18,10 +19,12 @@ use crate::{
 /// The table.
 pub const TABLE: Table = Table {
     name: "graft-12",
-    about: "GRAFT Table 12: what our re-design rule makes of the parameter sets of Table 11. Speed-ups as the paper expects them, by numbers of \
-            limbs (tensor) and of transforms (dnum + 2) (L + K) (key switch), ours beside its; and up to N = 2^15 as measured with \
-            words of at most 61 bits, by the kernel in use and by the portable one, to which all words cost alike as the expectations \
-            have it (targets: the paper's)",
+    about: "GRAFT Table 12: the parameter sets of Table 11, re-designed by our rule. First the \
+            expected speed-ups, by the number of limbs for the tensor and of transforms (dnum + \
+            2) (L + K) for the key switch, compared with the paper's. Then, up to N = 2^15, \
+            measured speed-ups with words of at most 61 bits. The targets are the paper's, with \
+            the kernel in use and with the portable one. For the portable kernel all words cost \
+            the same, as the expectations assume",
     memory: "2 GB",
     time: "about 2 minutes",
     live: &[],
@@ -33,13 +36,13 @@ pub const TABLE: Table = Table {
 struct Set {
     name: &'static str,
     log_n: u32,
-    /// The original: units (as bits and how many) and special primes.
+    /// The units (as bits and counts) and special primes of the original set.
     units: &'static [(u32, usize)],
     specials: &'static [(u32, usize)],
     dnum: usize,
     /// log2 of `Q` and of `PQ` of the grafted set.
     grafted: (u32, u32),
-    /// The word, in bits.
+    /// The word size, in bits.
     word: u32,
 }
 
@@ -55,7 +58,7 @@ const fn set(
     Set { name, log_n, units, specials, dnum, grafted, word }
 }
 
-/// The sets with the gadget ranks that the paper's expectations are computed with.
+/// The sets, with the gadget ranks of the paper's expectations.
 #[rustfmt::skip]
 const SETS: [Set; 16] = [
     set("HEaaN S13", 13, &[(47, 1), (41, 3)], &[(47, 1)], 4, (162, 217), 62),
@@ -78,12 +81,12 @@ const SETS: [Set; 16] = [
 
 const OPERATIONS: [&str; 2] = ["tensor", "key switch"];
 
-/// The largest ring degree at which the table measures, as log2.
-const MEASURED: u32 = 15;
+/// log2 of the largest ring degree for which the table measures.
+const MAX_MEASURED_LOG_N: u32 = 15;
 
 impl Set {
-    /// What the rule gives for the grafted set's `Q` and `PQ`, the sprout being one of the words as
-    /// in the paper.
+    /// Returns the rule's design for the grafted set's `Q` and `PQ`. The sprout counts as one word,
+    /// as in the paper.
     fn expected(&self) -> Result<Design> {
         Ok(design(&Request {
             log_degree: self.log_n,
@@ -96,7 +99,8 @@ impl Set {
         })?)
     }
 
-    /// The same with a sprout in place of a word, in words that our kernels take.
+    /// Returns the same design with a sprout in place of a word, and words that our kernels
+    /// support.
     fn grafted(&self) -> Result<Sizes> {
         let Design { log_degree, secret, units, specials, gadget_rank, .. } = self.expected()?;
         let sizes = |bits: &[u32]| bits.iter().map(|bits| (*bits.min(&61), 1)).collect();
@@ -121,8 +125,8 @@ impl Set {
         }
     }
 
-    /// How many times fewer limbs and transforms the grafted set has; its sprout is two limbs, an
-    /// odd one and a power of two.
+    /// Returns the expected speed-ups by the numbers of limbs and transforms. The sprout of the
+    /// grafted set has two limbs, an odd one and a power of two.
     fn expected_speed_ups(&self) -> Result<[f64; 2]> {
         let count = |sizes: &[(u32, usize)]| sizes.iter().map(|(_, count)| count).sum::<usize>();
         let (units, specials) = (count(self.units), count(self.specials));
@@ -146,7 +150,7 @@ impl Set {
             let name = format!("{}: {operation}, speed-up expected", self.name);
             rows.push(Row::more(name, speed_up, "x").paper(paper.clone()));
         }
-        if self.log_n > MEASURED || self.word > 62 {
+        if self.log_n > MAX_MEASURED_LOG_N || self.word > 62 {
             return Ok(rows);
         }
         let mut kernels = vec![session.kernel, Kernel::Portable];
@@ -190,11 +194,11 @@ mod tests {
     use super::*;
     use crate::figures::Papers;
 
-    /// Two rows differ. Lattigo's second set has 22 primes in `Q`, so that its tensor is expected
-    /// to gain 22/21; the paper says 1.00. OpenFHE's set at N = 2^16 needs five specials of 62
-    /// bits; the paper takes six of 53.
+    /// Two rows differ. Lattigo's second set has 22 primes in `Q`, so the expected gain of its
+    /// tensor is 22/21, and the paper has 1.00. OpenFHE's set at N = 2^16 needs five specials of 62
+    /// bits, and the paper has six of 53.
     #[test]
-    fn the_rule_expects_what_the_paper_expects() {
+    fn expectations_match_the_paper() {
         let papers = Papers::load().unwrap();
         for set in &SETS {
             for (operation, speed_up) in
@@ -217,8 +221,8 @@ mod tests {
     }
 
     #[test]
-    fn what_is_measured_has_the_moduli_of_the_paper() {
-        for set in SETS.iter().filter(|set| set.log_n <= MEASURED && set.word <= 62) {
+    fn measured_sets_have_the_papers_moduli() {
+        for set in SETS.iter().filter(|set| set.log_n <= MAX_MEASURED_LOG_N && set.word <= 62) {
             let (original, grafted) = (
                 set.original().parameters().unwrap(),
                 set.grafted().unwrap().parameters().unwrap(),

@@ -1,4 +1,4 @@
-//! `graft-2`: the parameter sets of GRAFT Table 2, and ours.
+//! The table `graft-2`: the parameter sets of GRAFT Table 2, and ours.
 
 use hippocrene::{Family, PRESETS, Preset};
 use hippocrene_rlwe::Parameters;
@@ -9,9 +9,10 @@ use crate::{Result, paper_sets::TABLE_2, report::Row, session::Session};
 /// The table.
 pub const TABLE: Table = Table {
     name: "graft-2",
-    about: "GRAFT Table 2: log PQ, log Q (the bits that fresh ciphertexts have), number of factors (the sprout is one) and gadget rank of the \
-            sets with the paper's words, beside the paper's; then of our own. Our words end at 61 bits, and a 4* of graFHE15s \
-            that the paper does not explain is left out",
+    about: "GRAFT Table 2: log PQ, log Q (that of fresh ciphertexts), the number of factors (the \
+            sprout is one) and the gadget rank. First the sets with the paper's words, compared \
+            with the paper, and then our sets. Our words end at 61 bits, and the 4* of \
+            graFHE15s, which the paper does not explain, is left out",
     memory: "100 MB",
     time: "a few seconds",
     live: &[],
@@ -36,7 +37,7 @@ fn run(session: &mut Session) -> Result<Vec<Row>> {
     Ok(rows)
 }
 
-/// A set in numbers: name, figure, unit.
+/// Returns the numbers of a set: name, figure and unit.
 fn figures(preset: &Preset, parameters: &Parameters) -> [(&'static str, f64, &'static str); 4] {
     let factors = parameters.full().words().limb_count() + usize::from(preset.is_grafted());
     [
@@ -53,12 +54,12 @@ mod tests {
     use crate::figures::Papers;
 
     #[test]
-    fn the_papers_sets_have_the_papers_numbers() {
+    fn sets_have_the_numbers_of_the_paper() {
         let papers = Papers::load().unwrap();
         for set in TABLE_2 {
             let preset = set.preset;
             for (what, value, _) in figures(&preset, &set.insecure_parameters().unwrap()) {
-                // Primes of 62 bits are 61 bits here: up to 10 in all.
+                // Primes of 62 bits are 61 bits here, which makes up to 10 bits in all.
                 let off = (value - papers.find(preset.name, what).unwrap().value).abs();
                 assert!(
                     off < if what.starts_with("log") { 10.1 } else { 0.1 },

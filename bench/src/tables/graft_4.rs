@@ -1,4 +1,4 @@
-//! `graft-4`: what grafting gains, as in Table 4 of GRAFT.
+//! The table `graft-4`: the gain by grafting, as in Table 4 of GRAFT.
 
 use hippocrene_ring::Kernel;
 use hippocrene_rlwe::Parameters;
@@ -18,11 +18,16 @@ use crate::{
 /// The table.
 pub const TABLE: Table = Table {
     name: "graft-4",
-    about: "GRAFT Table 4: tensor, key switch and multiplication (in both ends at the modulus one scale below) at the top of the levels \
-            for multiplications, our code on both sides: grafted with the paper's words, and with our words of 48 bits within 128-bit \
-            security, against simple; the target is the paper's speed-up, and how many limbs and transforms each takes is beside it, which is all that grafting can gain where limbs cost alike. \
-            Key switches with the planned gadget on both sides, which gives simple chains larger digits below their top, and with the digits of the set, as in the paper. A rational rescale against plain ones. The paper's words also \
-            with the portable kernel, to which all words cost alike as on the paper's machine; ours also against the peers (--peers: Lattigo in the same run)",
+    about: "GRAFT Table 4: tensor, key switch and multiplication at the top of the levels for \
+            multiplications. A multiplication ends at the modulus one scale below. Our code runs \
+            all sets: simple chains, grafted ones with the paper's words, and grafted ones with \
+            words of 48 bits within 128-bit security. The target is the paper's speed-up. The \
+            counted limbs and transforms are shown too, since grafting gains nothing else if all \
+            limbs cost the same. Key switches use the planned gadget, which has larger digits \
+            for simple chains below their top, or the digits of the set as in the paper. A \
+            rational rescale is compared with plain ones. The paper's words also run with the \
+            portable kernel, for which all words cost the same, as on the paper's machine. Our \
+            words are also compared with the peers (--peers: Lattigo in the same run)",
     memory: "4 GB",
     time: "about 2 minutes",
     live: &["lattigo-she"],
@@ -31,7 +36,7 @@ pub const TABLE: Table = Table {
 };
 
 const MULTIPLY: &str = "multiply + relinearise + rescale";
-/// What is timed, and which of the paper's operations it is.
+/// The timed operations, and the paper's names for them.
 const OPERATIONS: [(&str, &str); 4] = [
     ("tensor", "tensor"),
     ("key switch", "key switch"),
@@ -39,11 +44,11 @@ const OPERATIONS: [(&str, &str); 4] = [
     (MULTIPLY, MULTIPLY),
 ];
 
-/// How many times as long as a plain rescale a rational one may take.
-const RATIONAL: f64 = 1.5;
+/// The target for the time of a rational rescale, in units of a plain rescale.
+const RATIONAL_RESCALE_TARGET: f64 = 1.5;
 
 impl Pair {
-    /// The usable bits that the paper times at: those of the simple chain or of the grafted set
+    /// The usable bits at which the paper times: those of the simple chain, or of the grafted set
     /// after a bootstrap, which has 3 bits less or 11 more.
     fn usable_bits(&self) -> Result<f64> {
         let simple = self.parameters("sim")?;
@@ -51,13 +56,14 @@ impl Pair {
         Ok(self.grafted_bits.map_or(bits, |grafted| bits.min(grafted)))
     }
 
-    /// Where our set is timed: at the same usable modulus, with no limb modulo a power of two.
+    /// The moduli at which our set is timed: those with the same usable bits and no limb modulo a
+    /// power of two.
     fn our_ends(&self, ours: &Parameters) -> Result<Ends> {
         let from = near(ours, self.usable_bits()?, 1.5);
         Ok((from, ours.grafted_modulus(ours.log2(from) - self.scale_bits)))
     }
 
-    /// A set against the simple chain; `paper` is what the paper calls it.
+    /// Returns the rows of a set against the simple chain. `paper` is the paper's name of the set.
     fn rows(
         &self,
         session: &mut Session,
@@ -111,13 +117,14 @@ impl Pair {
             counted(&format!("transforms of the key switch{how}"), counts);
         }
         let row = Row::new(format!("{name}: rational rescale{how}"), rescale[1], "ms")
-            .target(Some(1.0 / RATIONAL));
+            .target(Some(1.0 / RATIONAL_RESCALE_TARGET));
         rows.push(row.clone().against(format!("{simple}, rescale"), rescale[0]));
         rows.push(row.against("the same, a unit dropped", drop_unit[1]));
         Ok(rows)
     }
 
-    /// Our words beside the peers, where they were timed at these sizes; alone, as the peers were.
+    /// Returns the rows of our words against peers that were timed at these sizes. Ours run alone,
+    /// as the peers did.
     fn against_peers(&self, session: &mut Session) -> Result<Vec<Row>> {
         let group = self.name.to_lowercase();
         if session.peers.all(&group, MULTIPLY).is_empty() {
@@ -132,16 +139,16 @@ impl Pair {
         for (operation, [time]) in PEERS.into_iter().zip(times) {
             let row = Row::new(format!("{}: {operation}", self.our_name()), time, "ms");
             let target = |peer: &str| peer_target(session.kernel, operation, peer);
-            rows.extend(session.beside((&group, operation), &row, |_| true, target));
+            rows.extend(session.compare_with_peers((&group, operation), &row, |_| true, target));
         }
         Ok(rows)
     }
 }
 
-/// The peers' names of what is timed.
+/// The peers' names of the operations.
 const PEERS: [&str; 4] = ["tensor", "relinearise", MULTIPLY, "rescale"];
 
-/// How many times faster than a peer the multiplication has to be, on a CPU with AVX-512 IFMA.
+/// The target for a multiplication against a peer, on a CPU with AVX-512 IFMA.
 fn peer_target(kernel: Kernel, operation: &str, peer: &str) -> Option<f64> {
     match kernel {
         Kernel::Avx512Ifma if operation == MULTIPLY && peer.starts_with("Lattigo") => Some(8.0),
@@ -193,7 +200,7 @@ mod tests {
     }
 
     #[test]
-    fn targets_are_asked_where_the_goals_say() {
+    fn targets_exist_where_goals_do() {
         let target = |operation, peer| peer_target(Kernel::Avx512Ifma, operation, peer);
         assert_eq!(target(MULTIPLY, "Lattigo 6.2"), Some(8.0));
         assert_eq!(target(MULTIPLY, "SEAL 4.4 + HEXL"), Some(3.2));

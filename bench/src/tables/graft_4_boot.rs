@@ -1,4 +1,4 @@
-//! `graft-4-boot`: the bootstrapping column of Table 4 of GRAFT.
+//! The table `graft-4-boot`: the bootstrapping column of Table 4 of GRAFT.
 
 use std::{cell::RefCell, sync::Arc};
 
@@ -15,11 +15,17 @@ use crate::{Result, machine, report::Row, session::Session};
 /// The table.
 pub const TABLE: Table = Table {
     name: "graft-4-boot",
-    about: "GRAFT Table 4, the bootstrapping column: a bootstrap of all complex slots with the FHE sets of Table 2, our code on all sides: the simple chain, the paper's grafted set, and \
-            the pair at our words of 48 bits within 128-bit security, all by the same transforms and polynomials at the levels of the chain's columns (FHE15s, grafted: at scales of fewer bits, for the modulus is smaller), slots to coefficients first, the modulus raised \
-            under the secret itself, as there; grafted ones to the modulus that the paper has for multiplications, simple ones to what is left of the chain. The target is the paper's speed-up. \
-            Simple chains have primes of 28 to 60 bits, for which other kernels are chosen than for words of 61 bits: the paper's words stand there as a figure, ours are judged. How many limbs each bootstrap transforms is beside its time (transforms modulo powers of two \
-            are not among them)",
+    about: "GRAFT Table 4, the bootstrapping column: a bootstrap of all complex slots with the \
+            FHE sets of Table 2. Our code runs the simple chain, the paper's grafted set, and \
+            the pair at words of 48 bits within 128-bit security. All use the same transforms \
+            and polynomials at the levels of the chain's columns. Grafted FHE15s has smaller \
+            scales, since its modulus is smaller. Slots to coefficients come first, and the \
+            modulus is raised under the secret itself, as in the paper. Grafted sets end at the \
+            paper's modulus for multiplications, and simple ones at the rest of the chain. The \
+            target is the paper's speed-up, for our words. The paper's words are shown without a \
+            target, since simple chains have primes of 28 to 60 bits, which use other kernels \
+            than words of 61 bits. Transforms are counted too, except for those modulo powers of \
+            two",
     memory: "9.3 GB",
     time: "about 4 minutes",
     live: &[],
@@ -27,7 +33,7 @@ pub const TABLE: Table = Table {
     run,
 };
 
-/// How often each bootstrap is timed.
+/// The number of timed runs of each bootstrap.
 const RUNS: usize = 3;
 
 struct Figures {

@@ -1,4 +1,4 @@
-//! `graft-5`: the sizes of switching keys, as in Table 5 of GRAFT.
+//! The table `graft-5`: the sizes of switching keys, as in Table 5 of GRAFT.
 
 use hippocrene::{Family, PRESETS};
 
@@ -11,9 +11,10 @@ use crate::{Result, report::Row, session::Session};
 /// The table.
 pub const TABLE: Table = Table {
     name: "graft-5",
-    about: "GRAFT Table 5: the size of the relinearisation key, grafted against simple, as the paper counts (words of 8 bytes, no seed; the \
-            targets are its reductions), and as we store it: residues in the bits they have, without and with one half as a seed. \
-            Then our own presets",
+    about: "GRAFT Table 5: the size of the relinearisation key, grafted against simple. First as \
+            the paper counts it (words of 8 bytes, no seed); the targets are its reductions. \
+            Then as we store it: residues in as many bits as they need, with and without one \
+            half as a seed. Then our own presets",
     memory: "100 MB",
     time: "a few seconds",
     live: &[],
@@ -27,7 +28,7 @@ impl Pair {
     fn key_rows(&self, session: &Session) -> Result<Vec<Row>> {
         let [simple, grafted] = ["sim", "gra"].map(|prefix| self.paper_name(prefix));
         let paper = [&simple, &grafted].map(|name| session.papers.find(name, KEY));
-        // The paper prints its sizes to a hundredth.
+        // The paper rounds its sizes to a hundredth.
         let target = match &paper {
             [Some(simple), Some(grafted)] => Some((simple.value - 0.005) / (grafted.value + 0.005)),
             _ => None,

@@ -1,4 +1,4 @@
-//! `graft-6`: gates on encrypted bits, as in Table 6 of GRAFT.
+//! The table `graft-6`: gates on encrypted bits, as in Table 6 of GRAFT.
 
 use std::{hint::black_box, sync::Arc};
 
@@ -20,11 +20,16 @@ use crate::{
 /// The table.
 pub const TABLE: Table = Table {
     name: "graft-6",
-    about: "GRAFT Table 6: a nand of 2^13 bits (real slots, N = 2^14) and of 2^16 bits (complex slots, N = 2^16) by one bootstrap, a product after it, the size of the \
-            relinearisation key, and the largest error of a result, with the sets of GRAFT's Table 3 and with ours; our code on all sides, each timed in turn with its simple chain. \
-            Nands of the paper's sets leave room for two products of 26 bits (Opt: three of 24; N = 2^16: 770 bits and more), as in the paper; ours are cleaned by \
-            two products more. Where the bound of a result's error, 14 standard deviations, is too large for a bit to be told, there is the time only. At N = 2^16 transforms have three levels, not the paper's two. How many limbs a nand transforms is beside its \
-            time (transforms modulo powers of two are not among them)",
+    about: "GRAFT Table 6: a NAND of 2^13 bits (real slots, N = 2^14) and of 2^16 bits (complex \
+            slots, N = 2^16) by one bootstrap, with the sets of GRAFT's Table 3 and with ours. \
+            Our code runs all sets, each in turn with its simple chain. Also shown: a product \
+            after the NAND, the size of the relinearisation key, the largest error of a result, \
+            and the number of transformed limbs (without those modulo powers of two). The \
+            paper's sets leave capacity for two products of 26 bits, as in the paper (Opt: three \
+            of 24 bits; N = 2^16: at least 770 bits). Ours clean the result by two more \
+            products. If 14 standard deviations of a result's error are too large to tell a bit, \
+            only the time is shown. At N = 2^16 the transforms have three levels, where the \
+            paper has two",
     memory: "13.3 GB",
     time: "about 6 minutes",
     live: &[],
@@ -32,28 +37,28 @@ pub const TABLE: Table = Table {
     run,
 };
 
-/// How many times as fast as on the simple chain gates have to be.
-const SPEED_UP: f64 = 1.8;
+/// The target for the speed-up of gates over the simple chain.
+const SPEED_UP_TARGET: f64 = 1.8;
 
-/// What was measured with one set.
+/// The figures of one set.
 struct Figures {
     times: Times,
-    /// Limbs that a nand transforms.
+    /// The number of limbs that a NAND transforms.
     transforms: f64,
     key: f64,
-    /// Not there where the bound of the error is too large for a bit to be told.
+    /// `None` if the bound of the error is too large to tell a bit.
     result: Option<Quality>,
     fails: f64,
 }
 
-/// Seconds of a nand, and of a product after it where bits of the set have products.
+/// The seconds of a NAND, and of a product after it if the set has capacity for products.
 #[derive(Clone, Copy)]
 struct Times {
     nand: f64,
     product: Option<f64>,
 }
 
-/// What a gate leaves.
+/// The precision and the modulus that a gate leaves.
 struct Quality {
     worst: f64,
     left: f64,
@@ -71,9 +76,10 @@ fn run(session: &mut Session) -> Result<Vec<Row>> {
         rows.extend(rows_of(session, &simple, &theirs, None));
         for name in others {
             let set = Set::new(name)?;
-            let (figures, beside) = set.measure(session, Some(&simple))?;
-            // What the simple chain took in turn with this set.
-            let theirs = Figures { times: beside.unwrap_or(theirs.times), result: None, ..theirs };
+            let (figures, simple_times) = set.measure(session, Some(&simple))?;
+            // The times of the simple chain, measured in turn with this set.
+            let theirs =
+                Figures { times: simple_times.unwrap_or(theirs.times), result: None, ..theirs };
             rows.extend(rows_of(session, &set, &figures, Some((simple.name, &theirs))));
         }
     }
@@ -83,7 +89,7 @@ fn run(session: &mut Session) -> Result<Vec<Row>> {
     Ok(rows)
 }
 
-/// The rows of one set, beside those of the simple chain.
+/// Returns the rows of one set, compared with the simple chain.
 fn rows_of(
     session: &Session,
     set: &Set,
@@ -100,7 +106,7 @@ fn rows_of(
         }
     };
     let mut rows = vec![
-        row("nandBoot", "s", &|f| f.times.nand, Some(SPEED_UP)),
+        row("nandBoot", "s", &|f| f.times.nand, Some(SPEED_UP_TARGET)),
         row("transforms of nandBoot, counted", "", &|f| f.transforms, None),
     ];
     if figures.times.product.is_some() {
@@ -157,8 +163,8 @@ impl Set {
         Ok(Set { name, context, plan, secret, evaluator, bootstrapper, bits, operands })
     }
 
-    /// A nand of its bits. A result whose bound is too large is refused when all is done, so that
-    /// it has been timed.
+    /// Computes a NAND of the bits. A result whose bound is too large is refused only at the end,
+    /// so its time is right.
     fn nand(&self) -> Result<Option<BitCiphertext>> {
         match self.bootstrapper.gate(Gate::Nand, &[&self.operands[0], &self.operands[1]]) {
             Ok(result) => Ok(Some(result)),
@@ -167,13 +173,14 @@ impl Set {
         }
     }
 
-    /// Adds a nand, and a product of `after`, the result of one, where bits have products.
+    /// Adds a NAND, and a product with `after`, the result of a NAND, if there is capacity for
+    /// products.
     fn add_works<'a>(&'a self, works: &mut NamedWorks<'a>, after: Option<&'a BitCiphertext>) {
         works.add("nand", || {
             black_box(self.nand()?);
             Ok(())
         });
-        // Complex slots have no products of bits; the time is that of the ciphertexts.
+        // In complex slots, products of ciphertexts are not products of bits. The time is the same.
         if let Some(after) = after.filter(|_| !self.plan.literal().clean) {
             let mut out = hippocrene_ckks::Ciphertext::empty(&self.context);
             let scale = self.plan.bit_scale();
@@ -188,21 +195,21 @@ impl Set {
         }
     }
 
-    /// The figures of this set, and the times of another one measured in turn with it.
+    /// Measures this set, and the times of another one in turn with it.
     fn measure(
         &self,
         session: &mut Session,
-        beside: Option<&Set>,
+        simple: Option<&Set>,
     ) -> Result<(Figures, Option<Times>)> {
         let rlwe = self.context.rlwe();
         let before = rlwe.transforms();
         let after = self.nand()?;
         let transforms = (rlwe.transforms() - before) as f64;
-        let after_beside = beside.map(Set::nand).transpose()?.flatten();
+        let simple_after = simple.map(Set::nand).transpose()?.flatten();
         let mut works = NamedWorks::default();
         self.add_works(&mut works, after.as_ref());
-        if let Some(set) = beside {
-            set.add_works(&mut works, after_beside.as_ref());
+        if let Some(set) = simple {
+            set.add_works(&mut works, simple_after.as_ref());
         }
         let log_n = self.context.parameters().log_degree();
         let mut times: Vec<Times> = Vec::new();
@@ -244,7 +251,7 @@ impl Set {
     }
 }
 
-/// As good as random, and different for each `seed`.
+/// Returns pseudo-random bits that depend on `seed`.
 fn bits(count: usize, seed: u64) -> Vec<bool> {
     let mix = |i: u64| {
         let x = (i + 1).wrapping_mul(0x9E37_79B9_7F4A_7C15)

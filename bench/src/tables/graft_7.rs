@@ -1,4 +1,4 @@
-//! `graft-7`: what comparisons take of the modulus, as in Table 7 of GRAFT.
+//! The table `graft-7`: the modulus that comparisons use, as in Table 7 of GRAFT.
 
 use hippocrene_ckks::{
     Context,
@@ -13,9 +13,14 @@ use crate::{Result, paper_sets::parameters_of, report::Row, session::Session};
 /// The table.
 pub const TABLE: Table = Table {
     name: "graft-7",
-    about: "GRAFT Table 7: the modulus that comparisons take, in all and polynomial by polynomial, and the precision that is planned, an upper bound of the error but for a \
-            probability of 2^-32 for each slot (the paper's is the largest error measured): f_3 after g_3 at the one scale of the simple chain, and at the scales that \
-            follow from the same precision, or up to a bit less where the polynomials leave no room for noise (rows say how much less); the minimax composition that takes the fewest bits; for 2^15 slots at the paper's parameters and at n16s. Nothing is encrypted",
+    about: "GRAFT Table 7: the modulus that comparisons use, in all and by polynomial, and the \
+            planned precision. This precision bounds the error except with probability 2^-32 for \
+            each slot; the paper's is the largest measured error. Three compositions for 2^15 \
+            slots are compared, at the paper's parameters and at n16s: f_3 after g_3 at the \
+            single scale of the simple chain; the same at the scales that follow from that \
+            precision; and the minimax composition with the fewest bits. Where the polynomials \
+            leave no room for noise, the row states by how much the precision is lower. Nothing \
+            is encrypted",
     memory: "130 MB",
     time: "about 1 minute",
     live: &[],
@@ -23,11 +28,11 @@ pub const TABLE: Table = Table {
     run,
 };
 
-/// A comparison of the paper: its name, how often `g_3` is applied (`f_3` twice after that), and
-/// log2 of the gap.
+/// A comparison of the paper: its name, the number of times that `g_3` is applied (followed by
+/// `f_3` twice), and log2 of the gap.
 const COMPARISONS: [(&str, usize, i32); 2] = [("comp1", 4, -8), ("comp2", 8, -16)];
 
-/// The parameters: the pair, and log2 of the simple chain's scale.
+/// The pairs of parameter sets, with log2 of the simple chain's scale.
 const PAIRS: [(&str, f64); 2] = [("FHE16", 35.0), ("FHE16s", 42.0)];
 
 const SLOTS: usize = 1 << 15;
@@ -47,13 +52,13 @@ fn run(session: &mut Session) -> Result<Vec<Row>> {
             let fixed = SignPlan::at_scale(&simple, &composition, scale, 0.0, literal)?;
             let precision = -fixed.error().log2();
             rows.extend(figure(session, &name("simple"), &fixed, None, None));
-            // The paper's ratio of simple and grafted.
+            // The target is the paper's ratio of simple to grafted.
             let stated = |what: &str| {
                 session.papers.find("graft-7", &name(&format!("{what}, modulus"))).map(|f| f.value)
             };
             let target =
                 stated("simple").zip(stated("grafted")).map(|(simple, grafted)| simple / grafted);
-            // As precise as the simple one.
+            // The requested precision is that of the simple plan.
             let literal = SignLiteral { precision, ..literal };
             let plan = closest(&grafted, &composition, literal)?;
             rows.extend(figure(session, &name("grafted"), &plan, Some(&fixed), target));
@@ -69,8 +74,9 @@ fn run(session: &mut Session) -> Result<Vec<Row>> {
     Ok(rows)
 }
 
-/// As precise as the literal says, or as much less as it takes: where the precision is nearly that
-/// of the polynomials themselves, there is no room for noise.
+/// Returns a plan of the literal's precision, or of the nearest lower precision that is possible.
+///
+/// If the precision is nearly that of the polynomials themselves, there is no room for noise.
 pub(super) fn closest(
     context: &Context,
     composition: &CompositeSign,
@@ -86,7 +92,8 @@ pub(super) fn closest(
     }
 }
 
-/// The bits of a plan, with every polynomial's degree and bits, and its precision.
+/// Returns the row of a plan's bits, with the degree and bits of each polynomial, and the row of
+/// its precision.
 fn figure(
     session: &Session,
     name: &str,
@@ -116,8 +123,7 @@ fn figure(
     [bits, precision]
 }
 
-/// By how much a plan is less precise than the simple one that it is compared with, in words;
-/// nothing where it is as precise.
+/// Returns a note on the loss of precision against the simple plan. It is empty if there is none.
 fn less_precise(plan: &SignPlan, simple: Option<&SignPlan>) -> String {
     let less = simple.map_or(0.0, |simple| (plan.error() / simple.error()).log2());
     if less < 0.05 { String::new() } else { format!(" ({less:.1} bits less precise than simple)") }
@@ -127,10 +133,10 @@ fn less_precise(plan: &SignPlan, simple: Option<&SignPlan>) -> String {
 mod tests {
     use super::*;
 
-    /// `f_3` after `g_3` come no closer with noise at FHE16s than a bit less than the simple
-    /// chain's, and the row says so; the minimax composition does.
+    /// At FHE16s, the grafted `f_3` after `g_3` loses up to a bit of precision against the simple
+    /// chain, and its row says so. The minimax composition does not.
     #[test]
-    fn rows_say_what_precision_they_lack() {
+    fn rows_state_missing_precision() {
         let context =
             |name: &str| Context::new(parameters_of(name).unwrap(), Threads::single()).unwrap();
         let (simple, grafted) = (context("simFHE16s"), context("graFHE16s"));

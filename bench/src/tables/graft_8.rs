@@ -1,4 +1,4 @@
-//! `graft-8`: comparisons with their bootstraps, as in Table 8 of GRAFT.
+//! The table `graft-8`: comparisons with their bootstraps, as in Table 8 of GRAFT.
 
 use std::{borrow::Cow, cell::RefCell, sync::Arc};
 
@@ -21,9 +21,16 @@ use crate::{Result, machine, report::Row, session::Session};
 /// The table.
 pub const TABLE: Table = Table {
     name: "graft-8",
-    about: "GRAFT Table 8: signs of 2^15 real numbers with FHE16s, that bootstrap as they go (bootstraps as in graft-4-boot, those of grafted sets raised no further than the rest needs), our code on all sides: comp1 (g_3 four times, f_3 twice, a gap of \
-            2^-8) and comp2 (g_3 eight times, f_3 twice, 2^-16), from all the modulus for multiplications to what the next bootstrap takes. f_3 after g_3 on the simple chain at its one scale; with the paper's grafted set at the scales that follow from the \
-            same precision, or up to a bit less (graft-7); with the pair at our words of 48 bits that, and the minimax composition of fewest bits. Time, bootstraps, and the largest error of a sign outside of the gap. Each time is the median of three runs. The target is the paper's speed-up",
+    about: "GRAFT Table 8: signs of 2^15 real numbers with FHE16s, which bootstrap on the way. \
+            Bootstraps are those of graft-4-boot, and grafted sets bootstrap only to the modulus \
+            that the rest needs. Our code runs all sets. comp1 has g_3 four times and f_3 twice \
+            (gap 2^-8), and comp2 has g_3 eight times and f_3 twice (gap 2^-16). Both start at \
+            the full modulus for multiplications and end at the next bootstrap's. Three ways are \
+            compared: f_3 after g_3 on the simple chain at its single scale; the same on the \
+            paper's grafted set at the scales for the same precision, or a bit less (graft-7); \
+            and, on the pair at words of 48 bits, the latter and the minimax composition with \
+            the fewest bits. Shown: the median time of three runs, the number of bootstraps, and \
+            the largest error outside the gap. The target is the paper's speed-up",
     memory: "10.3 GB",
     time: "about 3 minutes",
     live: &[],
@@ -31,17 +38,17 @@ pub const TABLE: Table = Table {
     run,
 };
 
-/// A comparison of the paper: its name, how often `g_3` is applied (`f_3` twice after that), log2
-/// of the gap, and the speed-up.
+/// A comparison of the paper: its name, the number of times that `g_3` is applied (followed by
+/// `f_3` twice), log2 of the gap, and the speed-up.
 const COMPARISONS: [(&str, usize, i32, f64); 2] = [("comp1", 4, -8, 1.24), ("comp2", 8, -16, 1.56)];
 const PAIR: &str = "FHE16s";
-/// How often each is timed.
+/// The number of timed runs.
 const RUNS: usize = 3;
-/// The standard deviation, as log2, that bootstraps leave at most, for which comparisons at one
-/// scale have room.
-const REFRESHED: f64 = -20.0;
+/// log2 of the largest standard deviation that bootstraps may leave. Comparisons at one scale allow
+/// for it.
+const MAX_REFRESHED_LOG2: f64 = -20.0;
 
-/// What a comparison took.
+/// The figures of a comparison.
 #[derive(Clone, Copy)]
 struct Figures {
     time: f64,
@@ -67,7 +74,7 @@ fn run(session: &mut Session) -> Result<Vec<Row>> {
             let mut plans = Vec::new();
             match simple.get(i) {
                 None => {
-                    let refreshed = REFRESHED.exp2();
+                    let refreshed = MAX_REFRESHED_LOG2.exp2();
                     let fixed = SignPlan::at_scale(
                         &client.context,
                         &composition,
@@ -137,8 +144,9 @@ fn run(session: &mut Session) -> Result<Vec<Row>> {
     Ok(rows)
 }
 
-/// A sign of numbers between the gap and 1 and their negatives, from the modulus that a bootstrap
-/// leaves; bootstraps are to all of the modulus or no further than the rest needs.
+/// Measures the sign of positive and negative numbers between the gap and 1, starting from the
+/// modulus that a bootstrap leaves. Bootstraps end at the full modulus, or at the modulus that the
+/// rest needs.
 fn measure(
     session: &mut Session,
     client: &Client,
@@ -150,7 +158,7 @@ fn measure(
     let (context, literal) = (&client.context, sign.literal());
     let numbers: Vec<f64> = (0..literal.slots).map(|i| number(i, literal.gap)).collect();
     let scale = Scale::power_of_two(scale_bits as i32);
-    let fresh = context.parameters().grafted_modulus(FRESH);
+    let fresh = context.parameters().grafted_modulus(FRESH_BITS);
     let plaintext = context.encode((&numbers[..]).into(), literal.slots, scale, fresh)?;
     let a = context.encrypt(&client.secret, &plaintext)?.expand(context);
     let evaluator = bootstrapper.evaluator();
@@ -174,7 +182,7 @@ fn measure(
     })
 }
 
-/// Bootstraps to all of the modulus, as on the paper's simple chains.
+/// Bootstraps to the full modulus, as on the paper's simple chains.
 struct Whole<'b>(&'b Bootstrapper);
 
 impl Refresh for Whole<'_> {
@@ -188,8 +196,8 @@ impl Refresh for Whole<'_> {
         self.0.refresh(a, need, f64::INFINITY, operation)
     }
 
-    /// Without the bit that bounds of values may be off by: the chain has the primes that the
-    /// bootstrap takes, and no bit beside.
+    /// Leaves out the bit for inexact bounds of values, because the chain has exactly the primes
+    /// that the bootstrap uses.
     fn reserve(&self) -> f64 {
         self.0.reserve() - 1.0
     }
@@ -200,9 +208,9 @@ impl Refresh for Whole<'_> {
 }
 
 /// The bits of base, slots to coefficients and multiplications of FHE16s.
-const FRESH: f64 = 58.0 + 126.0 + 378.0;
+const FRESH_BITS: f64 = 58.0 + 126.0 + 378.0;
 
-/// Of either sign, and all orders of magnitude down to the gap.
+/// Returns a number of either sign whose magnitude takes all orders between the gap and 1.
 fn number(i: usize, gap: f64) -> f64 {
     let size = gap.powf((i as f64 * 0.754_877_666).fract());
     if i.is_multiple_of(2) { size } else { -size }
@@ -213,7 +221,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn numbers_keep_to_the_gap() {
+    fn numbers_respect_the_gap() {
         let all: Vec<f64> = (0..1000).map(|i| number(i, 1e-3)).collect();
         assert!(all.iter().all(|x| (1e-3..=1.0).contains(&x.abs())));
         assert!(all.iter().any(|x| x.abs() < 2e-3) && all.iter().any(|x| *x < -0.5));

@@ -1,4 +1,4 @@
-//! `graft-9`: precision by scale on one parameter set, as in Table 9 of GRAFT.
+//! The table `graft-9`: precision by scale on one parameter set, as in Table 9 of GRAFT.
 
 use hippocrene::Preset;
 
@@ -19,11 +19,14 @@ use crate::{
 /// The table.
 pub const TABLE: Table = Table {
     name: "graft-9",
-    about: "GRAFT Table 9 and Appendix E: precision of a multiplication by scale, all on one and the same parameter set, n14: -log2 of the \
-            error in the worst slot of 100 runs, and average, standard deviation and maximum of the runs' worst errors. Then grafted \
-            against simple at simSHE14's and simSHE15's scales. (Complex numbers in all slots, encrypted under a new secret in each run.) Last the homomorphic DFT, \
-            with the preset n15 at all scales: slots to coefficients (StC) and coefficients to slots (CtS) of 2^14 slots in four levels, which have the scale of the operand; 10 \
-            runs under one secret. The paper does not state its ring degree and levels",
+    about: "GRAFT Table 9 and Appendix E: the precision of a multiplication by scale, on the \
+            single parameter set n14. It is -log2 of the error in the worst slot of 100 runs; \
+            the average, standard deviation and maximum of the runs' worst errors are shown too. \
+            Messages are complex numbers in all slots, under a new secret in each run. Then \
+            grafted against simple, at the scales of simSHE14 and simSHE15. Last the homomorphic \
+            DFT with the preset n15 at all scales: slots to coefficients (StC) and coefficients \
+            to slots (CtS) of 2^14 slots in four levels with the operand's scale, in 10 runs \
+            under one secret. The paper does not state its ring degree and levels",
     memory: "3 GB",
     time: "about 4 minutes",
     live: &[],
@@ -32,10 +35,10 @@ pub const TABLE: Table = Table {
 };
 
 const PRESET: &str = "n14";
-/// The scales, as log2: those of the table, and one at which Appendix E states the precision.
+/// log2 of the scales: those of the table, and one at which Appendix E states the precision.
 const SCALES: [i32; 7] = [20, 40, 60, 66, 80, 100, 120];
 const RUNS: usize = 100;
-/// Of the homomorphic DFT.
+/// The preset for the homomorphic DFT.
 const DFT_PRESET: &str = "n15";
 const DFT_LEVELS: u32 = 4;
 const DFT_SCALES: [i32; 6] = [20, 40, 60, 80, 100, 120];
@@ -46,8 +49,8 @@ fn rows(name: &str, errors: Errors) -> [Row; 3] {
         .map(|(what, value)| Row::new(format!("{name}: error, {what}"), value, ""))
 }
 
-/// The worst slot of all runs is what is judged. It varies by a quarter of a bit from one hundred
-/// runs to the next, the average by a few hundredths.
+/// Compares grafted with simple. The worst slot of all runs has the target. It varies by a quarter
+/// of a bit between series of one hundred runs, and the average by a few hundredths.
 fn compare(pair: &Pair) -> Result<Vec<Row>> {
     let bits = pair.scale_bits as i32;
     let errors = |prefix| Trial::new(pair.parameters(prefix)?)?.multiply(bits, RUNS);

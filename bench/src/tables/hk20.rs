@@ -1,4 +1,4 @@
-//! `hk20-5`: multiplication by gadget rank, as in Table 5 of HK20.
+//! The table `hk20-5`: multiplication by gadget rank, as in Table 5 of HK20.
 
 use hippocrene_rlwe::{SecretDistribution, Sprout};
 
@@ -13,9 +13,10 @@ use crate::{
 /// The table.
 pub const TABLE: Table = Table {
     name: "hk20-5",
-    about: "HK20 Table 5: multiplication (with relinearisation, without rescaling) at N = 2^16 with 24 primes of 45 bits, for \
-            gadget ranks dnum = 1 to 24; special primes of 46 bits, as many as a digit has (dnum = 1 is beyond the 128-bit \
-            limit and only there to be timed)",
+    about: "HK20 Table 5: multiplication with relinearisation, but without rescaling, at N = \
+            2^16 with 24 primes of 45 bits, for the gadget ranks dnum = 1 to 24. There are as \
+            many special primes of 46 bits as a digit has primes. dnum = 1 exceeds the 128-bit \
+            limit and is only timed",
     memory: "2 GB",
     time: "about 1 minute",
     live: &[],

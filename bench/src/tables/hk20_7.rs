@@ -1,4 +1,4 @@
-//! `hk20-7`: bootstraps of few and of many slots, as in Table 7 of HK20.
+//! The table `hk20-7`: bootstraps of few and of many slots, as in Table 7 of HK20.
 
 use std::sync::Arc;
 
@@ -25,9 +25,13 @@ use crate::{Result, report::Row, session::Session};
 /// The table.
 pub const TABLE: Table = Table {
     name: "hk20-7",
-    about: "HK20 Table 7: bootstraps of 1, 2 and 4 complex slots at N = 2^15, and of 2^5, 2^10 and 2^14 at N = 2^16: at the paper's ring degrees, log PQ and secrets (h = 64; 110 and 127 bits of \
-            security by the paper, about 95 and 111 by our estimate of the hybrid attack, which the rows have: insecure, for comparison only), and with our presets n15 and n16s at 128 bits; all on grafted moduli, slots to \
-            coefficients first, the modulus raised under a sparse secret of h' = 32. The paper's precision is that of the mean error",
+    about: "HK20 Table 7: bootstraps of 1, 2 and 4 complex slots at N = 2^15, and of 2^5, 2^10 \
+            and 2^14 at N = 2^16. First with the paper's ring degrees, log PQ and secrets (h = \
+            64). The paper states 110 and 127 bits of security for them, and our estimate of the \
+            hybrid attack, shown in the rows, about 95 and 111. They are insecure and serve for \
+            comparison only. Then with our presets n15 and n16s at 128 bits. All use grafted \
+            moduli, slots to coefficients come first, and the modulus is raised under a sparse \
+            secret (h' = 32). The paper's precision is that of the mean error",
     memory: "11 GB",
     time: "about 8 minutes",
     live: &[],
@@ -39,7 +43,7 @@ const PAPER: &str = "hk20-7";
 /// The Hamming weight of the paper's secrets.
 const WEIGHT: usize = 64;
 
-/// One of the paper's two sets and our preset of that ring degree.
+/// One of the paper's two sets, and our preset of that ring degree.
 struct Set {
     name: &'static str,
     preset: &'static str,
@@ -47,7 +51,8 @@ struct Set {
     /// log2 of `Q` and of `PQ`.
     modulus: [u32; 2],
     slots: [usize; 3],
-    /// Bits of the scales of the reduction, of coefficients to slots and of slots to coefficients.
+    /// The bits of the scales of the reduction, of coefficients to slots and of slots to
+    /// coefficients.
     scales: [f64; 3],
 }
 
@@ -78,7 +83,7 @@ impl Set {
         let design = design(&Request {
             log_degree: self.log_degree,
             secret: SecretDistribution::SparseTernary { weight: WEIGHT },
-            // Its power of two comes on top of what is usable.
+            // The usable bits do not include the sprout's power of two.
             usable: usable - sprout.two,
             sprout,
             word: 48,
@@ -88,13 +93,13 @@ impl Set {
         Ok(Parameters::new_insecure(design.literal()?)?)
     }
 
-    /// What the hybrid attack on the paper's secrets costs at the modulus that these parameters
-    /// have, in bits.
+    /// The cost of the hybrid attack on the paper's secrets at the modulus of these parameters, in
+    /// bits.
     fn security(&self, parameters: &Parameters) -> f64 {
         hybrid_attack_bits(self.log_degree, WEIGHT, parameters.log2(parameters.full()))
     }
 
-    /// The base modulus is the first unit.
+    /// Returns the plan of a bootstrap. Its base modulus is the first unit.
     fn literal(&self, parameters: &Parameters, slots: usize) -> Result<BootstrapLiteral> {
         let levels = |bits| DftLevel::even(slots, slots.ilog2().div_ceil(5).max(1), bits);
         let [scale_bits, to_slots, to_coefficients] = self.scales;
@@ -146,7 +151,7 @@ fn run(session: &mut Session) -> Result<Vec<Row>> {
     Ok(rows)
 }
 
-/// Time, precision and what is left, of one bootstrap.
+/// Returns the rows for time, precision and remaining capacity of one bootstrap.
 fn bootstrap(session: &mut Session, plan: Arc<BootstrapPlan>, name: &str) -> Result<Vec<Row>> {
     let slots = plan.literal().slots;
     let (client, _) = Client::generate(&plan)?;
@@ -193,7 +198,7 @@ mod tests {
                 (security - hybrid_attack_bits(set.log_degree, WEIGHT, most)).abs() < 0.5,
                 "{security}"
             );
-            // As the description says.
+            // These are the numbers in the description of the table.
             assert_eq!(security.round(), [95.0, 111.0][set.log_degree as usize - 15]);
             let context = Arc::new(Context::new(parameters, Threads::single()).unwrap());
             for slots in set.slots {

@@ -1,5 +1,5 @@
-//! `hk20-3`, `hk20-4`: degrees, depths and products of the polynomials for the sine, as in Tables 3
-//! and 4 of HK20.
+//! The tables `hk20-3` and `hk20-4`: degrees, depths and products of the polynomials for the sine,
+//! as in Tables 3 and 4 of HK20.
 
 use hippocrene_ckks::{
     approximation::{Coefficients, Cosine, CosineInterpolation, Smoothness, interpolate_to},
@@ -12,10 +12,12 @@ use crate::{Result, report::Row, session::Session};
 /// The table of degrees.
 pub const DEGREES: Table = Table {
     name: "hk20-3",
-    about: "HK20 Table 3: the least degree at which the error bound of sin(2 pi x) is that of a given degree without doublings, and the depth, \
-            where x is within 2^-10 of an integer below 12. First with exact coefficients, as the paper counts; then with coefficients that can be \
-            computed with: f64, and no larger than twice the cosine's own (the sum of the exact ones' absolute values is printed in bits: noise is \
-            multiplied by as much)",
+    about: "HK20 Table 3: the smallest degree with the same error bound of sin(2 pi x) as a \
+            given degree without doublings, and the depth, for x within 2^-10 of an integer \
+            below 12. First with exact coefficients, as in the paper. Then with coefficients \
+            that can be computed with: they are f64, and at most twice as large as those of the \
+            cosine itself. The sum of the absolute values of the exact coefficients is shown in \
+            bits, since it multiplies the noise",
     memory: "10 MB",
     time: "about half a minute",
     live: &[],
@@ -26,10 +28,14 @@ pub const DEGREES: Table = Table {
 /// The table of products.
 pub const PRODUCTS: Table = Table {
     name: "hk20-4",
-    about: "HK20 Table 4: degree, products of ciphertexts (by our baby and giant steps) and depth of sin(2 pi x) where x is within 2^-10 of an integer \
-            below 12, at the error bound of degree 74 without doublings; with exact coefficients, with coefficients that can be computed with, and \
-            interpolated on the whole interval. Our depth has the level of the products with coefficients in it: where a degree leaves no level over, as 30 with two doublings does, the sum of powers that is multiplied the \
-            most times has fewer of them, and that takes a product more than the paper's, whose baby and giant steps take another level with coefficients",
+    about: "HK20 Table 4: degree, products of ciphertexts (by our baby and giant steps) and \
+            depth of sin(2 pi x) for x within 2^-10 of an integer below 12, at the error bound \
+            of degree 74 without doublings. Coefficients are exact, or such that they can be \
+            computed with, or interpolated on the whole interval. Our depth includes the level \
+            of products with coefficients. If a degree leaves no spare level (30 with two \
+            doublings), the most deeply multiplied sum of powers has fewer powers. This takes \
+            one more product than in the paper, whose baby and giant steps use another level for \
+            coefficients",
     memory: "10 MB",
     time: "a few seconds",
     live: &[],
@@ -40,10 +46,10 @@ pub const PRODUCTS: Table = Table {
 const K: u32 = 12;
 const LOG2_EPSILON: f64 = -10.0;
 
-/// Errors below this need coefficients of more bits than `f64` has.
+/// Errors below this need coefficients with more bits than `f64` has.
 const F64: f64 = 1e-14;
 
-/// The degree, and the products and the depth with so many doublings.
+/// Returns the degree, and the products and the depth with this number of doublings.
 fn costs(polynomial: &Polynomial, doublings: u32) -> (f64, f64, f64) {
     let degree = polynomial.degree();
     let depth = (degree + 1).next_power_of_two().trailing_zeros() + doublings;

@@ -1,4 +1,4 @@
-//! `integers`: exact arithmetic modulo `t`, BGV and BFV, against the peers.
+//! The table `integers`: exact arithmetic modulo `t` with BGV and BFV, against the peers.
 
 use std::sync::Arc;
 
@@ -21,8 +21,10 @@ use crate::{
 /// The table.
 pub const TABLE: Table = Table {
     name: "integers",
-    about: "BGV and BFV modulo t = 65537 at log PQ up to the limit of 128 bits, simple chains of 48-bit primes: with the log Q of Lattigo's and OpenFHE's sets, and with that of SEAL's, which \
-            has one special prime, and our presets; each against the peers' times, scaled (--peers: against the openfhe wheel and Lattigo in the same run)",
+    about: "BGV and BFV modulo t = 65537 at log PQ up to the limit of 128 bits. Simple chains of \
+            48-bit primes have the log Q of Lattigo's and OpenFHE's sets, or that of SEAL's, \
+            which has one special prime. Then our presets. All are compared with the peers' \
+            scaled times (--peers: with the openfhe wheel and Lattigo in the same run)",
     memory: "1 GB",
     time: "about 2 minutes, with --peers about 3",
     live: &["openfhe-integers", "lattigo-integers"],
@@ -31,9 +33,9 @@ pub const TABLE: Table = Table {
 };
 
 const T: u64 = 65537;
-/// Slots that are summed, and rows and columns of the matrix.
+/// The number of slots of a sum, and of rows and columns of the matrix.
 const SUMMED: usize = 16;
-/// Products that are added up.
+/// The number of products in a sum of products.
 const PRODUCTS: usize = 8;
 const MULTIPLY_BGV: &str = "BGV multiply + relinearise + switch";
 const MULTIPLY_BFV: &str = "BFV multiply + relinearise";
@@ -49,7 +51,8 @@ struct Shape {
     name: &'static str,
     log_n: u32,
     parameters: Parameters,
-    /// The group of peers' figures, and those whose log Q this is; none: there are no figures.
+    /// The group of the peers' figures and the peers with this log Q, or `None` if there are no
+    /// figures.
     peers: Option<(&'static str, &'static [&'static str])>,
 }
 
@@ -88,9 +91,9 @@ impl Shape {
         let row = Row::new(format!("{}: {operation}", self.name), 1e3 * seconds, "ms");
         let Some((group, peers)) = self.peers else { return vec![row] };
         let live = |peer: &str| peer.ends_with(", live") && peers == OTHERS;
-        // The wheel is without HEXL.
+        // The wheel has no HEXL.
         let target = |peer: &str| target(operation).filter(|_| !peer.contains("wheel"));
-        let rows = session.beside(
+        let rows = session.compare_with_peers(
             (group, operation),
             &row,
             |peer| peers.contains(&peer) || live(peer),
@@ -118,7 +121,7 @@ impl Shape {
         keys.add_galois(&rlwe, &secret, galois_element_of_conjugation(rlwe.degree()))?;
         let keys = Arc::new(keys.prepare(&rlwe)?);
         let evaluator = Evaluator::new(Arc::clone(&context), keys);
-        // As a client makes them where nothing is said: others are composed.
+        // The default keys of a client, from which other rotations are composed.
         let mut powers = EvaluationKeys::empty(&rlwe, secret.fingerprint());
         powers.add_rotations(&rlwe, &secret, [1, 2, 4, 8])?;
         let powers = Evaluator::new(Arc::clone(&context), Arc::new(powers.prepare(&rlwe)?));
@@ -151,7 +154,7 @@ impl Shape {
                     &mut || Ok(evaluator.switch_modulus(&a, lower).map(drop)?),
                 ],
             )?;
-        // What uses keys runs alone, as peers were timed.
+        // Operations with keys run alone, as those of the peers did.
         let [bgv] = session.time(log_n, [&mut || Ok(evaluator.mul_bgv_into(o0, &a, &b)?)])?;
         let [bgv_square] =
             session.time(log_n, [&mut || Ok(evaluator.mul_bgv_into(o0, &a, &a)?)])?;
@@ -225,7 +228,7 @@ impl Shape {
     }
 }
 
-/// How many times faster than the peer an operation has to be.
+/// The target for an operation, as a factor against the peer.
 fn target(operation: &str) -> Option<f64> {
     match operation {
         MULTIPLY_BGV => Some(5.0),

@@ -1,4 +1,5 @@
-//! Key switches with 48-bit primes, against the prototypes of their data flow; a part of the table
+//! Key switches with 48-bit primes, against the prototypes of their data flow. They are a part of
+//! the table `ops`.
 //! `ops`.
 
 use hippocrene_ring::{Domain, Poly};
@@ -11,8 +12,8 @@ use crate::{
     session::Session,
 };
 
-/// Ring degree, units, special primes and gadget rank of the key switches, and whether a goal was
-/// set for them.
+/// Ring degree, units, special primes and gadget rank of the key switches, and whether there is a
+/// target for them.
 const KEY_SWITCHES: [(u32, usize, usize, usize, bool); 5] = [
     (14, 6, 3, 3, true),
     (15, 12, 4, 3, true),
@@ -21,7 +22,7 @@ const KEY_SWITCHES: [(u32, usize, usize, usize, bool); 5] = [
     (16, 18, 18, 1, false),
 ];
 
-/// All of them.
+/// Measures all of these key switches.
 pub fn run(session: &mut Session) -> Result<Vec<Row>> {
     let mut rows = Vec::new();
     for (log_n, units, specials, dnum, goal) in KEY_SWITCHES {
@@ -30,7 +31,8 @@ pub fn run(session: &mut Session) -> Result<Vec<Row>> {
     Ok(rows)
 }
 
-/// A key switch of a polynomial modulo all units, in and out in the evaluation domain.
+/// Measures a key switch of a polynomial modulo all units, with input and output in the evaluation
+/// domain.
 fn key_switch(
     session: &mut Session,
     log_n: u32,

@@ -1,4 +1,4 @@
-//! The parameter sets of LAKS' tables: `N = 2^16` and 40 primes of 44 bits, special ones included
+//! The parameter sets of LAKS' tables: `N = 2^16` and 40 primes of 44 bits, including special ones
 //! (LAKS 5.1).
 
 use hippocrene_rlwe::{Modulus, Parameters, SecretDistribution, Sprout};
@@ -7,21 +7,22 @@ use crate::{Result, scheme::Sizes};
 
 /// log2 of the ring degree.
 pub const LOG_N: u32 = 16;
-/// How many primes `PQ` has.
+/// The number of primes of `PQ`.
 pub const PRIMES: usize = 40;
-/// Bits of a prime.
+/// The bits of a prime.
 pub const BITS: u32 = 44;
 /// The digit lengths `r` of the paper.
 pub const LENGTHS: [usize; 5] = [1, 2, 4, 8, 16];
 
-/// The finest gadget: every prime but the one special a digit of its own.
+/// The finest gadget, with one special prime. Each other prime is a digit.
 pub fn finest() -> Sizes {
     fixed(1)
 }
 
-/// The gadget of digits of `r` primes, with as many special ones. At most `40 - r` units count as
-/// levels; where that is no multiple of `r` there are some more, that no level has, so that all
-/// digits are of `r` primes.
+/// The gadget with digits of `r` primes and as many special ones.
+///
+/// At most `40 - r` units count as levels. If that is not a multiple of `r`, there are some more
+/// units that no level contains, so that all digits have `r` primes.
 pub fn fixed(r: usize) -> Sizes {
     let units = (PRIMES - r).next_multiple_of(r);
     Sizes {
@@ -39,13 +40,14 @@ pub fn level(level: usize) -> Modulus {
     Modulus::of_range(0..level)
 }
 
-/// Bits of the special primes of the grafted chain, two: a little more than its sprout.
+/// The bits of the two special primes of the grafted chain. Together they are slightly larger than
+/// its sprout.
 const GRAFTED_SPECIALS: u32 = 33;
-/// Bits of our words.
+/// The bits of our words.
 const WORD: u32 = 48;
 
-/// Our chain with the same `log PQ`: words of 48 bits, the sprout for them, and a special modulus
-/// as large as the sprout, the largest digit of the finest gadget.
+/// Our chain with the same `log PQ`. It has words of 48 bits with their sprout, and a special
+/// modulus as large as the sprout, which is the largest digit of the finest gadget.
 ///
 /// # Errors
 /// When there is no sprout or not enough primes.
@@ -91,7 +93,7 @@ mod tests {
             ours.digits(ours.top())
                 .all(|(_, digit)| digit.limb_count() == 1 || !digit.sprout().is_one())
         );
-        // The paper's 1760 bits are a little beyond what is secure with a ternary secret.
+        // The paper's 1760 bits slightly exceed the secure size for a ternary secret.
         assert!(b > 1747.0 && b < 1761.0);
     }
 }

@@ -1,4 +1,4 @@
-//! `laks-3`: key switching by level, as in Table 3 and Fig. 1 of LAKS.
+//! The table `laks-3`: key switching by level, as in Table 3 and Fig. 1 of LAKS.
 
 use std::collections::BTreeMap;
 
@@ -20,10 +20,14 @@ use crate::{
 /// The table.
 pub const TABLE: Table = Table {
     name: "laks-3",
-    about: "LAKS Table 3 and Fig. 1: key switching by level, N = 2^16, 40 primes of 44 bits: with a key made for each digit length r (previous, at most \
-            level 40 - r) against one key of the finest gadget, expanded by the evaluator to what the plan wants at each level, by a profile measured first (ours). Beside it our grafted chain of \
-            the same log PQ in words of 48 bits, at 44 bits a level, from its own finest key. (1760 bits are 13 beyond our 128-bit limit for a ternary secret.) \
-            Targets: 3% of the best r; 6 times LAKS' own code and the better of Lattigo's r = 4 and 8 (--peers: measured in the same run); expanded keys at most twice the key",
+    about: "LAKS Table 3 and Fig. 1: key switching by level at N = 2^16 with 40 primes of 44 \
+            bits. \"Previous\" has a key for each digit length r, up to level 40 - r. \"Ours\" \
+            has one key of the finest gadget, which the evaluator expands to the planned gadget \
+            of each level, by a profile measured first. Our grafted chain with the same log PQ \
+            in words of 48 bits, at 44 bits a level, uses its own finest key. (1760 bits exceed \
+            our 128-bit limit for a ternary secret by 13.) Targets: within 3% of the best r; 6 \
+            times as fast as LAKS' own code and the better of Lattigo's r = 4 and 8 (--peers: \
+            measured in the same run); expanded keys at most twice as large as the key",
     memory: "8 GB",
     time: "about 3 minutes, with --peers 2 more",
     live: &["lattigo-key-switch"],
@@ -35,16 +39,16 @@ pub const TABLE: Table = Table {
 const GROUP: &str = "key switch by level";
 /// The levels of the paper's table.
 const LEVELS: [usize; 15] = [39, 38, 37, 36, 35, 34, 33, 32, 28, 24, 20, 16, 12, 8, 4];
-/// Where peers are to be left behind, and how far.
-const JUDGED: [usize; 5] = [36, 28, 20, 12, 4];
-const AGAINST_PEERS: f64 = 6.0;
-/// How much slower than the best fixed digit length ours may be.
-const WITHIN: f64 = 1.03;
+/// The levels with targets against peers, and the target as a factor.
+const LEVELS_WITH_TARGETS: [usize; 5] = [36, 28, 20, 12, 4];
+const PEER_TARGET: f64 = 6.0;
+/// The target for our time, in units of the best fixed digit length.
+const BEST_LENGTH_TARGET: f64 = 1.03;
 
-/// What one level took, in milliseconds.
+/// The times at one level, in milliseconds.
 struct Level {
     level: usize,
-    /// By digit length.
+    /// The times by digit length.
     previous: BTreeMap<usize, f64>,
     ours: f64,
     gadget: Gadget,
@@ -84,7 +88,7 @@ fn run(session: &mut Session) -> Result<Vec<Row>> {
     Ok(rows)
 }
 
-/// Times every way there is at a level. The key of the finest gadget is also that of `r = 1`.
+/// Times all methods at a level. The key of the finest gadget is also that of `r = 1`.
 fn measure(
     session: &mut Session,
     at: usize,
@@ -120,7 +124,7 @@ fn measure(
     })
 }
 
-/// The modulus of as many bits as a level has on the grafted chain, where it has one, and the
+/// Returns the modulus of the grafted chain with the bits of a level, if there is one, and the
 /// gadget planned there.
 fn on_grafted(grafted: &Scheme, level: usize) -> Result<Option<(Modulus, Gadget)>> {
     let parameters = grafted.context.parameters();
@@ -147,17 +151,22 @@ impl Level {
         let name = format!("{at}, ours (r = {})", self.gadget.group());
         let ours = || Row::new(&name, self.ours, "ms").paper(paper("ours"));
         if let Some((r, best)) = self.previous.iter().min_by(|a, b| a.1.total_cmp(b.1)) {
-            rows.push(ours().against(format!("best r = {r}"), *best).target(Some(1.0 / WITHIN)));
+            rows.push(
+                ours()
+                    .against(format!("best r = {r}"), *best)
+                    .target(Some(1.0 / BEST_LENGTH_TARGET)),
+            );
         }
-        let target =
-            |judged: bool| (judged && JUDGED.contains(&self.level)).then_some(AGAINST_PEERS);
+        let target = |judged: bool| {
+            (judged && LEVELS_WITH_TARGETS.contains(&self.level)).then_some(PEER_TARGET)
+        };
         let limbs = format!("{} limbs", self.level);
         let live = session.live.all(GROUP, &limbs);
         let best = live.iter().map(|figure| figure.milliseconds).fold(f64::INFINITY, f64::min);
         let peers = peers(session, &limbs);
         let there = peers.iter().find(|(peer, judged)| *judged && peer.peer.starts_with("Lattigo"));
         let faster = there.filter(|_| !live.is_empty()).map(|(lattigo, _)| best / lattigo.value);
-        // A fork of Lattigo gains on another machine what Lattigo does.
+        // A fork of Lattigo is assumed to gain as much on another machine as Lattigo does.
         let carried = |peer: &str| faster.filter(|_| peer.starts_with("LAKS"));
         let fastest =
             live.iter().find(|figure| figure.milliseconds == best).map(|figure| &figure.peer[..]);
@@ -166,7 +175,12 @@ impl Level {
                 || peers.iter().any(|(figure, judged)| *judged && figure.peer == peer)
         };
         let ask = |peer: &str| target(judged(peer));
-        rows.extend(session.beside((GROUP, &limbs), &ours(), |peer| carried(peer).is_none(), ask));
+        rows.extend(session.compare_with_peers(
+            (GROUP, &limbs),
+            &ours(),
+            |peer| carried(peer).is_none(),
+            ask,
+        ));
         for (figure, judged) in &peers {
             if let Some(faster) = carried(&figure.peer) {
                 let name = format!("{}, as much faster here as Lattigo is", figure.peer);
@@ -182,8 +196,8 @@ impl Level {
     }
 }
 
-/// Every peer's figure at a level, and whether ours is judged by it: LAKS' own code, and the better
-/// of Lattigo's `r = 4` and `r = 8`.
+/// Returns each peer's figure at a level, and whether it has a target. These are LAKS' own code,
+/// and the better of Lattigo's `r = 4` and `r = 8`.
 fn peers(session: &Session, limbs: &str) -> Vec<(crate::figures::PeerFigure, bool)> {
     let all = session.peers.all(GROUP, limbs);
     let coarse = |peer: &str| peer.starts_with("Lattigo") && !peer.ends_with("r = 1");
@@ -198,7 +212,7 @@ fn peers(session: &Session, limbs: &str) -> Vec<(crate::figures::PeerFigure, boo
         .collect()
 }
 
-/// Fig. 1, and the grafted chain.
+/// Returns Fig. 1 with the grafted chain added.
 fn plot(levels: &[Level]) -> Plot {
     let curve = |name: String, ms: &dyn Fn(&Level) -> Option<f64>| {
         let points = levels.iter().rev().filter_map(|level| Some((level.level as f64, ms(level)?)));
@@ -233,7 +247,7 @@ mod tests {
                 );
             }
         }
-        for level in JUDGED {
+        for level in LEVELS_WITH_TARGETS {
             let judged: Vec<_> = peers(&session, &format!("{level} limbs"))
                 .into_iter()
                 .filter(|(_, judged)| *judged)

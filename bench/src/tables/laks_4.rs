@@ -1,4 +1,4 @@
-//! `laks-4`: polynomials, as in Table 4 of LAKS.
+//! The table `laks-4`: polynomials, as in Table 4 of LAKS.
 
 use std::cell::RefCell;
 
@@ -19,9 +19,12 @@ use crate::{
 /// The table.
 pub const TABLE: Table = Table {
     name: "laks-4",
-    about: "LAKS Table 4: a polynomial of degree 8, 16 and 32 from level 39 on, with digits of one prime at every level (previous) and with the planned gadget at each, from one \
-            key; N = 2^16, 40 primes of 44 bits (13 bits beyond our 128-bit limit for a ternary secret). The powers x^2 to x^d are all computed, as x^i = x^ceil(i/2) x^floor(i/2): d - 1 products \
-            with relinearisation and rescaling, as many as the paper's figures suggest (it does not say)",
+    about: "LAKS Table 4: a polynomial of degree 8, 16 and 32 from level 39 on, with one key. \
+            \"Previous\" has digits of one prime at each level, and \"ours\" has the planned \
+            gadget. N = 2^16, with 40 primes of 44 bits (13 bits beyond our 128-bit limit for a \
+            ternary secret). All powers x^2 to x^d are computed as x^i = x^ceil(i/2) \
+            x^floor(i/2). These are d - 1 products with relinearisation and rescaling. The paper \
+            does not state its number of products, but its figures suggest this one",
     memory: "5 GB",
     time: "about 3 minutes",
     live: &[],
@@ -31,19 +34,19 @@ pub const TABLE: Table = Table {
 
 const DEGREES: [usize; 3] = [8, 16, 32];
 
-/// How the gadget of a key switch is chosen.
+/// The choice of the gadget of a key switch.
 #[derive(Debug, Clone, Copy, PartialEq)]
 enum Choice {
-    /// That of the key.
+    /// The gadget of the key.
     Base,
-    /// That of the plan.
+    /// The planned gadget.
     Planned,
 }
 
 /// Evaluates polynomials in one ciphertext.
 struct Evaluation<'a> {
     scheme: &'a Scheme,
-    /// `x` to the powers 1, 2, ...
+    /// The powers 1, 2, ... of `x`.
     powers: Vec<Ciphertext>,
     product: Ciphertext,
     reduced: Ciphertext,
@@ -55,7 +58,8 @@ impl<'a> Evaluation<'a> {
         Evaluation { scheme, powers: vec![x], product: empty(), reduced: empty() }
     }
 
-    /// `sum c_i x^i` for `i` from 1 on, the `c_i` at the scale of a unit, modulo what is left.
+    /// Computes `sum c_i x^i` for `i` from 1, modulo the remaining modulus. The `c_i` have the
+    /// scale of a unit.
     fn evaluate(&mut self, coefficients: &[u64], choice: Choice) -> Result<Ciphertext> {
         let context = &self.scheme.context;
         self.powers.truncate(1);
@@ -80,8 +84,8 @@ impl<'a> Evaluation<'a> {
         Ok(out)
     }
 
-    /// The product of two powers, the first not below the second, relinearised and rescaled in one
-    /// modulus switch.
+    /// Computes the product of two powers, with relinearisation and rescaling in one modulus
+    /// switch. The first power must not be below the second.
     fn multiply(&mut self, i: usize, j: usize, choice: Choice) -> Result<Ciphertext> {
         let Scheme { context, keys, .. } = self.scheme;
         let (a, b) = (&self.powers[i - 1], &self.powers[j - 1]);
@@ -120,7 +124,7 @@ fn rescaled(modulus: Modulus) -> Result<Modulus> {
     Ok(modulus.without(Modulus::of_factor(last)))
 }
 
-/// Coefficients below `1/2^k` of a unit, of no pattern.
+/// Returns coefficients below `1/2^k` of a unit, without a pattern.
 fn coefficients(degree: usize, k: u32) -> Vec<u64> {
     (1..=degree as u64).map(|i| i.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> (64 - BITS + k)).collect()
 }

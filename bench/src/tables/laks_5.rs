@@ -1,4 +1,4 @@
-//! `laks-5`: the expansion of a key, as in Table 5 of LAKS.
+//! The table `laks-5`: the expansion of a key, as in Table 5 of LAKS.
 
 use super::{
     Table,
@@ -15,9 +15,12 @@ use crate::{
 /// The table.
 pub const TABLE: Table = Table {
     name: "laks-5",
-    about: "LAKS Table 5: how long it takes to expand the key of the finest gadget to digits of r primes, and how large the result is; N = 2^16, 40 primes of 44 bits (13 \
-            bits beyond our 128-bit limit for a ternary secret). Expanded keys are made by the first key switch that wants them: the time is what that takes more than the next. They are against the paper's, which \
-            are of an Apple M2. Ours keep all 39 units, where the paper's leave out those that are in the special modulus",
+    about: "LAKS Table 5: the time to expand the key of the finest gadget to digits of r primes, \
+            and the size of the result. N = 2^16, with 40 primes of 44 bits (13 bits beyond our \
+            128-bit limit for a ternary secret). The first key switch with an expanded key makes \
+            it, so the time is that of the first key switch minus that of the next. The paper's \
+            times are those of an Apple M2. Our keys contain all 39 units, while the paper's \
+            leave out those in the special modulus",
     memory: "5 GB",
     time: "about 20 seconds",
     live: &[],
@@ -25,7 +28,7 @@ pub const TABLE: Table = Table {
     run,
 };
 
-/// Where the expanded keys are used.
+/// The level at which the expanded keys are used.
 const LEVEL: usize = 4;
 
 fn run(session: &mut Session) -> Result<Vec<Row>> {

@@ -1,5 +1,5 @@
-//! `linear`: a matrix times an encrypted vector, with the divisions of its rotations taken together
-//! and one by one.
+//! The table `linear`: a matrix times an encrypted vector, with the divisions of its rotations
+//! combined or one by one.
 
 use std::{cell::RefCell, collections::BTreeMap, sync::Arc};
 
@@ -20,9 +20,15 @@ use crate::{
 /// The table.
 pub const TABLE: Table = Table {
     name: "linear",
-    about: "matrices times encrypted vectors by diagonals: double hoisting (ePrint 2020/1203) against single hoisting (ePrint 2018/244), and \
-            against rotations one by one; diagonals that are encoded limb by limb, where each is used, against those that are encoded first, and once for several ciphertexts against for each; and a server's product of an array with a matrix whose encoding it has kept, against the first, and \
-            with the keys that clients make where nothing is said; of two encrypted matrices, by rotated tiles, and of one with itself, by diagonals, against the sum over an array that both are repeated to; and sums of picked elements times plain numbers, from where these stand, against those of an array that they are moved to; and plain matrices times rows of whole ciphertexts",
+    about: "matrices times encrypted vectors by diagonals, and related products. Double hoisting \
+            (ePrint 2020/1203) is compared with single hoisting (ePrint 2018/244) and with \
+            single rotations. Diagonals are encoded limb by limb as they are used, or first; and \
+            once for several ciphertexts, or for each. A server's product with a matrix in its \
+            cache is compared with the first product, and with the default rotation keys. \
+            Products of two encrypted matrices (rotated tiles) and of a matrix with itself \
+            (diagonals) are compared with a sum over a common broadcast array. Sums of selected \
+            elements times plain numbers are compared with the same after moving the elements. \
+            Last, plain matrices times rows of whole ciphertexts",
     memory: "5 GB",
     time: "about 2 minutes",
     live: &[],
@@ -30,7 +36,7 @@ pub const TABLE: Table = Table {
     run,
 };
 
-/// Presets, and how many diagonals the matrices have.
+/// Presets, and the numbers of diagonals of the matrices.
 const CASES: [(&str, usize); 4] = [("n14", 16), ("n14", 64), ("n15", 16), ("n15", 64)];
 
 fn run(session: &mut Session) -> Result<Vec<Row>> {
@@ -45,13 +51,14 @@ fn run(session: &mut Session) -> Result<Vec<Row>> {
     Ok(rows)
 }
 
-/// Of how many ciphertexts several are.
-const SEVERAL: usize = 8;
+/// The number of ciphertexts in a group of several.
+const GROUP_CIPHERTEXTS: usize = 8;
 
-/// How many rows and columns a server's matrix has.
+/// The number of rows and columns of a server's matrix.
 const SIZE: usize = 64;
 
-/// A server's matrix, kept and not, and with keys that rotations are composed of.
+/// Measures a server's matrix with and without the cache, and with keys from which rotations are
+/// composed.
 fn servers(session: &mut Session, preset: Preset) -> Result<[Row; 2]> {
     let x: Vec<f64> = (0..SIZE).map(|i| (i as f64).cos()).collect();
     let matrix: Vec<f64> = (0..SIZE * SIZE).map(|i| (i as f64).sin()).collect();
@@ -66,7 +73,7 @@ fn servers(session: &mut Session, preset: Preset) -> Result<[Row; 2]> {
     let (keeping, forgetful) = (Server::with_threads(&keys, 1)?, Server::with_threads(&keys, 1)?);
     forgetful.set_cache_memory(0);
     let composing = Server::new(client.evaluation_keys(&KeyRequest::default())?)?;
-    // An array under the public key has no seed to be expanded each time.
+    // An array under the public key has no seed that each use would expand.
     let x = client.public_key()?.encrypt(&x, &[SIZE])?;
     let works = [&keeping, &forgetful, &composing].map(|server| || product(server, &x));
     let [mut again, mut first, mut composed] = works;
@@ -85,19 +92,19 @@ fn servers(session: &mut Session, preset: Preset) -> Result<[Row; 2]> {
     ])
 }
 
-/// What is computed of two encrypted matrices.
+/// A function of two encrypted matrices.
 type Product = fn(&Server, [&EncryptedArray; 2]) -> Result<EncryptedArray>;
 
-/// The product as the sum over an array that both are repeated to.
+/// Computes the product as a sum over a common array that both are broadcast to.
 fn repeated(server: &Server, [a, b]: [&EncryptedArray; 2]) -> Result<EncryptedArray> {
     let (a, b) = (server.insert_axis(a, 1)?, server.insert_axis(&server.transpose(b)?, 0)?);
     Ok(server.sum(&server.mul(&a, &b)?, Some(2))?)
 }
 
-/// How many rows and columns of elements a kernel has.
+/// The number of rows and columns of a kernel.
 const KERNEL: usize = 3;
 
-/// The places of the elements of all windows of an image of `SIZE` rows and columns.
+/// Returns the places of the elements of all windows of an image with `SIZE` rows and columns.
 fn windows() -> Vec<usize> {
     let along = || 0..=SIZE - KERNEL;
     let corners = along().flat_map(|i| along().map(move |j| i * SIZE + j));
@@ -105,19 +112,19 @@ fn windows() -> Vec<usize> {
     corners.flat_map(|corner| offsets().map(move |offset| corner + offset)).collect()
 }
 
-/// The number that the kernel has for the element of a window.
+/// The kernel's weight for the element of a window.
 fn weight(element: usize) -> f64 {
     ((element % (KERNEL * KERNEL)) as f64).cos()
 }
 
-/// Windows of an image times a kernel, from the image as it stands.
+/// Computes a convolution directly from the image.
 fn convolved(server: &Server, [a, _]: [&EncryptedArray; 2]) -> Result<EncryptedArray> {
     let (side, places) = (SIZE - KERNEL + 1, windows());
     let entries = places.iter().enumerate().map(|(i, place)| (*place, weight(i)));
     Ok(server.linear_combinations(a, &[side, side], KERNEL * KERNEL, entries)?)
 }
 
-/// The same of an array of the windows.
+/// Computes the same convolution from an array of the windows.
 fn convolved_windows(server: &Server, [a, _]: [&EncryptedArray; 2]) -> Result<EncryptedArray> {
     let (side, places) = (SIZE - KERNEL + 1, windows());
     let windows = server.gather(&[a], &[side, side, KERNEL * KERNEL], &places)?;
@@ -125,7 +132,7 @@ fn convolved_windows(server: &Server, [a, _]: [&EncryptedArray; 2]) -> Result<En
     Ok(server.sum(&server.mul_plain(&windows, Values::Real(&weights))?, Some(2))?)
 }
 
-/// The places of the elements of a third of the rows, and how many rows these are.
+/// Returns the places of the elements of a third of the rows, and the number of these rows.
 fn selection([rows, columns]: [usize; 2]) -> (Vec<usize>, usize) {
     let picked: Vec<usize> = (0..rows).filter(|row| row * row % 7 == 2).collect();
     (
@@ -134,7 +141,7 @@ fn selection([rows, columns]: [usize; 2]) -> (Vec<usize>, usize) {
     )
 }
 
-/// Sums along the columns of some rows, from the rows as they stand.
+/// Sums the columns of some rows, directly from the array.
 fn selected(server: &Server, [a, _]: [&EncryptedArray; 2]) -> Result<EncryptedArray> {
     let columns = a.shape()[1];
     let (places, rows) = selection([a.shape()[0], columns]);
@@ -143,21 +150,21 @@ fn selected(server: &Server, [a, _]: [&EncryptedArray; 2]) -> Result<EncryptedAr
     Ok(server.linear_combinations(a, &[columns], rows, entries)?)
 }
 
-/// The same of an array of these rows.
+/// Computes the same sums from an array of these rows.
 fn selected_rows(server: &Server, [a, _]: [&EncryptedArray; 2]) -> Result<EncryptedArray> {
     let columns = a.shape()[1];
     let (places, rows) = selection([a.shape()[0], columns]);
     Ok(server.sum(&server.gather(&[a], &[rows, columns], &places)?, Some(0))?)
 }
 
-/// A plain matrix of half as many rows times an array, whose rows are ciphertexts.
+/// Computes a plain matrix with half as many rows times an array whose rows are ciphertexts.
 fn combined(server: &Server, [a, _]: [&EncryptedArray; 2]) -> Result<EncryptedArray> {
     let (rows, columns) = (a.shape()[0] / 2, a.shape()[0]);
     let weights: Vec<f64> = (0..rows * columns).map(weight).collect();
     Ok(server.rmatmul_plain(&weights, rows, a)?)
 }
 
-/// The same by products with plaintexts.
+/// Computes the same by products with plaintexts.
 fn weighted(server: &Server, [a, _]: [&EncryptedArray; 2]) -> Result<EncryptedArray> {
     let [columns, length] = [a.shape()[0], a.shape()[1]];
     let row = |i: usize| {
@@ -170,14 +177,14 @@ fn weighted(server: &Server, [a, _]: [&EncryptedArray; 2]) -> Result<EncryptedAr
     Ok(server.gather(&rows.iter().collect::<Vec<_>>(), &[columns / 2, length], &places)?)
 }
 
-/// What is computed of encrypted matrices: what, the shape of both, the library's way and another,
-/// and what that is called.
+/// The functions of encrypted matrices: name, shape of both operands, the library's method and an
+/// alternative, and the name of the alternative.
 const PRODUCTS: [(&str, [usize; 2], [Product; 2], &str); 5] = [
     (
         "a @ b",
         [SIZE, SIZE],
         [|server, [a, b]| Ok(server.dot(a, b)?), repeated],
-        "a sum of repeated ones",
+        "a sum of broadcast arrays",
     ),
     (
         "a.T @ a",
@@ -186,7 +193,7 @@ const PRODUCTS: [(&str, [usize; 2], [Product; 2], &str); 5] = [
             |server, [a, _]| Ok(server.dot(&server.transpose(a)?, a)?),
             |server, [a, _]| repeated(server, [&server.transpose(a)?, a]),
         ],
-        "a sum of repeated ones",
+        "a sum of broadcast arrays",
     ),
     (
         "windows of 3 by 3 times a kernel",
@@ -203,8 +210,8 @@ const PRODUCTS: [(&str, [usize; 2], [Product; 2], &str); 5] = [
     ),
 ];
 
-/// Two encrypted matrices, with keys of their rotations, and with such as rotations are composed
-/// of.
+/// Measures two encrypted matrices, with keys for their rotations and with keys from which
+/// rotations are composed.
 fn encrypted(session: &mut Session, preset: Preset) -> Result<Vec<Row>> {
     let client = ClientKey::generate(preset.settings()?)?;
     let public = client.public_key()?;
@@ -238,7 +245,7 @@ fn encrypted(session: &mut Session, preset: Preset) -> Result<Vec<Row>> {
     Ok(rows)
 }
 
-/// A matrix of `count` diagonals at one preset.
+/// Measures a matrix of `count` diagonals at one preset.
 fn matrix(session: &mut Session, preset: Preset, count: usize) -> Result<Vec<Row>> {
     let library = Library::new(preset.settings()?, 1)?;
     let (context, scale) = (library.context(), library.settings().scale());
@@ -279,7 +286,7 @@ fn matrix(session: &mut Session, preset: Preset, count: usize) -> Result<Vec<Row
     let (double, single, each) = ("double hoisting", "single hoisting", "one by one");
     let (limbs, first) = ("encoded limb by limb", "encoded first");
     let (several, singly) = ("of several ciphertexts, encoded once", "encoded for each");
-    let operands = [&a; SEVERAL];
+    let operands = [&a; GROUP_CIPHERTEXTS];
     let mut works = NamedWorks::default();
     works.add(double, || {
         counted(double, &|| Ok(evaluator.linear_transform(&a, &transform, scale)?))
@@ -327,20 +334,20 @@ fn matrix(session: &mut Session, preset: Preset, count: usize) -> Result<Vec<Row
     Ok(rows)
 }
 
-/// Baby steps and giant steps without double hoisting: the best grid for that.
+/// Baby steps and giant steps without double hoisting, with the best grid for them.
 struct Grid {
     baby: usize,
     count: usize,
 }
 
 impl Grid {
-    /// A hoisted rotation costs about half of one on its own.
+    /// A hoisted rotation costs about half as much as a single one.
     fn new(count: usize) -> Self {
         let baby = (0..=count.ilog2()).map(|k| 1 << k).min_by_key(|baby| baby + 2 * count / baby);
         Grid { baby: baby.unwrap_or(1), count }
     }
 
-    /// The map with the baby rotations hoisted, each divided on its own.
+    /// Computes the map with hoisted baby rotations, each with its own division.
     fn single(
         &self,
         e: &Evaluator,
@@ -362,7 +369,7 @@ impl Grid {
     }
 }
 
-/// The map with a rotation for every diagonal.
+/// Computes the map with one rotation for each diagonal.
 fn one_by_one(
     e: &Evaluator,
     a: &Ciphertext,
@@ -376,7 +383,7 @@ fn one_by_one(
     added(e, terms.collect::<Result<_>>()?, scale)
 }
 
-/// The sum, rescaled.
+/// Returns the rescaled sum.
 fn added(e: &Evaluator, terms: Vec<Ciphertext>, scale: Scale) -> Result<Ciphertext> {
     let mut terms = terms.into_iter();
     let mut sum = terms.next().ok_or("a matrix without diagonals")?;

@@ -11,8 +11,8 @@ use crate::{
     switching::{DOMAINS, KeySwitch},
 };
 
-/// The most bits of `qP` that the paper takes at the ring degree `2^log_n` (5.1); 3 to 12 bits
-/// beyond our limits for 128-bit security, or below.
+/// The paper's maximum of log2 of `qP` at the ring degree `2^log_n` (5.1), in bits. It exceeds our
+/// limits for 128-bit security by 3 to 12 bits, or is below them.
 pub fn bound(log_n: u32) -> u32 {
     match log_n {
         14 => 433,
@@ -25,22 +25,24 @@ pub fn bound(log_n: u32) -> u32 {
 /// The largest word of the paper's primes, and ours.
 pub const WORDS: [u32; 2] = [60, 48];
 
-/// `bits` as a sum of `count` whole numbers that differ by at most one, the larger ones first.
+/// Splits `bits` into a sum of `count` integers that differ by at most one, the larger ones first.
 fn spread(bits: u32, count: usize) -> Vec<u32> {
     let count = count as u32;
     (0..count).map(|i| bits / count + u32::from(i < bits % count)).collect()
 }
 
-/// The sizes of a set whose units have these bits: the smallest `omega` for which `P`, as large as
-/// a digit, of primes no larger than the units, fits beside `q` within the paper's bound.
+/// Returns the sizes of a set with units of these bits and the smallest possible `omega`.
+///
+/// `P` is as large as a digit and has primes no larger than the units. `q` and `P` must fit within
+/// the paper's bound.
 ///
 /// # Errors
-/// When none does.
+/// When no `omega` fits.
 pub fn sizes(log_n: u32, units: &[u32]) -> Result<Sizes> {
     sizes_within(log_n, units, bound(log_n))
 }
 
-/// [`sizes`] with another bound of log2 of `qP`.
+/// As [`sizes`], with another bound on log2 of `qP`.
 ///
 /// # Errors
 /// As [`sizes`].
@@ -56,10 +58,10 @@ pub fn sizes_within(log_n: u32, units: &[u32], log_qp: u32) -> Result<Sizes> {
             return Ok(with_rank(log_n, units, &even(digit, word), omega));
         }
     }
-    Err(format!("no special modulus fits beside {log_q} bits at N = 2^{log_n}").into())
+    Err(format!("no special modulus fits with {log_q} bits of q at N = 2^{log_n}").into())
 }
 
-/// [`sizes`] with `omega` digits whatever `qP` is.
+/// As [`sizes`], with `omega` digits for any size of `qP`.
 pub fn sizes_with(log_n: u32, units: &[u32], omega: usize) -> Sizes {
     let count = units.len().div_ceil(omega);
     let digit: u32 = units[..count].iter().sum();
@@ -80,13 +82,16 @@ fn with_rank(log_n: u32, units: &[u32], specials: &[u32], omega: usize) -> Sizes
     }
 }
 
-/// The fewest units below `word` bits for `log_q` bits, all of nearly one size (MG23 3.7).
+/// Returns the fewest units below `word` bits for `log_q` bits, all of nearly the same size (MG23
+/// 3.7).
 pub fn even(log_q: u32, word: u32) -> Vec<u32> {
     spread(log_q, log_q.div_ceil(word) as usize)
 }
 
-/// A grafted set whose usable modulus has `log_q` bits, in words of 48 bits and with the sprout for
-/// them, by the re-design rule of GRAFT within the paper's bound; and that modulus.
+/// Returns a grafted set with a usable modulus of `log_q` bits, and that modulus.
+///
+/// It has words of 48 bits with their sprout, by the re-design rule of GRAFT within the paper's
+/// bound.
 ///
 /// # Errors
 /// When there is none.
@@ -105,11 +110,11 @@ pub fn grafted(log_n: u32, log_q: u32, kernel: Kernel) -> Result<(Scheme, Modulu
     Ok((Scheme::of(parameters, kernel, 0)?, from))
 }
 
-/// Key switches at their base gadgets, each timed as the average of the four combinations of
-/// domains: milliseconds.
+/// Returns the milliseconds of key switches at their base gadgets, each averaged over the four
+/// combinations of domains.
 ///
 /// # Errors
-/// Those of the key switches.
+/// As the key switches.
 pub fn time<const K: usize>(
     session: &mut Session,
     log_n: u32,
@@ -124,7 +129,7 @@ pub fn time<const K: usize>(
     Ok(std::array::from_fn(|_| times.next().map_or(f64::NAN, |(_, seconds)| each * seconds)))
 }
 
-/// A key switch at the top modulus of a scheme, back to it.
+/// Returns a key switch at the top modulus of a scheme, with the result at the same modulus.
 ///
 /// # Errors
 /// When the system has no entropy.
@@ -133,14 +138,14 @@ pub fn at_top(scheme: &Scheme) -> Result<KeySwitch<'_>> {
     KeySwitch::new(scheme, scheme.context.parameters().base_gadget(), top, top)
 }
 
-/// A row for each peer's figure of `operation` at the ring degree `2^log_n`, beside the same
-/// measurement.
+/// Compares a measurement with each peer's figure of `operation` at the ring degree `2^log_n`, in a
+/// row each.
 pub fn peer_rows(session: &Session, log_n: u32, operation: &str, name: &str, ms: f64) -> Vec<Row> {
     let peers = session.peers.all(&format!("MG23 N = 2^{log_n}"), operation);
     peers.into_iter().map(|peer| Row::new(name, ms, "ms").against_peer(peer)).collect()
 }
 
-/// The shape of a set in words: `omega 2, 8 + 4 limbs`.
+/// Describes a set in the form `omega 2, 8 + 4 limbs`.
 pub fn shape(scheme: &Scheme, modulus: Modulus) -> String {
     let parameters = scheme.context.parameters();
     let (digits, specials) =
@@ -167,7 +172,7 @@ mod tests {
             assert_eq!((top.limb_count(), p.limb_count()), (units, specials));
             assert_eq!(parameters.digits(top).count(), omega);
             assert!(parameters.log2(parameters.full()) <= f64::from(bound(log_n)));
-            // The primes of a size are those just below a power of two.
+            // The primes of each size are just below a power of two.
             assert!((parameters.log2(top) - f64::from(log_q)).abs() < 0.1);
             let largest =
                 parameters.digits(top).map(|(_, digit)| parameters.log2(digit)).fold(0.0, f64::max);

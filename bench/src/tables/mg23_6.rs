@@ -1,4 +1,4 @@
-//! `mg23-5` and `mg23-6`: small and large primes, prime switching, and Grafting beside them, as in
+//! The tables `mg23-5` and `mg23-6`: small and large primes, prime switching, and grafting, as in
 //! Tables 5 and 6 of MG23.
 
 use hippocrene_rlwe::Modulus;
@@ -12,10 +12,13 @@ use crate::{Result, report::Row, scheme::Scheme, session::Session, switching::Ke
 /// The table of prime switching.
 pub const SWITCHING: Table = Table {
     name: "mg23-5",
-    about: "MG23 Table 5: what it costs to take small primes of 36 bits in and large ones out within a key switch, which leaves log q as it is: 3 in \
-            and 2 of 54 bits out as in the paper, or 4 in and 3 of 48 bits, our word, out. q has at least 3 primes of 36 bits to begin with. Both key switches are of one set, \
-            which has the incoming primes besides and the smallest omega within the paper's bounds for log qP without them (beyond our 128-bit limit by these and up to 3 bits). Averages over the four \
-            combinations of domains",
+    about: "MG23 Table 5: the cost of prime switching within a key switch, which exchanges small \
+            primes of 36 bits for large ones and leaves log q unchanged. 3 small primes come in \
+            for 2 of 54 bits as in the paper, or 4 for 3 of 48 bits, our word. q has at least 3 \
+            primes of 36 bits at the start. Both key switches have one set, with the incoming \
+            primes on both sides, and the smallest omega within the paper's bounds for log qP \
+            without them. (They exceed our 128-bit limit by these primes and up to 3 bits.) \
+            Times are averages over the four combinations of domains",
     memory: "3 GB",
     time: "about 2 minutes",
     live: &[],
@@ -26,10 +29,12 @@ pub const SWITCHING: Table = Table {
 /// The table of small and large primes.
 pub const SIZES: Table = Table {
     name: "mg23-6",
-    about: "MG23 Table 6: primes of 36 bits only against mostly large primes (and at least 3 of 36 bits) of 54 bits as in the paper, and of 48 bits, our \
-            word; and against a grafted chain in words of 48 bits at the same log q, which has moduli in small steps without small primes, and so nothing to \
-            switch in. omega is the smallest within the paper's bounds for log qP (up to 3 bits beyond our 128-bit limit). Averages over the four combinations \
-            of domains",
+    about: "MG23 Table 6: primes of 36 bits only, compared with mostly large primes and at least \
+            3 of 36 bits. The large primes have 54 bits as in the paper, or 48 bits, our word. \
+            Then compared with a grafted chain in words of 48 bits at the same log q, whose \
+            moduli have small steps without small primes, so that nothing is switched in. omega \
+            is the smallest within the paper's bounds for log qP (up to 3 bits beyond our \
+            128-bit limit). Times are averages over the four combinations of domains",
     memory: "6 GB",
     time: "about 3 minutes",
     live: &[],
@@ -52,9 +57,9 @@ const SETS: [(u32, u32); 11] = [
     (17, 2556),
 ];
 
-const SMALL: u32 = 36;
-/// How many small primes a modulus of mostly large ones has at least.
-const LEAST: u32 = 3;
+const SMALL_BITS: u32 = 36;
+/// The minimum number of small primes in a modulus of mostly large ones.
+const MIN_SMALL_PRIMES: u32 = 3;
 
 /// Large primes: `mu` of `bits` bits are exchanged for `kappa` small ones.
 #[derive(Clone, Copy)]
@@ -64,22 +69,22 @@ struct Large {
     kappa: usize,
 }
 
-/// Those of the paper, and our word.
+/// The large primes of the paper, and our word.
 const LARGE: [Large; 2] =
     [Large { bits: 54, mu: 2, kappa: 3 }, Large { bits: 48, mu: 3, kappa: 4 }];
 
-/// What MG23's own code was timed with, at one `log q`.
+/// Names the figure of MG23's own code at one `log q`.
 fn peer(log_q: u32, primes: &str) -> String {
     format!("{log_q} bits, omega 2, {primes}")
 }
 
-/// The units of a modulus of mostly large primes, the large ones first: as few small ones as make
-/// up the bits.
+/// Returns the units of a modulus of mostly large primes, the large ones first. Small ones make up
+/// the rest of the bits.
 fn mostly_large(log_q: u32, large: Large) -> Vec<u32> {
-    let rest = |small: &u32| (log_q - small * SMALL).is_multiple_of(large.bits);
-    let small = (LEAST..=log_q / SMALL).find(rest).unwrap_or(log_q / SMALL);
-    let count = (log_q - small * SMALL) / large.bits;
-    [vec![large.bits; count as usize], vec![SMALL; small as usize]].concat()
+    let rest = |small: &u32| (log_q - small * SMALL_BITS).is_multiple_of(large.bits);
+    let small = (MIN_SMALL_PRIMES..=log_q / SMALL_BITS).find(rest).unwrap_or(log_q / SMALL_BITS);
+    let count = (log_q - small * SMALL_BITS) / large.bits;
+    [vec![large.bits; count as usize], vec![SMALL_BITS; small as usize]].concat()
 }
 
 fn switching(session: &mut Session) -> Result<Vec<Row>> {
@@ -117,9 +122,10 @@ fn switching(session: &mut Session) -> Result<Vec<Row>> {
     Ok(rows)
 }
 
-/// The units of a modulus with the small primes that come in, and the paper's bound as much larger.
+/// Returns the units including the small primes that come in, and the paper's bound enlarged by
+/// them.
 fn with_incoming(log_n: u32, units: &[u32], large: Large) -> (Vec<u32>, u32) {
-    let incoming = vec![SMALL; large.kappa];
+    let incoming = vec![SMALL_BITS; large.kappa];
     let bits: u32 = incoming.iter().sum();
     ([units, &incoming].concat(), bound(log_n) + bits)
 }
@@ -130,7 +136,7 @@ fn prime_sizes(session: &mut Session) -> Result<Vec<Row>> {
     for (log_n, log_q) in SETS {
         let kernel = session.kernel;
         let scheme = |units: &[u32]| Scheme::new(&sizes(log_n, units)?, kernel, 0);
-        let small = scheme(&vec![SMALL; (log_q / SMALL) as usize])?;
+        let small = scheme(&vec![SMALL_BITS; (log_q / SMALL_BITS) as usize])?;
         let [paper_large, our_large] = LARGE.map(|large| scheme(&mostly_large(log_q, large)));
         let (paper_large, our_large) = (paper_large?, our_large?);
         let (grafted, from) = grafted(log_n, log_q, kernel)?;
@@ -204,18 +210,18 @@ mod tests {
             assert_eq!(peers.all("MG23 N = 2^15", &peer(540, primes)).len(), 1);
         }
         let count = |units: &[u32], bits: u32| units.iter().filter(|b| **b == bits).count();
-        // The paper names one: 4 primes of 36 and 18 of 54 bits.
+        // The paper states one set: 4 primes of 36 and 18 of 54 bits.
         let units = mostly_large(1116, LARGE[0]);
-        assert_eq!((count(&units, SMALL), count(&units, 54)), (4, 18));
+        assert_eq!((count(&units, SMALL_BITS), count(&units, 54)), (4, 18));
         for (log_n, log_q) in SETS {
             for large in LARGE {
                 let units = mostly_large(log_q, large);
                 assert_eq!(units.iter().sum::<u32>(), log_q);
                 assert!(
-                    count(&units, SMALL) >= LEAST as usize
+                    count(&units, SMALL_BITS) >= MIN_SMALL_PRIMES as usize
                         && count(&units, large.bits) >= large.mu.min(2)
                 );
-                assert_eq!(large.mu as u32 * large.bits, large.kappa as u32 * SMALL);
+                assert_eq!(large.mu as u32 * large.bits, large.kappa as u32 * SMALL_BITS);
                 sizes(log_n, &units).unwrap();
                 let (all, bound) = with_incoming(log_n, &units, large);
                 assert_eq!(all.len(), units.len() + large.kappa);

@@ -1,5 +1,5 @@
-//! `mg23-7` and `mg23-8`: one digit or two, and the double ring degree, as in Tables 7 and 8 of
-//! MG23.
+//! The tables `mg23-7` and `mg23-8`: one digit or two, and the double ring degree, as in Tables 7
+//! and 8 of MG23.
 
 use super::{
     Table,
@@ -10,8 +10,11 @@ use crate::{Result, report::Row, scheme::Scheme, session::Session};
 /// The table of one digit against two.
 pub const OMEGA: Table = Table {
     name: "mg23-7",
-    about: "MG23 Table 7: omega 1 against omega 2 for q of half the paper's bound for log qP, in the fewest primes below 60 bits, as in the paper, and below \
-            48 bits, our word (up to 9 bits beyond our 128-bit limit). Averages over the four combinations of domains; the first of each pair is against the paper's (an Intel Core i9-7900X), or below 48 bits against that below 60",
+    about: "MG23 Table 7: omega 1 against omega 2 for q of half the paper's bound for log qP. \
+            The primes are the fewest below 60 bits, as in the paper, and below 48 bits, our \
+            word (up to 9 bits beyond our 128-bit limit). Times are averages over the four \
+            combinations of domains. The first row of each pair is compared with the paper's (an \
+            Intel Core i9-7900X), or below 48 bits with ours below 60 bits",
     memory: "2 GB",
     time: "about 1 minute",
     live: &[],
@@ -22,9 +25,11 @@ pub const OMEGA: Table = Table {
 /// The table of the double degree.
 pub const DEGREE: Table = Table {
     name: "mg23-8",
-    about: "MG23 Table 8: a large q at the ring degree N, with the smallest omega within the paper's bounds for log qP, against the ring degree 2N with omega 2; \
-            primes and comparisons as in mg23-7. (The paper's omega are 10, 10 and 19, with special moduli that are no whole numbers of primes; its sets with 2N = 2^18 are beyond our \
-            ring degrees.) Averages over the four combinations of domains",
+    about: "MG23 Table 8: a large q at the ring degree N with the smallest omega within the \
+            paper's bounds for log qP, against the ring degree 2N with omega 2. Primes and \
+            comparisons are those of mg23-7. (The paper's omega are 10, 10 and 19, with special \
+            moduli that are not whole numbers of primes. Its sets with 2N = 2^18 exceed our ring \
+            degrees.) Times are averages over the four combinations of domains",
     memory: "3 GB",
     time: "about 1 minute",
     live: &[],
@@ -34,7 +39,7 @@ pub const DEGREE: Table = Table {
 
 /// `log2 N` and `log q`.
 const HALVES: [(u32, u32); 4] = [(14, 216), (15, 432), (16, 855), (17, 1711)];
-/// Where MG23's own code was timed with both: log2 of the ring degree.
+/// log2 of the ring degree at which MG23's own code was timed with both.
 const PEERS: u32 = 16;
 const LARGE: [(u32, u32); 3] = [(15, 780), (16, 1560), (16, 1624)];
 
@@ -87,9 +92,10 @@ fn degree(session: &mut Session) -> Result<Vec<Row>> {
     Ok(rows)
 }
 
-/// A row for each of two sets, the second against the first; and the first against the paper's,
-/// whose primes those of the larger word are, or where that was timed before (`larger`) against
-/// what it took.
+/// Returns a row for each of two sets, with the second compared with the first.
+///
+/// The first is compared with the paper's, whose primes have the larger word. With the smaller word
+/// it is compared with the time of the larger (`larger`).
 fn pair(
     session: &Session,
     table: &str,

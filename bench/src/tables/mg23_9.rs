@@ -1,5 +1,5 @@
-//! `mg23-9`: constants folded or not, as in Table 9 of MG23; and the two key switches for which
-//! goals are set.
+//! The table `mg23-9`: constants folded or not, as in Table 9 of MG23, and the two key switches
+//! with targets.
 
 use hippocrene_ring::{Domain, Poly};
 
@@ -20,9 +20,13 @@ use crate::{
 /// The table.
 pub const TABLE: Table = Table {
     name: "mg23-9",
-    about: "MG23 Table 9: every constant multiplied on its own (naive) against constants folded, at the paper's omega, in the fewest primes below 60 bits, as in the \
-            paper, and below 48 bits, our word (up to 2% beyond our 128-bit limit). Averages over the four combinations of domains; both give the same result, bit by \
-            bit. Then omega 1 against MG23's own code, and against its multiplications alone, counted at one of 512 bits in a cycle (and carried over as peers are) and timed. N = 2^17 in our word only",
+    about: "MG23 Table 9: every constant multiplied on its own (naive), against folded \
+            constants. omega is the paper's, and the primes are the fewest below 60 bits, as in \
+            the paper, and below 48 bits, our word (up to 2% beyond our 128-bit limit). Both \
+            give the same result, bit by bit. Times are averages over the four combinations of \
+            domains. Then omega 1 against MG23's own code, and against its multiplications \
+            alone, counted (one of 512 bits per cycle, scaled like peers) and measured. N = 2^17 \
+            runs with our word only",
     memory: "4 GB",
     time: "about 3 minutes",
     live: &[],
@@ -54,14 +58,14 @@ const SETS: [(u32, u32, usize); 19] = [
 ];
 
 /// The paper's largest gain.
-const GAIN: f64 = 1.116;
+const PAPER_GAIN: f64 = 1.116;
 
-/// How many times MG23's own code takes as long, at least.
-const AGAINST_CODE: f64 = 2.6;
-/// The share that the multiplications have in a key switch, at least.
-const AGAINST_FLOOR: f64 = 0.5;
+/// The target against MG23's own code, as a factor.
+const PEER_TARGET: f64 = 2.6;
+/// The target for the share of multiplications in the time of a key switch.
+const FLOOR_TARGET: f64 = 0.5;
 
-/// A naive key switch, with room for its result.
+/// A naive key switch, with the buffers for its result.
 struct NaiveSwitch<'a> {
     naive: Naive<'a>,
     parts: Parts,
@@ -119,7 +123,7 @@ fn run(session: &mut Session) -> Result<Vec<Row>> {
         (gains.iter().copied().fold(0.0, f64::max), gains.iter().sum::<f64>() / gains.len() as f64);
     rows.push(
         Row::more("folding gains, at most", best, "x")
-            .against("the paper's", GAIN)
+            .against("the paper's", PAPER_GAIN)
             .target(Some(1.0)),
     );
     rows.push(
@@ -130,7 +134,8 @@ fn run(session: &mut Session) -> Result<Vec<Row>> {
     Ok(rows)
 }
 
-/// Milliseconds of the naive and the folded key switch, averages over the combinations of domains.
+/// Returns the milliseconds of the naive and the folded key switch, averaged over the combinations
+/// of domains.
 fn time(
     session: &mut Session,
     log_n: u32,
@@ -152,8 +157,8 @@ fn time(
     Ok([(); 2].map(|()| times.next().map_or(f64::NAN, |(_, seconds)| each * seconds)))
 }
 
-/// Both key switches against MG23's own code where that was measured, and there the folded one
-/// against its multiplications.
+/// Compares both key switches with MG23's own code where it was measured, and the folded one there
+/// with its multiplications.
 fn absolute(
     session: &mut Session,
     log_n: u32,
@@ -162,7 +167,7 @@ fn absolute(
     [naive, folded]: [f64; 2],
 ) -> Result<Vec<Row>> {
     let mut rows = Vec::new();
-    for (which, ms, target) in [("naive", naive, None), ("folded", folded, Some(AGAINST_CODE))] {
+    for (which, ms, target) in [("naive", naive, None), ("folded", folded, Some(PEER_TARGET))] {
         let peers = peer_rows(session, log_n, &peer(log_n, which), &format!("{name}, {which}"), ms);
         rows.extend(peers.into_iter().map(|row| row.target(target)));
     }
@@ -171,16 +176,16 @@ fn absolute(
         let digits = parameters.digits(scheme.top()).map(|(_, digit)| digit.limb_count()).collect();
         let floor = Shape { log_n, digits, specials: parameters.specials().limb_count() };
         let row = || Row::new(format!("{name}, folded"), folded, "ms");
-        rows.push(row().against_peer(floor.counted()).target(Some(AGAINST_FLOOR)));
+        rows.push(row().against_peer(floor.counted()).target(Some(FLOOR_TARGET)));
         let measured = floor.measured(session)?;
         rows.push(
-            row().against("its parts alone, in the cache", measured).target(Some(AGAINST_FLOOR)),
+            row().against("its parts alone, in the cache", measured).target(Some(FLOOR_TARGET)),
         );
     }
     Ok(rows)
 }
 
-/// What MG23's own code was timed with.
+/// Names the figure of MG23's own code.
 fn peer(log_n: u32, which: &str) -> String {
     match log_n {
         15 => format!("Q 432 = P 432 bits, omega 1, {which}"),
@@ -210,7 +215,7 @@ mod tests {
             }
         }
         // The paper computed its gains from more digits than it prints.
-        assert!((gains.iter().copied().fold(0.0, f64::max) - GAIN).abs() < 0.005);
+        assert!((gains.iter().copied().fold(0.0, f64::max) - PAPER_GAIN).abs() < 0.005);
         let peers = Peers::load().unwrap();
         let peer =
             |log_n, which| peers.all(&format!("MG23 N = 2^{log_n}"), &peer(log_n, which))[0].value;

@@ -1,4 +1,4 @@
-//! `mg23-fig1`: the single against the double decomposition, as in Fig. 1 of MG23.
+//! The table `mg23-fig1`: the single against the double decomposition, as in Fig. 1 of MG23.
 
 use hippocrene_rlwe::{Gadget, Method};
 
@@ -18,10 +18,14 @@ use crate::{
 /// The table.
 pub const TABLE: Table = Table {
     name: "mg23-fig1",
-    about: "MG23 Fig. 1: the single decomposition with the smallest omega against the double decomposition with the fastest of several choices (omega the smallest, one digit for \
-            two primes, and one for each; groups of the key as the library offers them), for q of 50, 65, 75, 80, 85, 90 and 95% of the paper's bounds for log qP, in words of \
-            48 bits (up to 3 bits beyond our 128-bit limit). Averages over the four combinations of domains. (The paper gives no numbers; there the single \
-            decomposition wins everywhere but at N = 2^16, log q = 1624. N = 2^17 is left out here)",
+    about: "MG23 Fig. 1: the single decomposition with the smallest omega, against the fastest \
+            double decomposition of several. These have the smallest omega, a digit for every \
+            two primes, or one for each, with the groups of the key that the library offers. q \
+            has 50, 65, 75, 80, 85, 90 and 95% of the paper's bounds for log qP, in words of 48 \
+            bits (up to 3 bits beyond our 128-bit limit). Times are averages over the four \
+            combinations of domains. The paper gives no numbers. In its figure the single \
+            decomposition is always faster, except at N = 2^16, log q = 1624. N = 2^17 is left \
+            out here",
     memory: "8 GB",
     time: "about 5 minutes",
     live: &[],
@@ -29,7 +33,7 @@ pub const TABLE: Table = Table {
     run,
 };
 
-/// `log2 N`, and `log q` at each share of the modulus; at `N = 2^14` no special prime as large as
+/// `log2 N`, and `log q` at each share of the modulus. At `N = 2^14`, no special prime as large as
 /// the others fits into the last 5%.
 const SETS: [(u32, &[u32]); 3] = [
     (14, &[216, 280, 324, 342, 366, 388]),
@@ -37,7 +41,7 @@ const SETS: [(u32, &[u32]); 3] = [
     (16, &[855, 1121, 1298, 1380, 1475, 1560, 1624]),
 ];
 const WORD: u32 = 48;
-/// Bytes that the keys of the double decomposition may take.
+/// The memory limit for the keys of the double decomposition, in bytes.
 const KEY_MEMORY: usize = 6 << 30;
 
 fn run(session: &mut Session) -> Result<Vec<Row>> {
@@ -63,8 +67,8 @@ fn run(session: &mut Session) -> Result<Vec<Row>> {
     Ok(rows)
 }
 
-/// The sets of one `log q`, by falling size of the digits; the first is that of the single
-/// decomposition.
+/// Returns the sets for one `log q`, in descending order of the size of digits. The first is that
+/// of the single decomposition.
 fn choices(log_n: u32, log_q: u32) -> Result<Vec<Sizes>> {
     let units = even(log_q, WORD);
     let smallest = sizes(log_n, &units)?;
@@ -74,7 +78,8 @@ fn choices(log_n: u32, log_q: u32) -> Result<Vec<Sizes>> {
     Ok([vec![smallest], finer].concat())
 }
 
-/// Milliseconds of the single decomposition and of the fastest double one, with their rows.
+/// Returns the milliseconds of the single decomposition and of the fastest double one, with their
+/// rows.
 fn compare(session: &mut Session, log_n: u32, log_q: u32) -> Result<(Vec<Row>, [f64; 2])> {
     let mut all = Vec::new();
     for (i, sizes) in choices(log_n, log_q)?.iter().enumerate() {
@@ -96,8 +101,8 @@ fn compare(session: &mut Session, log_n: u32, log_q: u32) -> Result<(Vec<Row>, [
     Ok((rows, [single, double]))
 }
 
-/// Names and milliseconds of the key switches of one set: with the single decomposition if that is
-/// wanted, and with the double ones.
+/// Returns names and milliseconds of the key switches of one set: the single decomposition if
+/// `single`, and the double ones.
 fn time(session: &mut Session, scheme: &Scheme, single: bool) -> Result<Vec<(String, f64)>> {
     scheme.context.set_key_memory(KEY_MEMORY);
     let (parameters, top) = (scheme.context.parameters(), scheme.top());
@@ -112,7 +117,7 @@ fn time(session: &mut Session, scheme: &Scheme, single: bool) -> Result<Vec<(Str
     Ok(times.map(|(name, seconds)| (name, 1e3 * seconds / DOMAINS.len() as f64)).collect())
 }
 
-/// What MG23's own code was timed with, at one `log q`.
+/// Names the figure of MG23's own code at one `log q`.
 fn peer(log_q: u32, which: &str) -> String {
     format!("{log_q} bits, omega 13, {which}")
 }

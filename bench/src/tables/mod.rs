@@ -55,27 +55,27 @@ use serde::Serialize;
 
 use crate::{Result, report::Row, session::Session};
 
-/// One table: what it shows, what it needs, and how to make it.
+/// One table: its description, its needs, and the function that measures it.
 #[derive(Serialize)]
 pub struct Table {
-    /// What the command line calls it.
+    /// The name on the command line.
     pub name: &'static str,
-    /// What is measured, against what.
+    /// The measured operations and the figures that they are compared with.
     pub about: &'static str,
-    /// Memory it needs.
+    /// The memory that it needs.
     pub memory: &'static str,
-    /// How long it takes.
+    /// The time that it takes.
     pub time: &'static str,
     /// The peers that `--peers` measures in the same run.
     pub live: &'static [&'static str],
-    /// Whether the paper has a figure, which `--plot` draws.
+    /// True if the paper has a figure, which `--plot` draws.
     pub plot: bool,
-    /// Measures it.
+    /// Measures the table.
     #[serde(skip)]
     pub run: fn(&mut Session) -> Result<Vec<Row>>,
 }
 
-/// Every table there is.
+/// All tables.
 const ALL: &[Table] = &[
     ntt::TABLE,
     ops::TABLE,
@@ -127,10 +127,10 @@ const ALL: &[Table] = &[
     planner::TABLE,
 ];
 
-/// The table of that name.
+/// Returns the table with this name.
 ///
 /// # Errors
-/// When there is none; the message says what there is.
+/// When there is none. The message lists all tables.
 pub fn find(name: &str) -> Result<&'static Table> {
     ALL.iter().find(|table| table.name == name).ok_or_else(|| {
         let names: Vec<&str> = ALL.iter().map(|table| table.name).collect();
@@ -138,10 +138,10 @@ pub fn find(name: &str) -> Result<&'static Table> {
     })
 }
 
-/// Every table with what it shows and needs, as words or as a JSON list.
+/// Lists every table with its description and needs, as text or as a JSON list.
 ///
 /// # Errors
-/// When it cannot be written as JSON.
+/// When the list cannot be written as JSON.
 pub fn list(json: bool) -> Result<String> {
     if json {
         return Ok(serde_json::to_string_pretty(ALL)? + "\n");

@@ -1,4 +1,5 @@
-//! `ntt`: our transforms against those of `tfhe-ntt` for the same primes, in the same run.
+//! The table `ntt`: our transforms against those of `tfhe-ntt` for the same primes, in the same
+//! run.
 
 use aligned_vec::{AVec, avec};
 use hippocrene_ring::{Kernel, ntt::NttPlan, primes};
@@ -10,8 +11,10 @@ use crate::{Result, report::Row, session::Session};
 /// The table.
 pub const TABLE: Table = Table {
     name: "ntt",
-    about: "negacyclic transforms against tfhe-ntt 0.7.1 for the same primes in the same run, in [0, q) in and out \
-            (our inverse includes the factor 1/N, theirs does not); hot, over 24 primes in turn, and kernel against kernel",
+    about: "negacyclic transforms against tfhe-ntt 0.7.1 for the same primes in the same run, \
+            with input and output in [0, q). Our inverse includes the factor 1/N, theirs does \
+            not. Shown: hot transforms, transforms over 24 primes in turn, and kernel against \
+            kernel",
     memory: "200 MB",
     time: "about 1 minute",
     live: &[],
@@ -19,7 +22,8 @@ pub const TABLE: Table = Table {
     run,
 };
 
-/// How many primes are transformed in turn: more data and twiddles than a second-level cache holds.
+/// The number of primes that are transformed in turn. Their data and twiddles exceed a second-level
+/// cache.
 const IN_TURN: usize = 24;
 const PEER: &str = "tfhe-ntt 0.7.1";
 
@@ -51,8 +55,8 @@ fn limbs(bits: u32, degree: usize, count: usize, kernel: Kernel) -> Result<Vec<L
         .collect()
 }
 
-/// Microseconds per transform over `limbs` in turn: ours forward and inverse, theirs forward and
-/// inverse.
+/// Returns the microseconds per transform over `limbs` in turn: ours forward and inverse, and
+/// theirs forward and inverse.
 fn time(session: &mut Session, log_n: u32, limbs: &mut [Limb]) -> Result<[f64; 4]> {
     let cell = std::cell::RefCell::new(limbs);
     let each = |step: fn(&mut Limb)| {
@@ -75,7 +79,7 @@ fn time(session: &mut Session, log_n: u32, limbs: &mut [Limb]) -> Result<[f64; 4
     Ok(seconds.map(|s| 1e6 * s / count))
 }
 
-/// The ratio that is asked of a hot transform on a CPU with AVX-512 IFMA.
+/// The target for a hot transform on a CPU with AVX-512 IFMA.
 fn hot_target(kernel: Kernel, bits: u32, log_n: u32) -> Option<f64> {
     match bits {
         _ if kernel != Kernel::Avx512Ifma || log_n < 14 => None,
@@ -85,7 +89,7 @@ fn hot_target(kernel: Kernel, bits: u32, log_n: u32) -> Option<f64> {
     }
 }
 
-/// The modulus at which HEXL was timed that is to be set beside ours.
+/// Returns the modulus at which HEXL was timed that is comparable with ours.
 fn hexl_modulus(bits: u32) -> &'static str {
     if bits <= 50 { "49 bits" } else { "60 bits" }
 }
@@ -137,7 +141,7 @@ fn run(session: &mut Session) -> Result<Vec<Row>> {
     Ok(rows)
 }
 
-/// Every kernel up to the one in use against the portable one, at N = 2^14.
+/// Compares every kernel up to the one in use with the portable one, at N = 2^14.
 fn kernels(session: &mut Session) -> Result<Vec<Row>> {
     const LOG_N: u32 = 14;
     let mut rows = Vec::new();

@@ -1,4 +1,4 @@
-//! `ops`: the operations of the library one by one, at its presets.
+//! The table `ops`: the operations of the library one by one, at its presets.
 
 use std::{collections::BTreeMap, sync::Arc};
 
@@ -20,8 +20,9 @@ use crate::{
 /// The table.
 pub const TABLE: Table = Table {
     name: "ops",
-    about: "every CKKS operation at our presets n13 to n16 and at their simple counterparts, on fresh ciphertexts of N/2 real slots at the scale 2^40; and key \
-            switching with 48-bit primes against the prototypes of its data flow",
+    about: "every CKKS operation at our presets n13 to n16 and at their simple counterparts, on \
+            fresh ciphertexts of N/2 real slots at the scale 2^40. Then key switching with \
+            48-bit primes against the prototypes of its data flow",
     memory: "5 GB",
     time: "about 2 minutes",
     live: &[],
@@ -29,17 +30,17 @@ pub const TABLE: Table = Table {
     run,
 };
 
-/// How many rotations share one decomposition.
+/// The number of rotations that share one decomposition.
 const HOISTED: usize = 8;
-/// How many slots are summed, and the size of the matrix.
+/// The number of slots that are summed, and the size of the matrix.
 const SUMMED: usize = 64;
 const MATRIX: usize = 16;
-/// `log2` of the scale of numbers of many bits.
-const FINE: i32 = 120;
-/// The degree of the polynomial: depth 3, which every preset has.
+/// log2 of the scale of numbers of many bits.
+const FINE_SCALE_LOG2: i32 = 120;
+/// The degree of the polynomial. It has depth 3, which every preset allows.
 const DEGREE: usize = 7;
-/// `log2` of the scale, that of the simple chains.
-const SCALE: i32 = 40;
+/// log2 of the scale, which is that of the simple chains.
+const SCALE_LOG2: i32 = 40;
 
 fn run(session: &mut Session) -> Result<Vec<Row>> {
     let mut rows = Vec::new();
@@ -50,7 +51,7 @@ fn run(session: &mut Session) -> Result<Vec<Row>> {
     Ok(rows)
 }
 
-/// The simple chains, and ours of the same ring degrees and secret.
+/// Returns the simple chains, and our sets with the same ring degrees and secret.
 fn presets() -> impl Iterator<Item = Preset> {
     PRESETS.into_iter().filter(|preset| match preset.family {
         Family::Simple => true,
@@ -67,9 +68,9 @@ struct Bench {
     secret: SecretKey,
     public: PublicKey,
     evaluator: Evaluator,
-    /// Bytes of the relinearisation key as it is stored.
+    /// The bytes of the relinearisation key as it is stored.
     stored: usize,
-    /// A band matrix of [`MATRIX`] diagonals.
+    /// A band matrix with [`MATRIX`] diagonals.
     matrix: LinearTransform,
 }
 
@@ -97,7 +98,7 @@ impl Bench {
         Ok(Bench { session, secret, public, evaluator, stored, matrix })
     }
 
-    /// Megabytes of the relinearisation key with both halves written out, each residue in as many
+    /// Returns the megabytes of the relinearisation key with both halves, each residue in as many
     /// bits as its prime has.
     fn unseeded(&self) -> f64 {
         let parameters = self.session.settings().parameters();
@@ -115,13 +116,13 @@ struct Fine {
 }
 
 impl Fine {
-    /// `None` where the scale does not fit the modulus.
+    /// Returns `None` if the scale does not fit the modulus.
     fn new(bench: &Bench, top: Modulus) -> Result<Option<Self>> {
         let context = bench.session.context();
-        if context.parameters().log2(top) < f64::from(FINE) + 10.0 {
+        if context.parameters().log2(top) < f64::from(FINE_SCALE_LOG2) + 10.0 {
             return Ok(None);
         }
-        // Fractions with all the bits that there are.
+        // The fractions use all available bits.
         let fraction = |i: usize| {
             BigFloat::try_from(BigFloat::from(i as i64 % 1000 - 500).into_inner() / 1501)
         };
@@ -134,17 +135,22 @@ impl Fine {
     }
 
     fn encode(context: &Context, values: &[BigFloat], modulus: Modulus) -> Result<Plaintext> {
-        Ok(context.encode(Values::Big(values), values.len(), Scale::power_of_two(FINE), modulus)?)
+        Ok(context.encode(
+            Values::Big(values),
+            values.len(),
+            Scale::power_of_two(FINE_SCALE_LOG2),
+            modulus,
+        )?)
     }
 }
 
-/// Every operation at one preset.
+/// Measures every operation at one preset.
 fn operations(session: &mut Session, preset: Preset) -> Result<Vec<Row>> {
     let bench = Bench::new(preset)?;
     let Bench { session: library, secret, public, evaluator, stored, matrix } = &bench;
     let context = library.context();
     let (top, scale, slots) =
-        (preset.fresh(context.parameters()), Scale::power_of_two(SCALE), context.max_slots());
+        (preset.fresh(context.parameters()), Scale::power_of_two(SCALE_LOG2), context.max_slots());
     let values: Vec<f64> = (0..slots).map(|i| (i as f64).cos()).collect();
     let plain = context.encode(Values::from(&values[..]), slots, scale, top)?;
     let (a, b) = (context.encrypt_public(public, &plain)?, context.encrypt_public(public, &plain)?);
@@ -169,10 +175,10 @@ fn operations(session: &mut Session, preset: Preset) -> Result<Vec<Row>> {
     });
     works.add("decode", || Ok(context.decode_real(&decrypted).map(drop)?));
     if let Some(fine) = &fine {
-        works.add(format!("encode at 2^{FINE}"), || {
+        works.add(format!("encode at 2^{FINE_SCALE_LOG2}"), || {
             Fine::encode(context, &fine.values, top).map(drop)
         });
-        works.add(format!("decode at 2^{FINE}"), || {
+        works.add(format!("decode at 2^{FINE_SCALE_LOG2}"), || {
             Ok(context.decode_big_real(&fine.decrypted).map(drop)?)
         });
     }
@@ -241,11 +247,11 @@ mod tests {
             let parameters = preset.parameters().unwrap();
             let bits = parameters.log2(preset.fresh(&parameters));
             assert!(
-                bits > f64::from(SCALE) * (polynomial.depth() + 1) as f64 + 2.0,
+                bits > f64::from(SCALE_LOG2) * (polynomial.depth() + 1) as f64 + 2.0,
                 "{}",
                 preset.name
             );
-            assert!(preset.scale_bits.is_none_or(|bits| bits == SCALE as u32));
+            assert!(preset.scale_bits.is_none_or(|bits| bits == SCALE_LOG2 as u32));
             assert!(1 << (preset.log_degree - 1) >= SUMMED.max(MATRIX));
         }
     }

@@ -8,20 +8,22 @@ use hippocrene_rlwe::{
 
 use crate::{Result, paper_sets::parameters_of, scheme::near};
 
-/// A parameter set as a simple chain and grafted, and where its operations are timed. Some are a
-/// few bits beyond the security limits that we hold to: they are here to be timed.
+/// A parameter set as a simple chain and grafted, with the moduli at which its operations are
+/// timed.
+///
+/// Some sets exceed our security limits by a few bits. They are only timed.
 pub struct Pair {
-    /// Its name without `sim` or `gra`.
+    /// The name without `sim` or `gra`.
     pub name: &'static str,
     /// log2 of the ring degree.
     pub log_n: u32,
-    /// How many units the simple chain has at the top of the levels that are for multiplications:
-    /// all, or those that a bootstrap leaves (base, StC, Mult).
+    /// The number of units of the simple chain at the top of the levels for multiplications: all,
+    /// or those that a bootstrap leaves (base, StC, Mult).
     pub simple_units: usize,
-    /// How many units a multiplication uses up.
+    /// The number of units that a multiplication uses up.
     pub rescaled: usize,
-    /// log2 of the grafted modulus at the top of the levels for multiplications; `None` for the top
-    /// modulus.
+    /// log2 of the grafted modulus at the top of the levels for multiplications, or `None` for the
+    /// top modulus.
     pub grafted_bits: Option<f64>,
     /// log2 of the scale.
     pub scale_bits: f64,
@@ -29,23 +31,23 @@ pub struct Pair {
     pub speed_ups: [f64; 3],
 }
 
-/// From which modulus to which one is multiplied.
+/// The moduli before and after a multiplication.
 pub type Ends = (Modulus, Modulus);
 
 impl Pair {
-    /// Where the simple chain is timed.
+    /// The moduli at which the simple chain is timed.
     pub fn simple_ends(&self) -> Ends {
         let units = |count| Modulus::of_range(0..count);
         (units(self.simple_units), units(self.simple_units - self.rescaled))
     }
 
-    /// Where a grafted set is timed: at the same usable modulus.
+    /// The moduli at which a grafted set is timed, with the same usable bits.
     pub fn grafted_ends(&self, parameters: &Parameters) -> Ends {
         let from = self.grafted_bits.map_or(parameters.top(), |bits| near(parameters, bits, 1.0));
         (from, parameters.grafted_modulus(parameters.log2(from) - self.scale_bits))
     }
 
-    /// The simple (`sim`) or grafted (`gra`) parameter set.
+    /// Returns the simple (`sim`) or grafted (`gra`) parameter set.
     ///
     /// # Errors
     /// When there is no such preset.
@@ -53,12 +55,12 @@ impl Pair {
         parameters_of(&self.paper_name(prefix))
     }
 
-    /// The paper's name of the simple (`sim`) or grafted (`gra`) set.
+    /// Returns the paper's name of the simple (`sim`) or grafted (`gra`) set.
     pub fn paper_name(&self, prefix: &str) -> String {
         format!("{prefix}{}", self.name)
     }
 
-    /// The pair at our words: what the re-design rule gives for its modulus within 128-bit
+    /// Returns the pair in our words, by the re-design rule for its modulus within 128-bit
     /// security.
     ///
     /// # Errors
@@ -68,7 +70,7 @@ impl Pair {
         let limit =
             security::limit(self.log_n, simple.secret()).ok_or("no security limit")?.log2_pq;
         let sprout = Sprout::for_degree(self.log_n).ok_or("no sprout")?;
-        // simFHE15s has so small a P that our sprout would not fit in: the grafted set's modulus.
+        // simFHE15s has too small a P for our sprout, so the grafted set's modulus is used.
         let usable = if self.grafted_bits.is_some() {
             let grafted = self.parameters("gra")?;
             grafted.log2(grafted.top()).min(simple.log2(simple.top()))
@@ -87,13 +89,13 @@ impl Pair {
         Ok(Parameters::new(design.literal()?)?)
     }
 
-    /// What tables call the pair at our words.
+    /// Returns the name of the pair in our words for tables.
     pub fn our_name(&self) -> String {
         format!("{}, 48-bit words", self.name)
     }
 }
 
-/// Every set of Table 2.
+/// All sets of Table 2.
 pub const PAIRS: [Pair; 6] = [
     Pair {
         name: "SHE14",
@@ -156,14 +158,14 @@ mod tests {
     use super::*;
 
     #[test]
-    fn both_ends_are_where_the_paper_times() {
+    fn both_ends_match_the_papers_measurements() {
         for pair in PAIRS {
             let [simple, grafted] = ["sim", "gra"].map(|prefix| pair.parameters(prefix).unwrap());
             assert_eq!(simple.log_degree(), pair.log_n);
             let bits = |p: &Parameters, (from, to): Ends| (p.log2(from), p.log2(from) - p.log2(to));
             let (at, down) = bits(&grafted, pair.grafted_ends(&grafted));
             let (simple_at, simple_down) = bits(&simple, pair.simple_ends());
-            // FHE16 has 11 bits more for multiplications when grafted (Table 2); our words end at
+            // FHE16 has 11 bits more for multiplications when grafted (Table 2). Our words end at
             // 61 bits (SHE15s).
             assert!((at - simple_at).abs() < 13.0, "{}: {at}, {simple_at}", pair.name);
             assert!(

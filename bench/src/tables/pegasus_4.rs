@@ -1,4 +1,4 @@
-//! `pegasus-4`: parameters and sizes of keys, as in PEGASUS Table IV.
+//! The table `pegasus-4`: parameters and sizes of keys, as in PEGASUS Table IV.
 
 use hippocrene_fhew::{BlindRotationKey, LweSecretKey, LweSwitchingKey, Preset, RotationGadget};
 use hippocrene_ring::Threads;
@@ -10,8 +10,10 @@ use crate::{Result, report::Row, session::Session};
 /// The table.
 pub const TABLE: Table = Table {
     name: "pegasus-4",
-    about: "PEGASUS Table IV: parameters, and the sizes of keys as stored (half of each a seed), with lut11 to lut13 at 128 bits of security (every key at its own dimension and \
-            modulus) and N = 2^16 for 256 values, beside the paper's, whose secrets have weight 64 (119 bits of security by the paper); all keys together are to take 2 GB at most",
+    about: "PEGASUS Table IV: parameters and stored sizes of keys (half of each is a seed), with \
+            lut11 to lut13 for 256 values at N = 2^16. Every key has 128 bits of security at its \
+            own dimension and modulus. The paper's secrets have weight 64 (119 bits of security \
+            by the paper). The target for all keys together is 2 GB",
     memory: "8 GB",
     time: "1 minute",
     live: &[],
@@ -21,10 +23,10 @@ pub const TABLE: Table = Table {
 
 const PAPER: &str = "pegasus-4";
 const NAMES: [&str; 3] = ["lut11", "lut12", "lut13"];
-/// The tables that are taken if nothing else is said.
+/// The default tables.
 const DEFAULT: &str = NAMES[1];
-/// Megabytes that all keys may take.
-const MOST: f64 = 2000.0;
+/// The target for the megabytes of all keys.
+const KEY_MEGABYTES_TARGET: f64 = 2000.0;
 
 fn run(session: &mut Session) -> Result<Vec<Row>> {
     let mut rows = whole(session)?;
@@ -34,7 +36,7 @@ fn run(session: &mut Session) -> Result<Vec<Row>> {
     Ok(rows)
 }
 
-/// CKKS, and all keys of the default.
+/// Returns the rows of CKKS, and of all keys of the default tables.
 fn whole(session: &Session) -> Result<Vec<Row>> {
     let setup = Setup::new(DEFAULT, &[256])?;
     let (context, plan) = (&setup.context, setup.pegasus.plan());
@@ -60,12 +62,12 @@ fn whole(session: &Session) -> Result<Vec<Row>> {
             megabytes(rotations + stored.bytes(context)),
             "MB",
         )
-        .against("what is allowed", MOST)
+        .against("the limit", KEY_MEGABYTES_TARGET)
         .target(Some(1.0)),
     ])
 }
 
-/// Look-ups, and the way back from their ring.
+/// Returns the rows of look-ups, and of the key switch back from their ring.
 fn single(session: &Session, name: &str) -> Result<Vec<Row>> {
     let preset = Preset::by_name(name)?;
     let set = preset.rotation();

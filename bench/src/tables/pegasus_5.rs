@@ -1,5 +1,5 @@
-//! `pegasus-5`: the parts of PEGASUS, as in its Table V: key switching of LWE ciphertexts and
-//! look-ups.
+//! The table `pegasus-5`: the parts of PEGASUS, as in its Table V: key switching of LWE ciphertexts
+//! and look-ups.
 
 use std::hint::black_box;
 
@@ -20,8 +20,10 @@ use crate::{
 /// The table.
 pub const TABLE: Table = Table {
     name: "pegasus-5",
-    about: "PEGASUS Table V: switching LWE ciphertexts to dimension 1024 and looking them up, ours at 128 bits of security (lut11 to lut13) and at \
-            the paper's dimensions, moduli and digits (pegasus-paper-insecure), beside OpenPEGASUS; the sizes of keys, and the errors on [-8, 8]",
+    about: "PEGASUS Table V: switching LWE ciphertexts to dimension 1024 and look-ups, compared \
+            with OpenPEGASUS. Ours have 128 bits of security (lut11 to lut13), or the paper's \
+            dimensions, moduli and digits (pegasus-paper-insecure). Also shown: the sizes of \
+            keys, and the errors on [-8, 8]",
     memory: "2.5 GB",
     time: "3 minutes",
     live: &[],
@@ -29,21 +31,21 @@ pub const TABLE: Table = Table {
     run,
 };
 
-/// The group of the peers' figures, and that of the paper's.
+/// The groups of the peers' and of the paper's figures.
 const PEERS: &str = "look-up tables";
 const PAPER: &str = "pegasus-5";
 const SWITCH_LARGE: &str = "extract + LWE switch 2^16 -> 1024";
 const SWITCH_SMALL: &str = "LWE switch 4096 -> 1024";
 const LOOK_UP: &str = "one table";
 
-/// How many times faster than OpenPEGASUS these have to be: 2 ms for 13, and 50 ms for 470.
+/// The targets against OpenPEGASUS, as factors: 2 ms instead of 13, and 50 ms instead of 470.
 const SWITCH_TARGET: f64 = 6.5;
 const LOOK_UP_TARGET: f64 = 9.4;
-/// Look-ups in one call.
+/// The number of look-ups in one call.
 const TOGETHER: usize = 8;
-/// Values for which a function's error is measured.
+/// The number of values for which a function's error is measured.
 const VALUES: usize = 64;
-/// `[-D, D]`.
+/// The domain is `[-DOMAIN, DOMAIN]`.
 const DOMAIN: f64 = 8.0;
 
 pub(super) type Function = fn(f64) -> f64;
@@ -65,7 +67,7 @@ fn run(session: &mut Session) -> Result<Vec<Row>> {
     Ok(rows)
 }
 
-/// All of one parameter set.
+/// Measures one parameter set.
 fn set(session: &mut Session, preset: &Preset) -> Result<Vec<Row>> {
     let parameters = preset.rotation();
     let input = LweSecretKey::generate(parameters.input())?;
@@ -78,7 +80,7 @@ fn set(session: &mut Session, preset: &Preset) -> Result<Vec<Row>> {
     for (operation, secret) in
         [(SWITCH_LARGE, &LweSecretKey::generate(large)?), (SWITCH_SMALL, &ring)]
     {
-        // The small one only at the ring degree that it has in the paper.
+        // The small secret is switched only at its ring degree in the paper.
         if secret.parameters().dimension() == parameters.ring().dimension() && log_ring != 12 {
             continue;
         }
@@ -106,7 +108,7 @@ fn set(session: &mut Session, preset: &Preset) -> Result<Vec<Row>> {
         Ok(())
     });
     works.add("several", || {
-        black_box(key.look_up_several(&inputs[0].1, &several)?);
+        black_box(key.look_up_in_tables(&inputs[0].1, &several)?);
         Ok(())
     });
     let times = session.time_named(log_ring, works)?;
@@ -119,7 +121,7 @@ fn set(session: &mut Session, preset: &Preset) -> Result<Vec<Row>> {
         peers(operation).into_iter().next().map_or(row.clone(), |figure| row.against_peer(figure))
     };
     let name = preset.name();
-    // The paper's digits take more transforms than the target has.
+    // The paper's digits need more transforms than the target allows.
     let ours = Preset::by_name(name).is_ok() && log_ring == 12;
     let target = (ours && session.kernel == Kernel::Avx512Ifma).then_some(LOOK_UP_TARGET);
     rows.push(against(
@@ -146,7 +148,7 @@ fn set(session: &mut Session, preset: &Preset) -> Result<Vec<Row>> {
         let [mean, worst] = errors(&key, &ring, &inputs, (table, scale), *f)?;
         for (which, error) in [("mean", mean), ("worst", worst)] {
             let operation = format!("{function}, {which} error");
-            // The more negative the better: the ratio is one of bits.
+            // More negative is better, and the ratio is one of bits.
             rows.push(against(
                 Row::more(format!("{name}: {operation}"), error.log2(), "log2"),
                 &operation,
@@ -156,8 +158,8 @@ fn set(session: &mut Session, preset: &Preset) -> Result<Vec<Row>> {
     Ok(rows)
 }
 
-/// The mean and the largest absolute error of a table at these inputs, its entries at the given
-/// scale.
+/// Returns the mean and the largest absolute error of a table at these inputs. Its entries have the
+/// given scale.
 fn errors(
     key: &PreparedBlindRotationKey,
     ring: &LweSecretKey,
@@ -177,8 +179,8 @@ fn errors(
     Ok([mean, errors.iter().copied().fold(0.0, f64::max)])
 }
 
-/// Numbers spread evenly over the domain but for its ends, where noise leads out of it, and their
-/// encryptions.
+/// Returns numbers spread evenly over the domain, with their encryptions. The ends are left out,
+/// because noise would lead out of the domain there.
 fn inputs(secret: &LweSecretKey, scale: f64) -> Result<Vec<(f64, LweCiphertext)>> {
     let q = secret.parameters().modulus() as i64;
     (0..VALUES)
@@ -190,8 +192,8 @@ fn inputs(secret: &LweSecretKey, scale: f64) -> Result<Vec<(f64, LweCiphertext)>
         .collect()
 }
 
-/// Times the switch of one value, with the switch of its modulus, from `secret` to `input`, and
-/// prints its error.
+/// Times the switch of one value and of its modulus, from `secret` to `input`, and measures its
+/// error.
 fn switch(
     session: &mut Session,
     preset: &Preset,

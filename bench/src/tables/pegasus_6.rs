@@ -1,4 +1,4 @@
-//! `pegasus-6`: functions of encrypted numbers, as in PEGASUS Table VI, and what they are off by
+//! The table `pegasus-6`: functions of encrypted numbers, as in PEGASUS Table VI, and their errors
 //! from slots to slots.
 
 use std::time::Instant;
@@ -15,9 +15,14 @@ use crate::{Result, report::Row, session::Session};
 /// The table.
 pub const TABLE: Table = Table {
     name: "pegasus-6",
-    about: "PEGASUS Table VI: look-ups of a function (with the switch back) and max-pooling a second, the place of the least of up to 256 values and sorting of up to 64, of single numbers, as in the paper without extraction and repacking, with lut12; and functions of 256 values on [-8, 8] from slots to slots: time and \
-            errors, by one table, by three where they pay, and by two of which one is of slopes, and sorting 16 values, with lut12 and lut13 at 128 bits of security and N = 2^16, beside OpenPEGASUS, whose secrets have weight 64 where ours are \
-            uniform binary; one thread, and the paper's figures of one thread of an Intel Xeon Platinum 8269CY",
+    about: "PEGASUS Table VI, compared with OpenPEGASUS. First, single numbers without \
+            extraction and repacking, as in the paper, with lut12: look-ups per second (with the \
+            switch back), max-pooling per second, the place of the smallest of up to 256 values, \
+            and sorting of up to 64. Then, from slots to slots, functions of 256 values on [-8, \
+            8] and sorting of 16 values, with lut12 and lut13 at 128 bits of security and N = \
+            2^16. Functions use one table, three where they help, or two with one for slopes. \
+            The secrets of OpenPEGASUS have weight 64, and ours are uniform binary. The paper's \
+            figures are for one thread of an Intel Xeon Platinum 8269CY, and ours for one thread",
     memory: "8 GB",
     time: "8 minutes",
     live: &[],
@@ -30,17 +35,17 @@ const PEERS: &str = "look-up tables";
 const SLOTS: usize = 256;
 /// The group of the paper's figures.
 const PAPER: &str = "pegasus-6";
-/// Sides of the squares that max-pooling takes the largest values of.
+/// The sides of the squares for max-pooling.
 const POOLED: [usize; 2] = [2, 4];
-/// Values of which the place of the least is found.
-const LEAST: [usize; 3] = [16, 128, 256];
-/// Values that are sorted without going to slots.
+/// The numbers of values among which the smallest is found.
+const SMALLEST_OF: [usize; 3] = [16, 128, 256];
+/// The numbers of values that are sorted as single numbers.
 const SORTED_SINGLE: [usize; 2] = [32, 64];
-/// How many values are sorted from slots to slots, in at most so many seconds where the peer's time
-/// is this.
+/// The number of values that are sorted from slots to slots, and the target against the peer: 5
+/// seconds instead of 39.
 const SORTED: usize = 16;
 const SORT_TARGET: f64 = 39.0 / 5.0;
-/// Look-ups in one call that is timed.
+/// The number of look-ups in one timed call.
 const TOGETHER: usize = 8;
 
 fn run(session: &mut Session) -> Result<Vec<Row>> {
@@ -120,7 +125,7 @@ fn functions(session: &mut Session, tables: &str, look_ups: &[usize]) -> Result<
     Ok(rows)
 }
 
-/// Max-pooling, the place of the least and sorting, of numbers that are extracted and stay single.
+/// Measures max-pooling, the place of the smallest and sorting, on extracted single numbers.
 fn single_numbers(session: &Session, setup: &Setup, values: &[f64]) -> Result<Vec<Row>> {
     let (pegasus, lwe) = (&setup.pegasus, &setup.secrets.lwe);
     let fresh = setup.encrypt(values)?;
@@ -144,7 +149,7 @@ fn single_numbers(session: &Session, setup: &Setup, values: &[f64]) -> Result<Ve
     let mut rows = Vec::new();
     for side in POOLED {
         let size = side * side;
-        let x = extract(16, pegasus.order_bound(size.ilog2() as usize))?;
+        let x = extract(16, pegasus.sorting_bound_factor(size.ilog2() as usize))?;
         let start = Instant::now();
         let largest = pegasus.largest(&x, size)?;
         let each = start.elapsed().as_secs_f64() / largest.len() as f64;
@@ -157,11 +162,11 @@ fn single_numbers(session: &Session, setup: &Setup, values: &[f64]) -> Result<Ve
         let (_, worst) = error(&decrypt(&largest)?, &expected);
         rows.push(Row::new(format!("lut12: {name}, worst error"), worst, "log2"));
     }
-    for count in LEAST {
+    for count in SMALLEST_OF {
         let scale = pegasus.plan().table_scale(1.0)?;
         let mut a = fresh.clone();
         a.set_bound(BOUND);
-        let x = extract(count, pegasus.place_bound_of(&a, 0, count, scale)?)?;
+        let x = extract(count, pegasus.tournament_bound_factor_of(&a, 0, count, scale)?)?;
         let start = Instant::now();
         let bits = pegasus.is_smallest(&x, count, scale)?;
         let seconds = start.elapsed().as_secs_f64();
@@ -173,7 +178,7 @@ fn single_numbers(session: &Session, setup: &Setup, values: &[f64]) -> Result<Ve
         rows.push(Row::new(format!("lut12: {name}, the value found over the least"), more, ""));
     }
     for count in SORTED_SINGLE {
-        let x = extract(count, pegasus.order_bound(Pegasus::sort_rounds(count)))?;
+        let x = extract(count, pegasus.sorting_bound_factor(Pegasus::sort_rounds(count)))?;
         let start = Instant::now();
         let sorted = pegasus.sort(&x, count)?;
         let seconds = start.elapsed().as_secs_f64();
@@ -185,11 +190,11 @@ fn single_numbers(session: &Session, setup: &Setup, values: &[f64]) -> Result<Ve
     Ok(rows)
 }
 
-/// Sorting the first slots, from slots to slots.
+/// Measures sorting of the first slots, from slots to slots.
 fn sort(session: &Session, setup: &Setup, tables: &str, values: &[f64]) -> Result<Vec<Row>> {
     let pegasus = &setup.pegasus;
     let mut a = setup.encrypt(&values.iter().copied().cycle().take(SLOTS).collect::<Vec<_>>())?;
-    a.set_bound(pegasus.order_bound(Pegasus::sort_rounds(SORTED)) * BOUND);
+    a.set_bound(pegasus.sorting_bound_factor(Pegasus::sort_rounds(SORTED)) * BOUND);
     let start = Instant::now();
     let x = pegasus.extract(&pegasus.to_coefficients(&a)?, &(0..SORTED).collect::<Vec<_>>())?;
     let sorted = pegasus.sort(&x.with_bound(BOUND)?, SORTED)?;
@@ -201,7 +206,7 @@ fn sort(session: &Session, setup: &Setup, tables: &str, values: &[f64]) -> Resul
     let time =
         Row::new(format!("{tables}: sorting {SORTED} values, from slots to slots"), seconds, "s");
     let time = match session.peers.all(PEERS, "bitonic sort of 16 values").into_iter().next() {
-        // The target is that of the tables that the peer has.
+        // The target is for the peer's tables.
         Some(figure) if tables == "lut12" => time.against_peer(figure).target(Some(SORT_TARGET)),
         Some(figure) => time.against_peer(figure),
         None => time,
@@ -211,7 +216,7 @@ fn sort(session: &Session, setup: &Setup, tables: &str, values: &[f64]) -> Resul
     Ok(vec![time, off("mean", mean), off("worst", worst)])
 }
 
-/// What one function of all values took, and what it is off by in the mean and at worst.
+/// Returns the time of one function of all values, and its mean and worst error.
 fn of_function(
     tables: &str,
     name: &str,

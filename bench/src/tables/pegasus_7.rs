@@ -1,4 +1,4 @@
-//! `pegasus-7`: private decision trees, as in PEGASUS Table VII.
+//! The table `pegasus-7`: private decision trees, as in PEGASUS Table VII.
 
 use std::time::Instant;
 
@@ -17,9 +17,15 @@ use crate::{Result, report::Row, session::Session};
 /// The table.
 pub const TABLE: Table = Table {
     name: "pegasus-7",
-    about: "PEGASUS Table VII: private decision trees of its shapes, fitted to Iris itself (80 % of its rows, drawn at random, as in the paper, and evaluated on the others) and to generated points in the shapes of Housing and Spambase, with lut12 and lut13 at 128 bits of security: time of client and server for a row, \
-            one thread where the paper has 16, bytes of query and reply, and rows for which the answer is the plain tree's, of few and, from what comparisons are off by, of many, where features are mapped by their ranks in the points that the tree is fitted to, and where linearly (the paper's trees are right for 97.37, 100 and 87.86 % of the rows in the clear and \
-            for 94.74, 98.04 and 85.03 % in private)",
+    about: "PEGASUS Table VII: private decision trees of its shapes, with lut12 and lut13 at 128 \
+            bits of security. One is fitted to a random 80 % of Iris and evaluated on the rest, \
+            as in the paper. The others are fitted to generated points in the shapes of Housing \
+            and Spambase. Shown: time of client and server for a row, on one thread where the \
+            paper has 16; bytes of query and reply; and the rows with the same answer as the \
+            plain tree. These rows are counted in private for few rows, and estimated from the \
+            error of comparisons for many. Features are mapped by their ranks among the training \
+            points, or linearly. (The paper's trees are right for 97.37, 100 and 87.86 % of the \
+            rows in the clear and for 94.74, 98.04 and 85.03 % in private)",
     memory: "2 GB",
     time: "5 minutes",
     live: &[],
@@ -29,27 +35,26 @@ pub const TABLE: Table = Table {
 
 const PAPER: &str = "pegasus-7";
 
-/// Name, features, splits and classes of those of the paper's trees whose points are generated
-/// here.
+/// Name, features, splits and classes of the paper's trees for which points are generated here.
 const SHAPES: [(&str, usize, usize, usize); 2] = [("Housing", 13, 100, 2), ("Spambase", 57, 60, 2)];
-/// How many of these points are evaluated in private.
-const EVALUATED: usize = 20;
-/// The digits of features that are compared: the shares of points are told apart by two.
+/// The number of these points that are evaluated in private.
+const PRIVATE_ROWS: usize = 20;
+/// The number of digits of compared features. Two digits tell the shares of points apart.
 const DIGITS: usize = 2;
-/// The most splits of a tree for Iris; the paper's has about as many.
+/// The maximum number of splits of a tree for Iris. The paper's tree has about as many.
 const IRIS_SPLITS: usize = 10;
 
-/// Points to fit a tree to, and others to evaluate it on.
+/// Points for fitting a tree, and others for evaluating it.
 struct Task {
-    /// As in the paper.
+    /// The name in the paper.
     name: &'static str,
     generated: bool,
     splits: usize,
     sample: Vec<Labelled>,
-    /// Those that are evaluated in private.
+    /// The points that are evaluated in private.
     rows: Vec<Labelled>,
-    /// Those that are evaluated in the clear, to say more closely than the encrypted ones how many
-    /// agree.
+    /// The points that are evaluated in the clear, to estimate the agreement more precisely than
+    /// from the encrypted ones.
     many: Vec<Labelled>,
 }
 
@@ -63,14 +68,14 @@ impl Task {
             points.swap(i, other[0] as usize);
         }
         let rows = points.split_off(points.len() * 4 / 5);
-        let many = rows.iter().cycle().take(EXPECTED).cloned().collect();
+        let many = rows.iter().cycle().take(CLEAR_ROWS).cloned().collect();
         Ok(Task { name: "Iris", generated: false, splits: IRIS_SPLITS, sample: points, rows, many })
     }
 
     fn generated((name, features, splits, classes): (&'static str, usize, usize, usize)) -> Self {
         let mut points = Points::new(features, classes);
         let (sample, rows, many) =
-            (points.draw(1500), points.draw(EVALUATED), points.draw(EXPECTED));
+            (points.draw(1500), points.draw(PRIVATE_ROWS), points.draw(CLEAR_ROWS));
         Task { name, generated: true, splits, sample, rows, many }
     }
 
@@ -91,7 +96,7 @@ fn run(session: &mut Session) -> Result<Vec<Row>> {
         rows.push(Row::new(format!("{}: keys of the server", tables.name()), bytes, "MB"));
         let off = tables.parameters().comparison_deviation(DIGITS);
         rows.push(Row::new(
-            format!("{}: features are off by, of their range", tables.name()),
+            format!("{}: deviation of features, of their range", tables.name()),
             100.0 * off,
             "%",
         ));
@@ -146,7 +151,7 @@ fn tree(
     let [agree, agree_linear] =
         [agreement(&model, &task.many, off)?, agreement(&linear, &task.many, off)?];
     let of = if task.generated { "rows" } else { "draws of these rows" };
-    let expected = format!("of {EXPECTED} {of} as in the clear, as comparisons are off");
+    let expected = format!("of {CLEAR_ROWS} {of} as in the clear, as comparisons are off");
     let communication = bytes.iter().sum::<usize>() as f64 / 1e3;
     let mut rows = vec![
         Row::new(
@@ -166,7 +171,7 @@ fn tree(
             "%",
         ),
         Row::more(label(&expected), 100.0 * agree, "%")
-            .against("what is asked for", 97.0)
+            .against("the target", 97.0)
             .target(Some(1.0)),
         Row::more(label(&format!("{expected}, by linear maps")), 100.0 * agree_linear, "%"),
     ];
@@ -182,29 +187,31 @@ fn tree(
     Ok(rows)
 }
 
-/// Rows that are classified in the clear.
-const EXPECTED: usize = 5000;
+/// The number of rows that are classified in the clear.
+const CLEAR_ROWS: usize = 5000;
 
-/// Features from 0 to 1, as they are.
+/// Returns linear ranges for features from 0 to 1.
 fn linear(features: usize) -> Result<FeatureRanges> {
     Ok(FeatureRanges::new(vec![(0.0, 1.0); features])?)
 }
 
-/// The ranks of features among these points.
+/// Returns ranges by the ranks of features among these points.
 fn by_ranks(points: &[(Vec<f64>, usize)]) -> Result<FeatureRanges> {
     let rows: Vec<f64> = points.iter().flat_map(|(x, _)| x).copied().collect();
     Ok(FeatureRanges::of_sample(points[0].0.len(), &rows)?)
 }
 
-/// The value that a share from 0 to 1 is of.
+/// Returns the value at a share from 0 to 1 of the knots.
 fn value_at(knots: &[f64], share: f64) -> f64 {
     let place = share * (knots.len() - 1) as f64;
     let part = (place as usize).min(knots.len() - 2);
     knots[part] + (place - part as f64) * (knots[part + 1] - knots[part])
 }
 
-/// The share of points that come to the same class when every feature is off by this share of its
-/// range. That is what comparisons are: a feature is at one index for all thresholds.
+/// Returns the share of points with the same class when every feature has an error of this share of
+/// its range.
+///
+/// This models comparisons, in which a feature has the same index for all thresholds.
 fn agreement(model: &TreeModel, points: &[(Vec<f64>, usize)], deviation: f64) -> Result<f64> {
     let mut sampler = Sampler::new(&Seed::from_bytes([8; 32]), 0);
     // The sum of twelve uniform numbers has the variance 1.
@@ -231,9 +238,10 @@ fn median(times: &mut [f64]) -> f64 {
     times[times.len() / 2]
 }
 
-/// Labelled points: features of which the first ones tell classes apart, as a sum of theirs and of
-/// a product, with some noise. Those after the 13th are near 0 for most points, as frequencies of
-/// words are.
+/// Generates labelled points. A sum and a product of the first features tell the classes apart,
+/// with some noise.
+///
+/// Features after the 13th are near 0 for most points, like frequencies of words.
 struct Points {
     features: usize,
     classes: usize,
@@ -265,8 +273,8 @@ impl Points {
     }
 }
 
-/// A decision tree of so many splits, if there are as many to be made: each time the split, of any
-/// leaf at any feature, that lowers the Gini impurity of the points the most (CART).
+/// Fits a decision tree with `splits` splits, or fewer if no more are possible. Each step takes the
+/// split, of any leaf at any feature, that lowers the Gini impurity the most (CART).
 fn fit(points: &[(Vec<f64>, usize)], splits: usize) -> Result<DecisionTree> {
     let all: Vec<usize> = (0..points.len()).collect();
     let mut nodes = vec![TreeNode::Leaf { values: vec![most_frequent(points, &all)] }];
@@ -309,7 +317,8 @@ fn most_frequent(points: &[(Vec<f64>, usize)], of: &[usize]) -> f64 {
     (0..counts.len()).max_by(|i, j| counts[*i].total_cmp(&counts[*j])).unwrap_or(0) as f64
 }
 
-/// The points times their Gini impurity, but for what all splits have: less for purer ones.
+/// Returns the number of points times their Gini impurity, up to a constant of all splits. Purer
+/// points have less.
 fn impurity(counts: &[f64]) -> f64 {
     let all: f64 = counts.iter().sum();
     if all == 0.0 { 0.0 } else { all - counts.iter().map(|x| x * x).sum::<f64>() / all }
@@ -341,7 +350,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn iris_is_split_and_told_apart() {
+    fn iris_is_split_and_classified() {
         let task = Task::iris().unwrap();
         assert_eq!((task.sample.len(), task.rows.len(), task.features()), (120, 30, 4));
         let tree = fit(&task.sample, task.splits).unwrap();
@@ -353,7 +362,7 @@ mod tests {
     }
 
     #[test]
-    fn trees_are_of_the_papers_shapes_and_say_something() {
+    fn trees_have_the_papers_shapes_and_several_answers() {
         for (_, features, splits, classes) in SHAPES {
             let mut points = Points::new(features, classes);
             let tree = fit(&points.draw(1500), splits).unwrap();

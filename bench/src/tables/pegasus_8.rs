@@ -1,4 +1,4 @@
-//! `pegasus-8`: k-means on encrypted points, as in PEGASUS Table VIII.
+//! The table `pegasus-8`: k-means on encrypted points, as in PEGASUS Table VIII.
 
 use std::{sync::Arc, time::Duration, time::Instant};
 
@@ -6,7 +6,8 @@ use hippocrene::Preset;
 use hippocrene_ckks::{Ciphertext, Context, Evaluator, Scale};
 use hippocrene_fhew::Preset as TableSet;
 use hippocrene_pegasus::{
-    KMeans, KMeansPlan, KMeansState, PegasusKeys, PegasusLiteral, PegasusSecrets, Sectors, Shape,
+    IterationTimes, KMeans, KMeansPlan, KMeansState, PegasusKeys, PegasusLiteral, PegasusSecrets,
+    Shape,
 };
 use hippocrene_ring::Threads;
 use hippocrene_rlwe::{EvaluationKeys, SecretKey};
@@ -17,9 +18,14 @@ use crate::{Result, machine, report::Row, session::Session};
 /// The table.
 pub const TABLE: Table = Table {
     name: "pegasus-8",
-    about: "PEGASUS Table VIII: one update of k-means on encrypted points of dimension 16 that are uniform in a cube, by its five sectors, single-threaded at 128 bits of security (preset n15, \
-            uniform ternary secrets, binary ones of single numbers; lut12), beside the paper's times with 20 threads of an Intel Xeon Platinum 8269CY at N = 2^16 and 119 bits; shares of points that go to the closest centroid. \
-            256 points in 2 and 4 clusters are computed in full; of all others the whole shape is planned and encrypted; one ciphertext of points, of which 16 are looked up, and the new centroids are computed, and the row says that it is extrapolated from that",
+    about: "PEGASUS Table VIII: one update of k-means on encrypted points of dimension 16, \
+            uniform in a cube, by its five sectors. It runs on one thread at 128 bits of \
+            security (preset n15 with uniform ternary secrets, lut12 with binary ones). The \
+            paper's times are for 20 threads of an Intel Xeon Platinum 8269CY at N = 2^16 and \
+            119 bits. Also shown: the share of points assigned to the closest centroid. 256 \
+            points in 2 and 4 clusters are computed in full. All other shapes are planned and \
+            encrypted in full, but only one ciphertext of points is computed, with 16 look-ups, \
+            and the new centroids. Their rows say that they are extrapolated",
     memory: "6 GB",
     time: "5 minutes",
     live: &[],
@@ -30,10 +36,10 @@ pub const TABLE: Table = Table {
 const PRESET: &str = "n15";
 const DIMENSION: usize = 16;
 const PAPER: &str = "pegasus-8";
-/// Points and clusters of which not all is computed.
+/// Points and clusters of shapes that are computed only in part.
 const EXTRAPOLATED: [(usize, usize); 7] =
     [(256, 8), (1024, 2), (1024, 4), (1024, 8), (4096, 2), (4096, 4), (4096, 8)];
-/// Points of these that are looked up.
+/// The number of these points that are looked up.
 const SAMPLE: usize = 16;
 
 /// A client and its server.
@@ -122,7 +128,7 @@ fn literal(tables: &str) -> Result<PegasusLiteral> {
     Ok(KMeansPlan::literal(&TableSet::by_name(tables)?)?)
 }
 
-/// 256 points, all of it, and which of them go to the closest centroid.
+/// Measures 256 points in full, and the share of them assigned to the closest centroid.
 fn full(
     session: &Session,
     context: &Arc<Context>,
@@ -159,8 +165,8 @@ fn full(
     Ok(rows)
 }
 
-/// One ciphertext of points, of which only some are looked up; and new centroids, as if no others
-/// had been assigned, which takes as long.
+/// Measures one ciphertext of points, with look-ups of only some points, and new centroids. The
+/// update takes the same time as if all points were assigned.
 fn extrapolated(
     session: &Session,
     context: &Arc<Context>,
@@ -185,7 +191,7 @@ fn extrapolated(
     pegasus.extract(&numbers, &slots)?;
     let extraction = start.elapsed();
     let times = |time: Duration, factor: usize| time * factor as u32;
-    let mut all = Sectors {
+    let mut all = IterationTimes {
         distance: times(sample.distance, encrypted.len()),
         extraction: times(extraction, encrypted.len()),
         look_ups: times(sample.look_ups, n / SAMPLE),
@@ -201,7 +207,7 @@ fn sector_rows(
     name: &str,
     n: usize,
     k: usize,
-    sectors: &Sectors,
+    sectors: &IterationTimes,
     compare: bool,
 ) -> Vec<Row> {
     let figures = [
@@ -220,7 +226,7 @@ fn sector_rows(
     figures.into_iter().map(row).collect()
 }
 
-/// Points of `[-1, 1]^16` without a pattern, over the largest of their norms.
+/// Returns points of `[-1, 1]^16` without a pattern, divided by the largest of their norms.
 fn points(count: usize) -> Vec<f64> {
     let mut state = 0x9E37_79B9_7F4A_7C15u64;
     let mut uniform = || {
@@ -236,7 +242,7 @@ fn points(count: usize) -> Vec<f64> {
     values.into_iter().map(|x| x / largest).collect()
 }
 
-/// The closest centroid of every point.
+/// Returns the closest centroid of every point.
 fn nearest(points: &[f64], centroids: &[f64]) -> Vec<usize> {
     let distance =
         |x: &[f64], c: &[f64]| x.iter().zip(c).map(|(x, c)| (x - c).powi(2)).sum::<f64>();
@@ -254,7 +260,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn all_shapes_are_planned_whole() {
+    fn all_shapes_have_complete_plans() {
         let parameters = Preset::by_name(PRESET).unwrap().parameters().unwrap();
         let context = Arc::new(Context::new(parameters, Threads::single()).unwrap());
         let shapes = [("lut13", 256, 2), ("lut12", 256, 4)]

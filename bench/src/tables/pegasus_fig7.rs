@@ -1,5 +1,5 @@
-//! `pegasus-fig7`: what functions are off by and what a look-up takes, by ring degree, as in
-//! PEGASUS Fig. 7.
+//! The table `pegasus-fig7`: the errors of functions and the time of a look-up by ring degree, as
+//! in PEGASUS Fig. 7.
 
 use super::{
     Table,
@@ -16,9 +16,12 @@ use crate::{
 /// The table.
 pub const TABLE: Table = Table {
     name: "pegasus-fig7",
-    about: "PEGASUS Fig. 7: -log2 of the mean error of functions on [-8, 8] by one table and by two of which one is of slopes, from slots to slots, and the time of a look-up, by ring degree: lut11 to lut13 \
-            at 128 bits of security and N = 2^16 (the paper: 7 to 10 bits at a ring of 2^12, with secrets of weight 64); and the worst error of 256 values after repacking, by the better \
-            of the two ways, against 2^-7 from a ring of 2^12 on",
+    about: "PEGASUS Fig. 7, by ring degree: -log2 of the mean error of functions on [-8, 8] from \
+            slots to slots, and the time of a look-up. Functions use one table, or two with one \
+            for slopes. The tables are lut11 to lut13 at 128 bits of security and N = 2^16. The \
+            paper has 7 to 10 bits at a ring of 2^12, with secrets of weight 64. Then the worst \
+            error of 256 values after repacking, by the better of the two ways; the target from \
+            a ring of 2^12 on is 2^-7",
     memory: "8 GB",
     time: "8 minutes",
     live: &[],
@@ -28,10 +31,10 @@ pub const TABLE: Table = Table {
 
 const NAMES: [&str; 3] = ["lut11", "lut12", "lut13"];
 const SLOTS: usize = 256;
-/// Bits that functions have to be precise to at the paper's ring degree.
-const LEAST: (f64, f64) = (12.0, 7.0);
-/// log2 of what any of the values may be off by after repacking, from that ring degree on.
-const WORST: f64 = -7.0;
+/// The bits of precision that functions need at the paper's ring degree.
+const MIN_PRECISION_BITS: (f64, f64) = (12.0, 7.0);
+/// log2 of the largest allowed error of any value after repacking, from that ring degree on.
+const MAX_ERROR_LOG2: f64 = -7.0;
 
 fn run(session: &mut Session) -> Result<Vec<Row>> {
     let mut rows = Vec::new();
@@ -60,7 +63,7 @@ fn run(session: &mut Session) -> Result<Vec<Row>> {
             let made = pegasus.make_tables((-BOUND, BOUND), 1, f)?;
             let expected: Vec<f64> = values.iter().map(|x| f(*x)).collect();
             let tangents = pegasus.make_tangents((-BOUND, BOUND), f)?;
-            let least = (degree == LEAST.0).then_some(LEAST.1);
+            let least = (degree == MIN_PRECISION_BITS.0).then_some(MIN_PRECISION_BITS.1);
             let mut worst = f64::INFINITY;
             for (how, y) in [
                 ("", pegasus.apply(&a, &made, &all)?),
@@ -81,8 +84,10 @@ fn run(session: &mut Session) -> Result<Vec<Row>> {
                 }));
             }
             let name = format!("{name}: {function}, worst error from slots to slots");
-            let target = (degree >= LEAST.0).then_some(1.0);
-            rows.push(Row::new(name, worst, "log2").against("at most", WORST).target(target));
+            let target = (degree >= MIN_PRECISION_BITS.0).then_some(1.0);
+            rows.push(
+                Row::new(name, worst, "log2").against("at most", MAX_ERROR_LOG2).target(target),
+            );
         }
     }
     let panel = |title: &str, y: &str, curves| Panel {

@@ -1,4 +1,5 @@
-//! `pegasus-fig8`: what k-means loses where points go to the wrong centroids, as in PEGASUS Fig. 8.
+//! The table `pegasus-fig8`: the loss of k-means when points are assigned to wrong centroids, as in
+//! PEGASUS Fig. 8.
 
 use hippocrene_ring::{Sampler, Seed};
 
@@ -13,8 +14,11 @@ use crate::{
 /// The table.
 pub const TABLE: Table = Table {
     name: "pegasus-fig8",
-    about: "PEGASUS Fig. 8: test accuracy of classification by k-means in plain numbers where in every update a share 1 - rho of the training points goes to a random centroid that is not the closest one, \
-            on data sets bundled with scikit-learn (features scaled to [0, 1]); means over 20 runs of 10-fold cross-validation. The paper says within 4% for rho of 80% or more",
+    about: "PEGASUS Fig. 8: the test accuracy of classification by k-means on plain numbers, if \
+            each update assigns a share 1 - rho of the training points to a random centroid \
+            other than the closest. Data sets are those bundled with scikit-learn, with features \
+            scaled to [0, 1]. Figures are means over 20 runs of 10-fold cross-validation. The \
+            paper states a loss within 4% for rho of at least 80%",
     memory: "50 MB",
     time: "about 2 minutes",
     live: &[],
@@ -22,22 +26,23 @@ pub const TABLE: Table = Table {
     run,
 };
 
-/// Its 150 rows.
+/// The 150 rows of Iris.
 pub(super) const IRIS: &str = include_str!("../../data/iris.csv");
-/// Rows of features and a class: scikit-learn's copies of sets of the UCI repository (CC BY 4.0).
+/// Rows of features and a class, in scikit-learn's copies of sets of the UCI repository (CC BY
+/// 4.0).
 const SETS: [(&str, &str); 4] = [
     ("Iris", IRIS),
     ("Wine", include_str!("../../data/wine.csv")),
     ("Breast cancer", include_str!("../../data/breast_cancer.csv")),
     ("Digits", include_str!("../../data/digits.csv")),
 ];
-/// In percent.
+/// The shares of closest assignments, in percent.
 const RATIOS: [u32; 6] = [100, 90, 80, 70, 60, 50];
 const RUNS: usize = 20;
 const FOLDS: usize = 10;
 const UPDATES: usize = 15;
 
-/// Random numbers, the same in every run.
+/// Random numbers that are the same in every run.
 struct Random(Sampler);
 
 impl Random {
@@ -51,7 +56,7 @@ impl Random {
         number[0] as usize
     }
 
-    /// In `[0, 1)`.
+    /// Returns a number in `[0, 1)`.
     fn fraction(&mut self) -> f64 {
         self.below(1 << 53) as f64 * (-53f64).exp2()
     }
@@ -87,7 +92,8 @@ fn run(session: &mut Session) -> Result<Vec<Row>> {
     Ok(rows)
 }
 
-/// Points with features scaled to `[0, 1]`; those that are the same for all points are 0.
+/// Reads points, with features scaled to `[0, 1]`. A feature that is the same for all points
+/// becomes 0.
 pub(super) fn read(text: &str) -> Result<Vec<Labelled>> {
     let mut points = Vec::new();
     for line in text.lines() {
@@ -106,7 +112,7 @@ pub(super) fn read(text: &str) -> Result<Vec<Labelled>> {
     Ok(points)
 }
 
-/// The mean over runs and folds.
+/// Returns the mean accuracy over runs and folds.
 fn accuracy(points: &[Labelled], ratio: f64) -> f64 {
     let mut random = Random::new();
     let mut sum = 0.0;
@@ -130,7 +136,8 @@ fn accuracy(points: &[Labelled], ratio: f64) -> f64 {
     sum / (RUNS * FOLDS) as f64
 }
 
-/// The share of test points whose nearest centroid has most training points of their class.
+/// Returns the share of test points for which most training points of the nearest centroid have the
+/// same class.
 fn tested(train: &[&Labelled], test: &[&Labelled], ratio: f64, random: &mut Random) -> f64 {
     let classes = train.iter().map(|(_, class)| class + 1).max().unwrap_or(1);
     let centroids = cluster(train, classes, ratio, random);
@@ -144,7 +151,7 @@ fn tested(train: &[&Labelled], test: &[&Labelled], ratio: f64, random: &mut Rand
     right as f64 / test.len() as f64
 }
 
-/// Lloyd's algorithm from k-means++, with a share of the points assigned at random in every update.
+/// Runs Lloyd's algorithm from k-means++. Each update assigns a share of the points at random.
 fn cluster(points: &[&Labelled], k: usize, ratio: f64, random: &mut Random) -> Vec<Vec<f64>> {
     let mut centroids = vec![points[random.below(points.len())].0.clone()];
     while centroids.len() < k {
@@ -194,10 +201,10 @@ fn distance(x: &[f64], c: &[f64]) -> f64 {
 mod tests {
     use super::*;
 
-    /// Rows, features and classes as scikit-learn describes its sets, and features that are numbers
-    /// from 0 to 1.
+    /// The rows, features and classes are those that scikit-learn states for its sets, and features
+    /// are numbers from 0 to 1.
     #[test]
-    fn the_sets_are_whole() {
+    fn sets_are_complete() {
         let shapes = [(150, 4, 3), (178, 13, 3), (569, 30, 2), (1797, 64, 10)];
         for ((name, text), shape) in SETS.into_iter().zip(shapes) {
             let points = read(text).unwrap();

@@ -1,5 +1,5 @@
-//! The rows of `pegasus-5` about slots: slots to coefficients, extraction, repacking and the modulo
-//! that ends it.
+//! The rows of `pegasus-5` about slots: slots to coefficients, extraction, repacking and its final
+//! modulo.
 
 use std::{cell::RefCell, sync::Arc};
 
@@ -24,9 +24,11 @@ use crate::{
 /// The table.
 pub const TABLE: Table = Table {
     name: "pegasus-5-slots",
-    about: "PEGASUS Table V, between slots and single numbers at N = 2^16: slots to coefficients, extraction with the LWE switch 2^16 -> 1024, the repacking \
-            transform, the modulo, their errors and keys, at 128 bits of security (CKKS: 14 units of 48 bits; LWE: dimension 1024 modulo 25 bits, uniform \
-            binary secrets), beside OpenPEGASUS",
+    about: "PEGASUS Table V, between slots and single numbers at N = 2^16, compared with \
+            OpenPEGASUS: slots to coefficients, extraction with the LWE switch 2^16 -> 1024, the \
+            repacking transform and the modulo, with their errors and keys. All have 128 bits of \
+            security (CKKS: 14 units of 48 bits; LWE: dimension 1024, a modulus of 25 bits, \
+            uniform binary secrets)",
     memory: "8 GB",
     time: "3 minutes",
     live: &[],
@@ -40,8 +42,8 @@ const SLOTS: [usize; 3] = [256, 1024, 4096];
 /// Numbers lie in `[-BOUND, BOUND]`.
 pub(super) const BOUND: f64 = 8.0;
 
-/// 14 units of 48 bits and the sprout; two digits to switch keys with, which take less memory than
-/// three.
+/// Returns parameters with 14 units of 48 bits and the sprout. Keys have two digits, which need
+/// less memory than three.
 fn parameters() -> Result<Parameters> {
     let design = Design {
         log_degree: 16,
@@ -61,12 +63,12 @@ pub(super) struct Setup {
     pub secrets: PegasusSecrets,
     pub pegasus: Pegasus,
     pub stored: PegasusKeys,
-    /// How many keys of rotations and products there are.
+    /// The number of keys for rotations and products.
     pub count: usize,
 }
 
 impl Setup {
-    /// With the tables of this name.
+    /// Makes keys for the tables of this name.
     pub fn new(tables: &str, slots: &[usize]) -> Result<Self> {
         let context = Arc::new(Context::new(parameters()?, Threads::single())?);
         let rlwe = context.rlwe();
@@ -83,7 +85,7 @@ impl Setup {
         Ok(Setup { context, secret, secrets, pegasus, stored, count })
     }
 
-    /// Fresh numbers in slots, with capacity for the transform and not much more.
+    /// Encrypts numbers in slots, with little more capacity than the transform needs.
     pub fn encrypt(&self, values: &[f64]) -> Result<Ciphertext> {
         let modulus = self.context.parameters().grafted_modulus(240.0);
         let plaintext =
@@ -93,7 +95,7 @@ impl Setup {
         Ok(a)
     }
 
-    /// The numbers in slots.
+    /// Returns the numbers in the slots.
     pub fn decrypt(&self, a: &Ciphertext) -> Result<Vec<f64>> {
         Ok(self.context.decode_real(&self.context.decrypt(&self.secret, a)?)?)
     }
@@ -200,7 +202,7 @@ fn run(session: &mut Session) -> Result<Vec<Row>> {
     }
     let megabytes = |bytes: usize| bytes as f64 / 1e6;
     let log2 = |modulus| context.parameters().log2(modulus);
-    rows.push(Row::new("repacking starts at", log2(plan.repacking()), "bits"));
+    rows.push(Row::new("modulus where repacking starts", log2(plan.repacking()), "bits"));
     rows.push(Row::new(
         "log2 of the failure probability of 4096 values",
         plan.log2_failure_probability(4096),
@@ -231,19 +233,19 @@ fn run(session: &mut Session) -> Result<Vec<Row>> {
     Ok(rows)
 }
 
-/// log2 of the mean and of the largest error.
+/// Returns log2 of the mean and of the largest error.
 pub(super) fn error(got: &[f64], expected: &[f64]) -> (f64, f64) {
     let errors = || got.iter().zip(expected).map(|(g, e)| (g - e).abs());
     let mean = errors().sum::<f64>() / got.len() as f64;
     (mean.log2(), errors().fold(0.0, f64::max).log2())
 }
 
-/// Evenly spread over `[-BOUND, BOUND]`.
+/// Returns numbers spread evenly over `[-BOUND, BOUND]`.
 pub(super) fn values(count: usize) -> Vec<f64> {
     (0..count).map(|i| BOUND * (2.0 * (0.5 + i as f64 * 0.754_877_666).fract() - 1.0)).collect()
 }
 
-/// Fresh encryptions of `values`, such that the largest are as much of the modulus as the reduction
+/// Encrypts `values` freshly. The largest have the largest share of the modulus that the reduction
 /// allows.
 fn packable(lwe: &LweSecretKey, plan: &PegasusPlan, values: &[f64]) -> Result<Numbers> {
     let q = lwe.parameters().modulus();

@@ -1,4 +1,4 @@
-//! `planner`: what the planner predicts for key switches with every gadget, against what they take.
+//! The table `planner`: predicted against measured times of key switches with every gadget.
 
 use std::rc::Rc;
 
@@ -18,9 +18,13 @@ use crate::{
 /// The table.
 pub const TABLE: Table = Table {
     name: "planner",
-    about: "key switches with every gadget (coalesced keys held) as a profile measured before those of the chain predicts them, at six products of words of \
-            each chain, and at as many with a part of the sprout where there is one, and the planned gadget against the fastest; times are scaled to one speed of the machine, the median of those of \
-            one key switch that is timed beside all others; the LAKS chain has 40 primes of 44 bits, 13 bits beyond the 128-bit limit, and is only there to be timed",
+    about: "key switches with every gadget, with all expanded keys in memory: predicted by a \
+            profile that is measured first, and measured. The moduli of each chain are six \
+            products of words, and as many with a part of the sprout if there is one. The \
+            planned gadget is compared with the fastest. Times are scaled to one speed of the \
+            machine, the median of one key switch that is timed along with all others. The LAKS \
+            chain has 40 primes of 44 bits. It exceeds the 128-bit limit by 13 bits and is only \
+            timed",
     memory: "8 GB",
     time: "about 7 minutes",
     live: &[],
@@ -28,14 +32,14 @@ pub const TABLE: Table = Table {
     run,
 };
 
-/// By what factor a prediction may be off, and the plan be slower than the fastest gadget.
+/// The targets for the ratio of measured to predicted time, and of the plan to the fastest gadget.
 const PREDICTED_WITHIN: f64 = 1.25;
 const PLANNED_WITHIN: f64 = 1.05;
 
 /// The presets.
 const PRESETS: [&str; 4] = ["n14", "bits14", "n15", "n16"];
 
-/// How many products of words of a chain are timed, evenly spaced from the top.
+/// The number of timed products of words of a chain, evenly spaced from the top.
 const MODULI: usize = 6;
 
 fn run(session: &mut Session) -> Result<Vec<Row>> {
@@ -47,8 +51,8 @@ fn run(session: &mut Session) -> Result<Vec<Row>> {
     Ok(rows)
 }
 
-/// The moduli: products of the first units, and where there is a sprout the same with divisors of
-/// it, from the whole sprout to less and less of its power of two and of its odd primes.
+/// Returns the moduli: products of the first units, and if there is a sprout, also with divisors of
+/// it, in descending order of size.
 fn moduli(parameters: &Parameters) -> Vec<Modulus> {
     let (units, sprout) = (parameters.unit_count(), parameters.top().sprout());
     let words = (0..MODULI).map(|i| Modulus::of_range(0..units - i * units / MODULI));
@@ -64,8 +68,8 @@ fn moduli(parameters: &Parameters) -> Vec<Modulus> {
     words.clone().chain(grafted).collect()
 }
 
-/// One chain: a row for each gadget at each modulus, one for the plan at each modulus, one for the
-/// worst prediction, and one for how far the speed of the machine changed.
+/// Measures one chain. There is a row for each gadget and one for the plan at each modulus, one for
+/// the worst prediction, and one for the change of the machine's speed.
 fn chain(session: &mut Session, name: &str, parameters: Parameters) -> Result<Vec<Row>> {
     let scheme = Scheme::of(parameters, session.kernel, 0)?;
     let scheme = scheme.with_profile(Profile::measure(session.kernel, |_, _| ())?);
@@ -74,7 +78,7 @@ fn chain(session: &mut Session, name: &str, parameters: Parameters) -> Result<Ve
     let mut speed = Speed::new(&scheme, moduli[MODULI / 2])?;
     let mut timed = vec![Vec::new(); moduli.len()];
     for keys in shares(context.parameters(), &moduli) {
-        // Without room for all of them they would be made again and again, as they are used in
+        // Without memory for all keys, they would be made again and again, since they are used in
         // turn.
         context.set_key_memory(0);
         context.set_key_memory(usize::MAX);
@@ -107,20 +111,20 @@ fn chain(session: &mut Session, name: &str, parameters: Parameters) -> Result<Ve
         let best = format!("fastest: {}", words(fastest.0));
         rows.push(row.against(best, 1e3 * fastest.1).target(Some(1.0 / PLANNED_WITHIN)));
     }
-    let row = Row::new(format!("{name}: the worst prediction is off by a factor of"), worst, "x");
+    let row = Row::new(format!("{name}: error factor of the worst prediction"), worst, "x");
     rows.push(row.against("allowed", PREDICTED_WITHIN).target(Some(1.0)));
-    let row = format!("{name}: the key switch for scale at its slowest, against its fastest");
+    let row = format!("{name}: the reference key switch, slowest against fastest");
     rows.push(Row::new(row, speed.taken.spread(), "x"));
     Ok(rows)
 }
 
-/// How fast the machine is: the planned key switch at one modulus, which is timed in turn with all
-/// others. Virtual machines change their speed by a third from one minute to the next.
+/// The speed of the machine: the planned key switch at one modulus, timed in turn with all others.
+/// Virtual machines change their speed by a third from one minute to the next.
 struct Speed<'a> {
     scheme: &'a Scheme,
     modulus: Modulus,
     gadget: Gadget,
-    /// What it took each time.
+    /// The samples of its time.
     taken: Samples,
 }
 
@@ -134,7 +138,7 @@ impl<'a> Speed<'a> {
         })
     }
 
-    /// What `works` take, in times of this key switch.
+    /// Times `works`, in units of this key switch.
     fn time(&mut self, session: &mut Session, mut works: NamedWorks<'a>) -> Result<Vec<f64>> {
         let mut switch = KeySwitch::new(self.scheme, self.gadget, self.modulus, self.modulus)?;
         works.add("for scale", move || switch.evaluate());
@@ -147,7 +151,7 @@ impl<'a> Speed<'a> {
     }
 }
 
-/// The limbs of a modulus in words: those of whole words, and those of the sprout.
+/// Describes the limbs of a modulus: the words, and the limbs of the sprout.
 fn limbs(parameters: &Parameters, modulus: Modulus) -> String {
     let (words, odd) =
         (modulus.words().limb_count(), parameters.literal().sprout.odd_product(modulus.odd()));
@@ -159,7 +163,7 @@ fn limbs(parameters: &Parameters, modulus: Modulus) -> String {
     }
 }
 
-/// A gadget in words.
+/// Describes a gadget.
 fn words(gadget: Gadget) -> String {
     let method = match gadget.method() {
         Method::Single => String::new(),
@@ -168,14 +172,16 @@ fn words(gadget: Gadget) -> String {
     format!("r = {}, {} specials{method}", gadget.group(), gadget.specials().limb_count())
 }
 
-/// Blocks in a component, and how inner products are computed: what keys depend on.
+/// The properties of a gadget that its keys depend on: blocks in a component, and the method of
+/// inner products.
 type Keys = (usize, Method);
 
-/// How many sizes of doubly decomposed keys are held at one time: of the finest gadget they take
-/// gigabytes each.
+/// The number of sizes of doubly decomposed keys that are in memory together. Those of the finest
+/// gadget need gigabytes each.
 const DOUBLE_KEYS: usize = 2;
 
-/// The keys of all gadgets at these moduli, in shares that are held one after the other.
+/// Splits the keys of all gadgets at these moduli into groups that are in memory one after the
+/// other.
 fn shares(parameters: &Parameters, moduli: &[Modulus]) -> Vec<Vec<Keys>> {
     let mut all: Vec<Keys> = Vec::new();
     for gadget in moduli.iter().flat_map(|modulus| gadgets(parameters, *modulus)) {
@@ -189,13 +195,13 @@ fn shares(parameters: &Parameters, moduli: &[Modulus]) -> Vec<Vec<Keys>> {
     std::iter::once(single).chain(double.chunks(DOUBLE_KEYS).map(<[Keys]>::to_vec)).collect()
 }
 
-/// All gadgets at a modulus.
+/// Returns all gadgets at a modulus.
 fn gadgets(parameters: &Parameters, modulus: Modulus) -> Vec<Gadget> {
     [parameters.gadgets(modulus), parameters.double_gadgets(modulus)].concat()
 }
 
-/// What a key switch modulo `modulus` takes with each gadget that takes some of these keys, in
-/// times of the key switch for scale.
+/// Times a key switch modulo `modulus` with each gadget that uses some of these keys, in units of
+/// the reference key switch.
 fn time<'a>(
     session: &mut Session,
     scheme: &'a Scheme,
@@ -238,7 +244,7 @@ mod tests {
     }
 
     #[test]
-    fn limbs_in_words() {
+    fn limbs_are_printed() {
         let parameters = Preset::by_name("bits14").unwrap().parameters().unwrap();
         let of = |odd, two| {
             limbs(&parameters, Modulus::of_range(0..2).lcm(Modulus::of_sprout(odd, two)))

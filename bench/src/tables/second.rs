@@ -1,4 +1,5 @@
-//! `second`: the keys and the time of a second parameter set beside those of the first (MG23 3.6).
+//! The table `second`: the keys and the time of a second parameter set against those of the first
+//! (MG23 3.6).
 
 use hippocrene::Preset;
 use hippocrene_ring::automorphism::galois_element_of_rotation;
@@ -10,8 +11,9 @@ use crate::{Result, report::Row, scheme::Scheme, session::Session};
 /// The table.
 pub const TABLE: Table = Table {
     name: "second",
-    about: "MG23 3.6: for about half of the usable bits of a preset, the keys of a second parameter set and secret against those of the \
-            preset itself, whose gadgets are planned for that modulus; and what the transfer costs, once for each ciphertext",
+    about: "MG23 3.6: the keys of a second parameter set and secret for about half of a preset's \
+            usable bits, against the preset's own keys with gadgets planned for that modulus. \
+            Also shown: the cost of the transfer, once for each ciphertext",
     memory: "1.5 GB",
     time: "1 minute",
     live: &[],
@@ -19,14 +21,14 @@ pub const TABLE: Table = Table {
     run,
 };
 
-/// Presets, and the bits of capacity that the second set has.
+/// The presets, with the bits of capacity of the second set.
 const CASES: [(&str, f64); 3] = [("n15", 270.0), ("n16", 600.0), ("simple-n15", 270.0)];
 
 fn run(session: &mut Session) -> Result<Vec<Row>> {
     let mut rows = Vec::new();
     for (name, capacity) in CASES {
         let settings = Preset::by_name(name)?.settings()?;
-        let second = settings.second(capacity)?;
+        let second = settings.for_second_key(capacity)?;
         let [wide, narrow] = [&settings, &second]
             .map(|settings| Scheme::of(settings.parameters().clone(), session.kernel, 1));
         let (wide, narrow) = (wide?, narrow?);
@@ -77,7 +79,7 @@ fn run(session: &mut Session) -> Result<Vec<Row>> {
             Row::new(format!("{what}: key, as stored"), stored[1], "MB")
                 .against("the preset's", stored[0]),
             Row::new(format!("{what}: rotation key in memory"), held_second?, "MB")
-                .against("the preset's, and what is coalesced of it", held_first?),
+                .against("the preset's, with its coalesced keys", held_first?),
             Row::new(format!("{what}: rotation"), 1e3 * other, "ms")
                 .against("with the preset's key, as planned", 1e3 * first),
             Row::new(format!("{what}: transfer"), 1e3 * transfer, "ms"),

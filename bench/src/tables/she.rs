@@ -1,5 +1,5 @@
-//! `she`: the operations of somewhat homomorphic CKKS on simple chains, as in Table 4 of GRAFT, and
-//! against the peers.
+//! The table `she`: the operations of somewhat homomorphic CKKS on simple chains, as in Table 4 of
+//! GRAFT, and against the peers.
 
 use hippocrene_ckks::encoder::Encoder;
 use hippocrene_ring::{
@@ -19,8 +19,9 @@ use crate::{
 /// The table.
 pub const TABLE: Table = Table {
     name: "she",
-    about: "the simple half of GRAFT Table 4: CKKS operations at simSHE14, simSHE15 and simSHE15s, at the paper's primes and with \
-            all primes below 2^50, against peers at the same sizes; decrypt ends in coefficients, so that decode is spared their \
+    about: "the simple half of GRAFT Table 4: CKKS operations at simSHE14, simSHE15 and \
+            simSHE15s, with the paper's primes and with primes below 2^50, against peers at the \
+            same sizes. Decryption ends in coefficients, so decoding does not need their \
             transform (--peers: against wheels and Lattigo, measured in the same run)",
     memory: "1 GB",
     time: "about 1 minute, with --peers about 3",
@@ -29,7 +30,7 @@ pub const TABLE: Table = Table {
     run,
 };
 
-/// How many rotations share one decomposition.
+/// The number of rotations that share one decomposition.
 const HOISTED: usize = 8;
 const ENCODE: &str = "encode";
 const DECODE: &str = "decode";
@@ -41,15 +42,15 @@ const ROTATE_HOISTED: &str = "rotate, hoisted, each of 8";
 struct Shape {
     name: &'static str,
     sizes: Sizes,
-    /// How many primes a rescale divides away.
+    /// The number of primes that a rescale divides by.
     rescale: usize,
     /// log2 of the scale.
     log_scale: i32,
-    /// The group of peers' figures.
+    /// The group of the peers' figures.
     peers: Option<&'static str>,
-    /// The group of the paper's figures, where these are the paper's primes.
+    /// The group of the paper's figures, if these are the paper's primes.
     paper: Option<&'static str>,
-    /// How many times faster than Lattigo multiplication and rotation have to be, on a CPU with
+    /// The target for multiplication and rotation against Lattigo, as a factor on a CPU with
     /// AVX-512 IFMA.
     target: Option<f64>,
 }
@@ -121,20 +122,20 @@ fn shapes() -> Vec<Shape> {
 }
 
 impl Shape {
-    /// The ratio that is asked of an operation against a peer.
+    /// The target for an operation against a peer.
     fn target(&self, kernel: Kernel, operation: &str, peer: &str) -> Option<f64> {
         let lattigo = peer.starts_with("Lattigo") && [MULTIPLY, ROTATE].contains(&operation);
         let seal = peer.starts_with("SEAL") && [ENCODE, DECODE].contains(&operation);
         match kernel {
             Kernel::Avx512Ifma if seal && self.sizes.log_n == 15 => Some(1.3),
             Kernel::Avx512Ifma if lattigo => self.target,
-            // Lattigo has no vector kernels; the portable ones are to stay near it.
+            // Lattigo has no vector kernels, and the portable ones have to be nearly as fast.
             Kernel::Portable if lattigo => Some(1.0 / 1.3),
             _ => None,
         }
     }
 
-    /// One row for each peer that has a figure, or one row alone.
+    /// Returns a row for each peer that has a figure, or a single row.
     fn rows(&self, session: &Session, operation: &str, value: f64, unit: &'static str) -> Vec<Row> {
         let paper = self.paper.and_then(|group| {
             let stated = if operation == "relinearise" { "key switch" } else { operation };
@@ -142,9 +143,9 @@ impl Shape {
         });
         let row = Row::new(format!("{}: {operation}", self.name), value, unit).paper(paper);
         let target = |peer: &str| self.target(session.kernel, operation, peer);
-        let rows = self
-            .peers
-            .map_or(Vec::new(), |group| session.beside((group, operation), &row, |_| true, target));
+        let rows = self.peers.map_or(Vec::new(), |group| {
+            session.compare_with_peers((group, operation), &row, |_| true, target)
+        });
         if rows.is_empty() { vec![row] } else { rows }
     }
 
@@ -187,8 +188,8 @@ impl Shape {
                 &mut || Ok(context.switch_ciphertext_into(o3, &a, lower)?),
             ],
         )?;
-        // What uses keys runs alone, as peers were timed: in turn, each finds its key evicted by
-        // those of the others.
+        // Operations with keys run alone, as those of the peers did. In turn, each would find its
+        // key evicted from the cache.
         let [relinearise] =
             session.time(log_n, [&mut || Ok(context.relinearise_into(o1, &tensor, keys, top)?)])?;
         let [multiply] = session
@@ -265,7 +266,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_shapes_are_those_of_the_paper() {
+    fn shapes_match_the_paper() {
         let log_pq = |shape: &Shape| {
             let parameters = shape.sizes.parameters().unwrap();
             parameters.log2(parameters.full())
@@ -285,7 +286,7 @@ mod tests {
     }
 
     #[test]
-    fn targets_are_asked_where_the_goals_say() {
+    fn targets_exist_where_goals_do() {
         let shape = &shapes()[1];
         assert_eq!(shape.target(Kernel::Avx512Ifma, MULTIPLY, "Lattigo 6.2"), Some(7.0));
         assert_eq!(shape.target(Kernel::Avx512Ifma, MULTIPLY, "SEAL 4.4 + HEXL"), None);

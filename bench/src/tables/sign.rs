@@ -1,4 +1,4 @@
-//! `sign`: compositions of polynomials for the sign, minimax against iterated.
+//! The table `sign`: compositions of polynomials for the sign, minimax against iterated.
 
 use hippocrene_ckks::approximation::sign::CompositeSign;
 
@@ -8,8 +8,10 @@ use crate::{Result, report::Row, session::Session};
 /// The table.
 pub const TABLE: Table = Table {
     name: "sign",
-    about: "depth, products of ciphertexts and precision of compositions for the sign where gap <= |x| <= 1: the least deep minimax composition (LLNK22) \
-            against f_3 after g_3 (CKK20) as often as it takes; first as precise as GRAFT's comp1 and comp2 (4 and 8 times g_3, twice f_3)",
+    about: "depth, products of ciphertexts and precision of compositions for the sign where gap \
+            <= |x| <= 1: the minimax composition of the smallest depth (LLNK22) against f_3 \
+            after g_3 (CKK20), applied as often as needed. First at the precision of GRAFT's \
+            comp1 and comp2 (4 and 8 times g_3, twice f_3)",
     memory: "10 MB",
     time: "a few seconds",
     live: &[],
@@ -33,7 +35,8 @@ fn run(_: &mut Session) -> Result<Vec<Row>> {
     Ok(rows)
 }
 
-/// The shortest iteration within the error: of those as long, the one of least error.
+/// Returns the shortest iteration within the error, and of equally short ones that with the
+/// smallest error.
 fn least_iterated(gap: f64, error: f64) -> Result<CompositeSign> {
     for count in 1..=40 {
         let all: Vec<CompositeSign> = (0..=count)

@@ -1,5 +1,5 @@
-//! `simulate`: what a simulation without residues says that computations take, beside what they
-//! take.
+//! The table `simulate`: the costs predicted by a simulation without residues, against the real
+//! ones.
 
 use std::sync::Arc;
 
@@ -23,8 +23,9 @@ use crate::{
 /// The table.
 pub const TABLE: Table = Table {
     name: "simulate",
-    about: "predicted times of operations at the simple presets, and of a bootstrap with the preset n16s by phases, by a simulation without \
-            residues and a profile of this machine, beside the times measured; and the memory of the bootstrap",
+    about: "predicted against measured times of operations at the simple presets, and of a \
+            bootstrap with the preset n16s by phases. The prediction is a simulation without \
+            residues with a profile of this machine. Also the memory of the bootstrap",
     memory: "11 GB",
     time: "about 3 minutes",
     live: &[],
@@ -35,7 +36,7 @@ pub const TABLE: Table = Table {
 const HOISTED: i64 = 8;
 const MATRIX: usize = 16;
 
-/// A client and an evaluator, with residues or without.
+/// A client and an evaluator, with or without residues.
 struct Side {
     context: Arc<Context>,
     secret: SecretKey,
@@ -77,7 +78,7 @@ fn run(session: &mut Session) -> Result<Vec<Row>> {
     Ok(rows)
 }
 
-/// What the operations at a preset are done with.
+/// The operands of the operations at a preset.
 struct Operands<'a> {
     evaluator: Evaluator,
     scale: Scale,
@@ -91,7 +92,7 @@ struct Operands<'a> {
 
 type Operation = fn(&Operands, &mut Ciphertext) -> std::result::Result<(), CkksError>;
 
-/// What is timed and predicted.
+/// The operations that are timed and predicted.
 const OPERATIONS: [(&str, Operation); 9] = [
     ("encode", |x, _| {
         x.evaluator
@@ -142,7 +143,7 @@ fn works<'a>(
     Ok(works)
 }
 
-/// Seconds that each piece of work is predicted to take, the second time that it is done.
+/// Returns the predicted seconds of each piece of work when it runs for the second time.
 fn predicted(side: &Side, works: NamedWorks) -> Result<Vec<f64>> {
     let rlwe = side.context.rlwe();
     let mut seconds = Vec::new();
@@ -176,12 +177,12 @@ fn operations(session: &mut Session, preset: Preset, profile: &Profile) -> Resul
     let measured =
         session.time_named(preset.log_degree, works(&real, scale, &matrix, &sigmoid)?)?;
     let row = |(predicted, (name, measured)): (f64, (String, f64))| {
-        beside(&format!("{}: {name}", preset.name), predicted, measured)
+        predicted_row(&format!("{}: {name}", preset.name), predicted, measured)
     };
     Ok(predicted.into_iter().zip(measured).map(row).collect())
 }
 
-fn beside(name: &str, predicted: f64, measured: f64) -> Row {
+fn predicted_row(name: &str, predicted: f64, measured: f64) -> Row {
     Row::new(name, 1e3 * predicted, "ms").against("measured", 1e3 * measured)
 }
 
@@ -192,7 +193,7 @@ fn bootstrapper(side: &Side, plan: &Arc<BootstrapPlan>) -> Result<Bootstrapper> 
     Ok(Bootstrapper::new(Arc::clone(plan), side.evaluator(), Some(keys))?)
 }
 
-/// A bootstrap by phases, from the least modulus that it asks for.
+/// Returns the phases of a bootstrap, from the smallest modulus that it accepts.
 fn phases(side: &Side, bootstrapper: &Bootstrapper) -> Result<NamedWorks<'static>> {
     let plan = bootstrapper.plan();
     let slots = plan.literal().slots;
@@ -237,9 +238,9 @@ fn bootstrap(session: &mut Session, profile: &Profile) -> Result<Vec<Row>> {
     let works = phases(&real, &b)?;
     let measured = session.time_named(real.context.parameters().log_degree(), works)?;
     let total = measured.iter().map(|(_, seconds)| seconds).sum();
-    let mut rows = vec![beside("bootstrap", predicted.iter().sum(), total)];
+    let mut rows = vec![predicted_row("bootstrap", predicted.iter().sum(), total)];
     for (predicted, (name, measured)) in predicted.into_iter().zip(measured) {
-        rows.push(beside(&format!("bootstrap: {name}"), predicted, measured));
+        rows.push(predicted_row(&format!("bootstrap: {name}"), predicted, measured));
     }
     let memory = |what: &str, reckoned: usize, measured: usize| {
         Row::new(format!("bootstrap: {what}"), reckoned as f64 / 1e6, "MB")
@@ -247,7 +248,7 @@ fn bootstrap(session: &mut Session, profile: &Profile) -> Result<Vec<Row>> {
     };
     let derived = real.context.rlwe().key_memory().0;
     rows.push(memory("keys", count * rlwe.prepared_key_bytes(), key_bytes));
-    let reckoned = rlwe.tally().derived_key_bytes().min(hippocrene_rlwe::DEFAULT_KEY_MEMORY);
+    let reckoned = rlwe.tally().derived_key_bytes().min(hippocrene_rlwe::DEFAULT_KEY_MEMORY_BYTES);
     rows.push(memory("derived keys", reckoned, derived));
     let scratch = [rlwe, real.context.rlwe()].map(|context| context.scratch_memory());
     rows.push(memory("scratch memory", scratch[0], scratch[1]));

@@ -1,4 +1,4 @@
-//! `threads`: what users time, on more and more threads.
+//! The table `threads`: times of users' operations on a growing number of threads.
 
 use super::Table;
 use crate::{Result, machine::Cores, report::Row, session::Session};
@@ -12,8 +12,11 @@ use hippocrene::{
 /// The table.
 pub const TABLE: Table = Table {
     name: "threads",
-    about: "clients and servers of n14 and n15 on 2, 8, 32 and so on threads, each pinned to a core of its own, up to as many as there are cores, against one thread, each way once in turn: products of \
-            one ciphertext, whose limbs are shared out, and of arrays of many, which are shared out whole; bootstraps, look-ups, keys; and transforms that share nothing but the processor, which gain what cores can",
+    about: "clients and servers of n14 and n15 on 2, 8, 32 and so on threads, up to the number \
+            of cores, against one thread, in turn. Each thread is pinned to its own core. \
+            Products of one ciphertext share out its limbs, and those of large arrays share out \
+            ciphertexts. Also bootstraps, look-ups, keys, and independent transforms, whose gain \
+            is the maximum that the cores allow",
     memory: "10 GB",
     time: "1 minute, and half a minute more for each number of threads",
     live: &[],
@@ -21,19 +24,19 @@ pub const TABLE: Table = Table {
     run,
 };
 
-/// How many ciphertexts an array of many has.
-const MANY: usize = 32;
-/// Of those, how many are bootstrapped.
-const BOOTSTRAPPED: usize = 4;
-/// Values that are looked up.
+/// The number of ciphertexts of a large array.
+const LARGE_ARRAY_CIPHERTEXTS: usize = 32;
+/// The number of these that are bootstrapped.
+const BOOTSTRAPPED_CIPHERTEXTS: usize = 4;
+/// The number of values that are looked up.
 const VALUES: usize = 16;
-/// Rows and columns of a matrix.
+/// The number of rows and columns of a matrix.
 const SIZE: usize = 64;
-/// What takes longer is timed once.
-const SLOW: Duration = Duration::from_millis(200);
-/// Polynomials that are transformed.
+/// Work that takes longer than this is timed once.
+const TIMED_ONCE_FROM: Duration = Duration::from_millis(200);
+/// The number of polynomials that are transformed.
 const POLYNOMIALS: usize = 96;
-/// Transforms of each in a row.
+/// The number of transforms of each in a row.
 const TRANSFORMS: usize = 10;
 
 fn run(session: &mut Session) -> Result<Vec<Row>> {
@@ -53,14 +56,14 @@ fn run(session: &mut Session) -> Result<Vec<Row>> {
     Ok(rows)
 }
 
-/// A client and a server on so many threads.
+/// A client and a server with this number of threads.
 struct Side {
     threads: usize,
     client: ClientKey,
     server: Server,
 }
 
-/// What is computed, whatever the number of threads.
+/// The operands, whatever the number of threads.
 struct Work {
     preset: Preset,
     client: ClientKey,
@@ -70,7 +73,7 @@ struct Work {
     written: Vec<u8>,
 }
 
-/// One piece of it.
+/// One named operation.
 type Piece<'a> = (String, Box<dyn Fn(&Side) -> std::result::Result<(), Error> + 'a>);
 
 impl Work {
@@ -82,8 +85,9 @@ impl Work {
             request.look_ups = Some(LookUps::by_name("lut12")?);
         }
         let (keys, slots) = (client.evaluation_keys(&request)?, client.session().slots());
-        let values: Vec<f64> = (0..MANY * slots).map(|i| (i as f64).sin()).collect();
-        let many = client.public_key()?.encrypt(&values, &[MANY, slots])?;
+        let values: Vec<f64> =
+            (0..LARGE_ARRAY_CIPHERTEXTS * slots).map(|i| (i as f64).sin()).collect();
+        let many = client.public_key()?.encrypt(&values, &[LARGE_ARRAY_CIPHERTEXTS, slots])?;
         let written = many.to_bytes();
         Ok(Work { preset, client, keys, values, many, written })
     }
@@ -102,16 +106,16 @@ impl Work {
         let encrypted =
             |count: usize, shape: &[usize]| public.encrypt(&self.values[..count], shape);
         let (single, row) = (encrypted(slots, &[slots])?, encrypted(SIZE, &[SIZE])?);
-        let some = encrypted(BOOTSTRAPPED * slots, &[BOOTSTRAPPED, slots])?;
+        let some = encrypted(BOOTSTRAPPED_CIPHERTEXTS * slots, &[BOOTSTRAPPED_CIPHERTEXTS, slots])?;
         let looked_up = encrypted(VALUES, &[VALUES])?;
-        let (many, shape) = (&self.many, [MANY, slots]);
+        let (many, shape) = (&self.many, [LARGE_ARRAY_CIPHERTEXTS, slots]);
         let mut pieces: Vec<Piece> = vec![
             (
                 "a product of a ciphertext".into(),
                 Box::new(|on| on.server.square(&single).map(drop)),
             ),
             (
-                format!("products of {MANY} ciphertexts"),
+                format!("products of {LARGE_ARRAY_CIPHERTEXTS} ciphertexts"),
                 Box::new(|on| on.server.square(many).map(drop)),
             ),
             (
@@ -121,15 +125,15 @@ impl Work {
                 }),
             ),
             (
-                format!("encrypt {MANY} ciphertexts"),
+                format!("encrypt {LARGE_ARRAY_CIPHERTEXTS} ciphertexts"),
                 Box::new(|on| on.client.encrypt(&self.values, &shape).map(drop)),
             ),
             (
-                format!("decrypt {MANY} ciphertexts"),
+                format!("decrypt {LARGE_ARRAY_CIPHERTEXTS} ciphertexts"),
                 Box::new(|on| on.client.decrypt(many).map(drop)),
             ),
             (
-                format!("read {MANY} ciphertexts"),
+                format!("read {LARGE_ARRAY_CIPHERTEXTS} ciphertexts"),
                 Box::new(|on| {
                     EncryptedArray::from_bytes(&self.written, on.server.session()).map(drop)
                 }),
@@ -145,7 +149,7 @@ impl Work {
                 Box::new(|on| on.server.bootstrap(&single).map(drop)),
             ));
             pieces.push((
-                format!("bootstraps of {BOOTSTRAPPED} ciphertexts"),
+                format!("bootstraps of {BOOTSTRAPPED_CIPHERTEXTS} ciphertexts"),
                 Box::new(|on| on.server.bootstrap(&some).map(drop)),
             ));
             let look_up = |on: &Side| {
@@ -159,11 +163,11 @@ impl Work {
         let mut rows = Vec::new();
         for (name, piece) in pieces {
             let log_n = self.preset.log_degree;
-            // What is applied twice is kept.
+            // Running twice fills the caches.
             [one, several, one, several].into_iter().try_for_each(&piece)?;
             let start = Instant::now();
             piece(one)?;
-            let [one, several] = match start.elapsed() < SLOW {
+            let [one, several] = match start.elapsed() < TIMED_ONCE_FROM {
                 true => {
                     session.time(log_n, [&mut || Ok(piece(one)?), &mut || Ok(piece(several)?)])?
                 }
@@ -182,7 +186,7 @@ fn has_bootstraps(preset: Preset) -> bool {
     preset.log_degree > 14
 }
 
-/// Of polynomials that nobody else has.
+/// Transforms polynomials that no other thread uses.
 fn transforms(on: &Side) -> std::result::Result<(), Error> {
     let rlwe = on.server.session().context().rlwe();
     let ring = rlwe.rings(rlwe.parameters().top()).next();

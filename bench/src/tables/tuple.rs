@@ -1,4 +1,4 @@
-//! `tuple`: what products of tuples take and give, beside plain products.
+//! The table `tuple`: costs and precision of products of tuples, against plain products.
 
 use std::sync::Arc;
 
@@ -17,9 +17,10 @@ use crate::{
 /// The table.
 pub const TABLE: Table = Table {
     name: "tuple",
-    about: "tuple-CKKS (GRAFT D): bits of capacity that a product takes, how many squarings fit the preset, bits of precision in the worst slot \
-            after one product and after four (values of absolute value 1), and time of a product of fresh operands: pairs and triples against plain \
-            products at the same scale",
+    about: "tuple-CKKS (GRAFT D): pairs and triples against plain products at the same scale. \
+            Shown: the capacity that a product uses, in bits; the number of squarings that fit \
+            the preset; the precision in the worst slot after one product and after four, for \
+            values of absolute value 1; and the time of a product of fresh operands",
     memory: "2 GB",
     time: "about 1 minute",
     live: &[],
@@ -30,10 +31,10 @@ pub const TABLE: Table = Table {
 const PRESET: &str = "n15";
 const SCALES: [i32; 2] = [57, 90];
 const LENGTHS: [usize; 2] = [2, 3];
-/// After how many squarings the precision is measured again, and the bits that tuples hold in
-/// reserve for so many.
-const DEEP: usize = 4;
-const RESERVE: f64 = 2.0;
+/// The number of squarings after which the precision is measured again, and the bits that tuples
+/// hold in reserve for them.
+const DEEP_SQUARINGS: usize = 4;
+const RESERVE_BITS: f64 = 2.0;
 
 fn run(session: &mut Session) -> Result<Vec<Row>> {
     let bench = Bench::new(&Preset::by_name(PRESET)?)?;
@@ -57,7 +58,7 @@ struct Bench {
     fresh: Modulus,
 }
 
-/// What was measured of one kind of operand.
+/// The figures of one kind of operand.
 struct Figures {
     name: String,
     takes: f64,
@@ -86,7 +87,7 @@ impl Bench {
     }
 
     fn tuple(&self, x: &[f64], scale: Scale, length: usize) -> Result<Tuple> {
-        let divisor = self.evaluator.tuple_divisor(scale, length, RESERVE)?;
+        let divisor = self.evaluator.tuple_divisor(scale, length, RESERVE_BITS)?;
         let mut scales = vec![scale];
         while scales.len() < length {
             scales.insert(0, scales[0].divided_by(divisor));
@@ -110,8 +111,8 @@ impl Bench {
         }
     }
 
-    /// `-log2` of the largest error in a slot, all of which should hold 1: what is left when 1 is
-    /// subtracted.
+    /// Returns `-log2` of the largest error in a slot. All slots should hold 1, so it is the
+    /// largest value after subtracting 1.
     fn precision(&self, a: &Operand) -> Result<f64> {
         let whole = match a {
             Operand::Plain(a) => a.clone(),
@@ -133,7 +134,7 @@ impl Bench {
         let mut figures =
             Figures { name, takes: 0.0, squarings: 0, precision: 0.0, precision_deep: 0.0 };
         let mut at = fresh;
-        // The last fails for want of capacity.
+        // The last squaring fails for lack of capacity.
         while let Ok(next) = self.square(&at, scale) {
             figures.squarings += 1;
             match figures.squarings {
@@ -141,7 +142,7 @@ impl Bench {
                     figures.takes = self.capacity(&at) - self.capacity(&next);
                     figures.precision = self.precision(&next)?;
                 }
-                DEEP => figures.precision_deep = self.precision(&next)?,
+                DEEP_SQUARINGS => figures.precision_deep = self.precision(&next)?,
                 _ => {}
             }
             at = next;
@@ -152,7 +153,7 @@ impl Bench {
     fn rows(&self, session: &mut Session, bits: i32) -> Result<Vec<Row>> {
         let scale = Scale::power_of_two(bits);
         let (context, e) = (&self.context, &self.evaluator);
-        // 1 and -1, whose squares are 1.
+        // The values are 1 and -1, whose squares are 1.
         let x: Vec<f64> =
             (0..context.max_slots()).map(|i| if i * i % 7 < 3 { 1.0 } else { -1.0 }).collect();
         let plain = self.encrypt(&x, scale)?;
@@ -180,14 +181,14 @@ impl Bench {
             let name = format!("{PRESET}, 2^{bits}, tuple of {length} by 2^{divisor}");
             let figures = self.figures(name, Operand::Tuple(tuple), scale)?;
             let named = |what: &str| format!("{}: {what}", figures.name);
-            let taken = Row::new(named("a product takes"), figures.takes, "bits");
+            let taken = Row::new(named("capacity that a product uses"), figures.takes, "bits");
             rows.push(taken.against(&plain.name, plain.takes));
             let squarings = Row::more(named("squarings"), figures.squarings as f64, "");
             rows.push(squarings.against(&plain.name, plain.squarings as f64));
             let precision = Row::more(named("precision of a product"), figures.precision, "bits");
             rows.push(precision.against(&plain.name, plain.precision));
-            if plain.squarings >= DEEP && figures.squarings >= DEEP {
-                let what = format!("precision after {DEEP}");
+            if plain.squarings >= DEEP_SQUARINGS && figures.squarings >= DEEP_SQUARINGS {
+                let what = format!("precision after {DEEP_SQUARINGS}");
                 let precision = Row::more(named(&what), figures.precision_deep, "bits");
                 rows.push(precision.against(&plain.name, plain.precision_deep));
             }

@@ -14,54 +14,57 @@ use hippocrene_rlwe::{Modulus, Parameters};
 use super::pairs::Pair;
 use crate::Result;
 
-/// A bootstrap of all slots at the levels that a simple chain of Table 2 has for it, slots to
-/// coefficients first (2.3), under the secret itself. Numbers of bits are those of the chain's
-/// primes, back half a bit less, which primes are below a power of two.
+/// A bootstrap of all slots at the levels of a simple chain of Table 2, with slots to coefficients
+/// first (2.3), under the secret itself.
+///
+/// Numbers of bits are those of the chain's primes. From slots to coefficients they are half a bit
+/// less, because primes are below a power of two.
 #[derive(Debug, Clone, Copy)]
 pub struct Steps {
-    /// The base modulus.
+    /// The bits of the base modulus.
     base: f64,
-    /// log2 of the base modulus over the largest value: a little less than the difference of
-    /// scales, for primes are a little smaller than powers of two.
+    /// log2 of the base modulus over the largest value. It is slightly less than the difference of
+    /// scales, because primes are slightly smaller than powers of two.
     ratio: f64,
-    /// The integers that may be taken away are smaller than this.
+    /// The bound of the integers that may be removed.
     reach: u32,
-    /// log2 of the error of the reduction that is searched for, or `None` for the cosine on all of
-    /// the interval, of the degree that the depth has room for: the search takes minutes where many
-    /// integers may be taken away.
+    /// log2 of the requested error of the reduction.
+    ///
+    /// `None` stands for the cosine on the whole interval, of the degree that the depth allows. A
+    /// search would take minutes if many integers may be removed.
     error: Option<f64>,
     doublings: u32,
-    /// How many bits each level of the cosine takes, the doublings among them.
+    /// The bits that each level of the cosine uses, including the doublings.
     cosine: f64,
     /// The stages and bits of each level of coefficients to slots.
     to_slots: &'static [(u32, f64)],
-    /// And back.
+    /// The stages and bits of each level of slots to coefficients.
     to_coefficients: &'static [(u32, f64)],
-    /// How many products deep the reduction may be: the primes in the chain's column.
+    /// The maximum depth of the reduction in products: the number of primes in the chain's column.
     depth: u32,
-    /// How many bits levels of the cosine and of coefficients to slots take on grafted moduli:
-    /// fewer, where there are fewer than the simple chain has.
+    /// The bits that levels of the cosine and of coefficients to slots use on grafted moduli, which
+    /// may be fewer than on the simple chain.
     grafted: (f64, f64),
     /// The paper's speed-up by grafting (Table 4).
     pub speed_up: f64,
 }
 
-/// Of which moduli a bootstrap is made.
+/// The kind of moduli of a bootstrap.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Twin {
     /// The simple chain.
     Simple,
     /// The paper's grafted set.
     Grafted,
-    /// The pair at our words ([`Pair::ours`]).
+    /// The pair in our words ([`Pair::ours`]).
     Ours,
 }
 
-/// Each in the order in which a table shows it.
+/// All kinds, in the order of the tables.
 pub const TWINS: [Twin; 3] = [Twin::Simple, Twin::Grafted, Twin::Ours];
 
 impl Twin {
-    /// The parameter set.
+    /// Returns the parameter set.
     ///
     /// # Errors
     /// When there is none.
@@ -73,7 +76,7 @@ impl Twin {
         }
     }
 
-    /// What a table calls it.
+    /// Returns the name for tables.
     pub fn name(self, pair: &Pair) -> String {
         match self {
             Twin::Simple => pair.paper_name("sim"),
@@ -82,10 +85,10 @@ impl Twin {
         }
     }
 
-    /// The bootstrap without keys.
+    /// Plans the bootstrap, without keys.
     ///
     /// # Errors
-    /// When the parameter set is too small for it.
+    /// When the parameter set is too small for the plan.
     pub fn plan(self, pair: &Pair, steps: Steps) -> Result<Arc<BootstrapPlan>> {
         let context = Arc::new(Context::new(self.parameters(pair)?, Threads::single())?);
         let levels = |levels: &[(u32, f64)], most: f64| {
@@ -148,7 +151,7 @@ impl Steps {
                 error,
             )
         };
-        // At nine points of each interval.
+        // The error is measured at nine points of each interval.
         let any = of_error(0.5)?;
         let error = |i: u32| {
             let whole = f64::from(i / 9) - (k - 1.0);
@@ -159,7 +162,7 @@ impl Steps {
     }
 }
 
-/// The bootstrap of a pair of FHE sets.
+/// Returns the bootstrap of a pair of FHE sets.
 pub fn steps(pair: &Pair) -> Option<Steps> {
     match pair.name {
         "FHE15s" => Some(Steps {
@@ -182,7 +185,7 @@ pub fn steps(pair: &Pair) -> Option<Steps> {
             error: None,
             doublings: 5,
             cosine: 60.0,
-            // The first level takes 56 bits as well: the scale goes from 45 bits to 60.
+            // The first level uses 56 bits too: the scale goes from 45 bits to 60.
             to_slots: &[(4, 71.0), (4, 56.0), (4, 56.0), (3, 56.0)],
             to_coefficients: &[(5, 29.5), (5, 29.5), (5, 29.5)],
             depth: 12,
@@ -206,7 +209,7 @@ pub fn steps(pair: &Pair) -> Option<Steps> {
     }
 }
 
-/// The least modulus at which the values of a plan are bootstrapped from this scale.
+/// Returns the smallest modulus at which values of this scale can be bootstrapped by a plan.
 pub fn lowest(plan: &BootstrapPlan, scale_bits: f64) -> Modulus {
     let parameters = plan.context().parameters();
     let need = scale_bits + 1.0 + plan.capacity_needed();
@@ -220,7 +223,7 @@ mod tests {
     use crate::tables::pairs::PAIRS;
 
     #[test]
-    fn simple_and_grafted_leave_the_same() {
+    fn simple_and_grafted_chains_leave_equal_capacity() {
         for pair in &PAIRS {
             let Some(steps) = steps(pair) else { continue };
             for twin in TWINS {

@@ -1,4 +1,4 @@
-//! `word`: the same usable modulus in words of 48 and of 61 bits.
+//! The table `word`: the same usable modulus in words of 48 and of 61 bits.
 
 use hippocrene_ring::Kernel;
 use hippocrene_rlwe::{
@@ -18,9 +18,11 @@ use crate::{
 /// The table.
 pub const TABLE: Table = Table {
     name: "word",
-    about: "words of 48 bits against words of 61 bits: multiplication (in both ends one scale of 40 bits below) and rotation of fresh ciphertexts \
-            at the same usable modulus, with every kernel that this CPU runs; sets by the re-design rule within 128-bit security \
-            (log PQ at most 430 at N = 2^14, 868 at N = 2^15), a ternary secret",
+    about: "words of 48 bits against words of 61 bits: multiplication and rotation of fresh \
+            ciphertexts at the same usable modulus, with every kernel that this CPU runs. A \
+            multiplication ends one scale of 40 bits below. The sets follow the re-design rule \
+            within 128-bit security (log PQ at most 430 at N = 2^14, 868 at N = 2^15), with a \
+            ternary secret",
     memory: "1 GB",
     time: "about 1 minute",
     live: &[],
@@ -28,7 +30,8 @@ pub const TABLE: Table = Table {
     run,
 };
 
-/// log2 of the ring degree and the usable bits: whole words of 48 bits, and nearly so of 61.
+/// log2 of the ring degree and the usable bits: whole words of 48 bits, and nearly whole ones of
+/// 61.
 const SHAPES: [(u32, u32); 2] = [(14, 287), (15, 575)];
 
 const SCALE_BITS: f64 = 40.0;
@@ -56,7 +59,7 @@ fn side(log_n: u32, usable: u32, word: u32, kernel: Kernel) -> Result<Side> {
     Side::new(scheme, from, to)
 }
 
-/// The set in words: limbs of fresh ciphertexts, specials, gadget rank.
+/// Describes the set: limbs of fresh ciphertexts, specials, gadget rank.
 fn described(log_n: u32, usable: u32, word: u32) -> Result<String> {
     let p = parameters(log_n, usable, word)?;
     let from = near(&p, f64::from(usable), 1.0);
@@ -99,7 +102,8 @@ mod tests {
                 assert!(
                     p.security().is_some() && p.limb_moduli(p.top()).iter().all(|q| *q < 1 << word)
                 );
-                // The sizes of units are those of the word: fewer bits run on other kernels.
+                // The units have the size of the word, because fewer bits would run on other
+                // kernels.
                 assert!(p.factor(0) > 1 << (word - 4));
                 let from = near(&p, f64::from(usable), 1.0);
                 assert!((p.log2(from) - f64::from(usable)).abs() < 1.0 && from.two() == 0);

@@ -222,7 +222,7 @@ impl ClientKey {
         Ok((plan, BootstrappingKeys::new(&self.session, precision, literal, encapsulation)?))
     }
 
-    /// Generates a fresh key of a second, smaller parameter set ([`Settings::second`]).
+    /// Generates a fresh key of a second, smaller parameter set ([`Settings::for_second_key`]).
     ///
     /// It is for arrays that need at most `capacity` bits of capacity, or of noise budget if they
     /// hold integers. Its evaluation keys are smaller. With the [`TransferKey`] a server converts
@@ -233,7 +233,7 @@ impl ClientKey {
     /// use hippocrene::{ClientKey, KeyRequest, Preset, Server};
     ///
     /// let client = ClientKey::generate(Preset::by_name("n14")?.settings()?)?;
-    /// let second = client.second(60.0)?;
+    /// let second = client.second_key(60.0)?;
     /// let server = Server::new(second.evaluation_keys(&KeyRequest::only([]))?)?;
     /// let server = server.with_transfer(&client.transfer_key(&second)?)?;
     ///
@@ -245,9 +245,12 @@ impl ClientKey {
     /// ```
     ///
     /// # Errors
-    /// As [`Settings::second`], and [`Error::System`] when the machine has no entropy.
-    pub fn second(&self, capacity: f64) -> Result<ClientKey, Error> {
-        ClientKey::generate_with(self.session.settings().second(capacity)?, self.session.threads())
+    /// As [`Settings::for_second_key`], and [`Error::System`] when the machine has no entropy.
+    pub fn second_key(&self, capacity: f64) -> Result<ClientKey, Error> {
+        ClientKey::generate_with(
+            self.session.settings().for_second_key(capacity)?,
+            self.session.threads(),
+        )
     }
 
     /// Makes the key with which a server converts this client's arrays to the secret and parameter
@@ -255,7 +258,7 @@ impl ClientKey {
     ///
     /// # Errors
     /// [`Error::Parameters`] when the moduli of `second` are not among this client's, or `second`
-    /// is this client. The moduli of [`ClientKey::second`] are among them, and so are those of any
+    /// is this client. The moduli of [`ClientKey::second_key`] are among them, and so are those of any
     /// other client of the same set. [`Error::Security`] when `second` is secure and this client's
     /// set is not.
     pub fn transfer_key(&self, second: &ClientKey) -> Result<TransferKey, Error> {

@@ -344,7 +344,7 @@ pub fn rotations_among(
 }
 
 /// The key that converts arrays of one client key to that of a second parameter set
-/// ([`ClientKey::second`](crate::ClientKey::second)).
+/// ([`ClientKey::second_key`](crate::ClientKey::second_key)).
 ///
 /// It holds no secret.
 #[derive(Debug, Clone)]

@@ -54,7 +54,8 @@ pub use hippocrene_ckks::{
     circuits::{Basis, Polynomial},
 };
 pub use hippocrene_pegasus::{
-    DecisionTree, FeatureRanges, Function, Sectors, Shape, Tables, Tangents, TreeModel, TreeNode,
+    DecisionTree, FeatureRanges, Function, IterationTimes, Shape, Tables, Tangents, TreeModel,
+    TreeNode,
 };
 pub use hippocrene_ring::Seed;
 pub use hippocrene_rlwe::{Fingerprint, Gate, cache_budget, set_cache_budget, stop::stoppable};

@@ -112,7 +112,7 @@ impl LookUps {
         let (None, None, Some(reserve)) = (self.capacity, self.clusters, reserve) else {
             return Ok(said);
         };
-        let most = said.plan(session)?.pegasus().most_output_bits();
+        let most = said.plan(session)?.pegasus().max_output_bits();
         let fits = |bits: &f64| (Self::CAPACITY..=most).contains(bits);
         let enough =
             [reserve + Tangents::OPERAND_BITS, reserve].map(f64::ceil).into_iter().find(fits);

@@ -46,7 +46,7 @@ impl Session {
     pub fn dry_run(settings: Settings) -> Result<Self, Error> {
         let rlwe =
             hippocrene_rlwe::Context::dry_run(settings.parameters().clone(), Threads::single())?;
-        rlwe.set_prices(profile::for_predictions()?);
+        rlwe.set_cost_profile(profile::for_predictions()?);
         Self::of(settings, rlwe)
     }
 

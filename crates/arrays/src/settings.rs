@@ -221,14 +221,14 @@ impl Settings {
     /// bits of capacity.
     ///
     /// The set consists of the sprout and the first units, as few as leave that capacity
-    /// ([`Parameters::second`]). This assumes the precision of these settings and values up to 1.
+    /// ([`Parameters::key_transfer_set`]). This assumes the precision of these settings and values up to 1.
     /// Its keys are smaller than those of these settings. If integers are enabled, `capacity` is
     /// the noise budget of their arrays after the conversion, in bits.
     ///
     /// # Errors
     /// [`Error::Argument`] when the capacity is not positive, or needs all units, so that nothing
     /// would be saved. [`Error::Parameters`] where no second set is possible.
-    pub fn second(&self, capacity: f64) -> Result<Self, Error> {
+    pub fn for_second_key(&self, capacity: f64) -> Result<Self, Error> {
         const OPERATION: &str = "choose a second parameter set";
         if capacity.is_nan() || capacity <= 0.0 {
             return Err(Error::argument(
@@ -265,9 +265,9 @@ impl Settings {
             ));
         };
         let second = match parameters.security() {
-            Some(_) => parameters.second(top(units)),
+            Some(_) => parameters.key_transfer_set(top(units)),
             // The user waived security for the first set, and so for this one.
-            None => parameters.second_insecure(top(units)),
+            None => parameters.key_transfer_set_insecure(top(units)),
         };
         let second = Settings::new(second?, self.precision)?.with_fresh_two(self.fresh.two())?;
         self.integers.map_or(Ok(second.clone()), |integers| second.with_integers(integers))

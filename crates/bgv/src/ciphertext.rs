@@ -1,18 +1,20 @@
-//! Ciphertexts.
+//! Ciphertexts of integers modulo `t`.
 
 use hippocrene_ring::arith::inv_mod;
 use hippocrene_rlwe::{self as rlwe, Modulus, Noise};
 
-use crate::{BgvError, Context, noise::TAIL};
+use crate::{BgvError, Context, noise::LOG2_TAIL_DEVIATIONS};
 
-/// [`Ciphertext::budget_bits`] of a ciphertext whose modulus has `bits` bits, with the plaintext
-/// modulus `t`. Without an error it is what the message leaves.
+/// Returns the noise budget in bits of a ciphertext with a modulus of `bits` bits, the plaintext
+/// modulus `t` and the given error (see [`Ciphertext::budget_bits`]). Without an error it is the
+/// room that the message leaves.
 pub fn budget_bits(bits: f64, t: u64, error: Noise) -> f64 {
-    bits - (t as f64).log2() - (1.0 + error.log2_std() + TAIL).max(0.0)
+    bits - (t as f64).log2() - (1.0 + error.log2_std() + LOG2_TAIL_DEVIATIONS).max(0.0)
 }
 
 /// An encrypted polynomial modulo `t`: an RLWE ciphertext and the factor `g` of its message (see
-/// the crate's page).
+/// the crate's page for the form of ciphertexts). See [`Evaluator`](crate::Evaluator) for an
+/// example.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Ciphertext {
     inner: rlwe::Ciphertext,
@@ -21,11 +23,12 @@ pub struct Ciphertext {
 }
 
 impl Ciphertext {
-    /// Puts a ciphertext together.
+    /// Makes a ciphertext of its parts.
     ///
     /// # Errors
-    /// When it was made with other parameters or for another plaintext modulus, its modulus shares
-    /// a factor with `t`, or `factor` is not a unit modulo `t` in `[1, t)`.
+    /// Returns an error if the RLWE ciphertext was made with other parameters or `t` is another
+    /// plaintext modulus than that of `context`, if its modulus shares a factor with `t`, or if
+    /// `factor` is not a unit modulo `t` in `[1, t)`.
     pub fn from_parts(
         context: &Context,
         inner: rlwe::Ciphertext,
@@ -47,7 +50,7 @@ impl Ciphertext {
         Ciphertext { inner, t, factor }
     }
 
-    /// An empty ciphertext for an operation to write its result to.
+    /// Returns an empty ciphertext, for an operation to write its result to.
     pub fn empty(context: &Context) -> Self {
         Self::new(rlwe::Ciphertext::empty(context.rlwe()), context.plain_modulus(), 1)
     }
@@ -57,7 +60,7 @@ impl Ciphertext {
         &self.inner
     }
 
-    /// The RLWE ciphertext, taken out.
+    /// Returns the RLWE ciphertext and drops the rest.
     pub(crate) fn into_inner(self) -> rlwe::Ciphertext {
         self.inner
     }
@@ -71,7 +74,7 @@ impl Ciphertext {
         self.t
     }
 
-    /// The factor `g` by which the message is multiplied modulo `t`.
+    /// The factor `g` of the message modulo `t`.
     pub fn factor(&self) -> u64 {
         self.factor
     }
@@ -80,16 +83,19 @@ impl Ciphertext {
         self.factor = factor;
     }
 
-    /// Its modulus.
+    /// The modulus `Q` of the ciphertext.
     pub fn modulus(&self) -> Modulus {
         self.inner.modulus()
     }
 
-    /// The noise budget in bits, estimated without the secret key: `log2(Q/2t)` less the logarithm
-    /// of an error that is 11 times the estimated standard deviation. Decryption is right while it
-    /// is positive: errors of Gaussian shape are as large in one of `2^17` coefficients with
-    /// probability below `2^-69`. `docs/integers.md` has the proof, and what holds of products. It
-    /// is not a number in a context of other parameters.
+    /// Returns the noise budget in bits, estimated without the secret key.
+    ///
+    /// It is `log2(Q/2t)` minus the logarithm of an error that is 11 times the estimated standard
+    /// deviation. Decryption is right while it is positive: an error of Gaussian shape is that
+    /// large in one of `2^17` coefficients with probability below `2^-69`.
+    /// `docs/reference/integers.md` has the proof and the bounds for products.
+    ///
+    /// The result is NaN if `context` has other parameters than this ciphertext.
     pub fn budget_bits(&self, context: &Context) -> f64 {
         if self.inner.parameters() != context.rlwe().parameters().digest() {
             return f64::NAN;
@@ -98,7 +104,8 @@ impl Ciphertext {
     }
 }
 
-/// A fresh ciphertext of the secret key, half of it a seed. Its factor is 1.
+/// A fresh ciphertext made with the secret key, with a seed in place of its second half. Its factor
+/// is 1. See [`Evaluator`](crate::Evaluator) for an example.
 #[derive(Debug, Clone)]
 pub struct SeededCiphertext {
     inner: rlwe::SeededCiphertext,
@@ -106,10 +113,10 @@ pub struct SeededCiphertext {
 }
 
 impl SeededCiphertext {
-    /// Puts a seeded ciphertext together.
+    /// Makes a seeded ciphertext of its parts.
     ///
     /// # Errors
-    /// As [`Ciphertext::from_parts`].
+    /// The same as those of [`Ciphertext::from_parts`].
     pub fn from_parts(
         context: &Context,
         inner: rlwe::SeededCiphertext,
@@ -132,18 +139,19 @@ impl SeededCiphertext {
         self.t
     }
 
-    /// The whole ciphertext.
+    /// Expands the seed and returns the whole ciphertext.
     ///
     /// # Panics
-    /// When it was made with other parameters.
+    /// Panics if the ciphertext was made with other parameters.
     pub fn expand(&self, context: &Context) -> Ciphertext {
         self.expand_in(context.rlwe())
     }
 
-    /// [`SeededCiphertext::expand`], which no plaintext modulus takes part in.
+    /// Does the same as [`SeededCiphertext::expand`] with an RLWE context alone. The plaintext
+    /// modulus takes no part in the expansion.
     ///
     /// # Panics
-    /// When it was made with other parameters.
+    /// Panics if the ciphertext was made with other parameters.
     pub fn expand_in(&self, rlwe: &rlwe::Context) -> Ciphertext {
         Ciphertext::new(self.inner.expand(rlwe), self.t, 1)
     }

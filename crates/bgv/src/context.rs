@@ -1,4 +1,4 @@
-//! A parameter set and a plaintext modulus made ready to compute with.
+//! Contexts: a parameter set and a plaintext modulus, prepared for computing.
 
 use std::sync::Arc;
 
@@ -11,16 +11,16 @@ use crate::{
     pool::CiphertextPool,
 };
 
-/// What encoding takes before the integers are reduced modulo those of ciphertexts, in transforms
-/// of a limb of 61 bits, as it was measured.
-const ENCODING: u64 = 2;
+/// Cost of an encoding before the integers are reduced modulo the moduli of ciphertexts, in
+/// transforms of a limb of 61 bits (measured).
+const ENCODING_COST_IN_TRANSFORMS: u64 = 2;
 
-/// The moduli for `t`, and that of fresh ciphertexts.
+/// Returns the moduli that can be used with `t`, and the modulus of fresh ciphertexts.
 fn moduli_of(parameters: &Parameters, t: u64) -> Result<(Moduli, Modulus), BgvError> {
     Encoder::check_plain_modulus(t)?;
     if let Some(unit) = shared_unit(parameters, t) {
         let what =
-            format!("it has to be coprime to the units of the modulus, of which {unit} is one");
+            format!("it must be coprime to the units of the modulus, and {unit} is one of them");
         return Err(BgvError::PlainModulus { t, what });
     }
     let moduli = Moduli::new(parameters, t);
@@ -28,14 +28,15 @@ fn moduli_of(parameters: &Parameters, t: u64) -> Result<(Moduli, Modulus), BgvEr
     match moduli.top() {
         Some(fresh) if bits(&fresh) > (t as f64).log2() + 2.0 => Ok((moduli, fresh)),
         top => {
-            let most = top.map_or(0.0, |top| bits(&top));
-            let what = format!("the largest modulus that is coprime to it has {most:.1} bits");
+            let max_bits = top.map_or(0.0, |top| bits(&top));
+            let what = format!("the largest modulus that is coprime to it has {max_bits:.1} bits");
             Err(BgvError::PlainModulus { t, what })
         }
     }
 }
 
-/// An RLWE context, which others may share, with a plaintext modulus `t`.
+/// An RLWE context together with a plaintext modulus `t`. Several contexts may share the RLWE
+/// context. See [`Evaluator`](crate::Evaluator) for an example.
 pub struct Context {
     rlwe: Arc<rlwe::Context>,
     encoder: Arc<Encoder>,
@@ -44,7 +45,7 @@ pub struct Context {
     pool: CiphertextPool,
 }
 
-/// Without its tables.
+/// Leaves out the tables.
 impl std::fmt::Debug for Context {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("Context")
@@ -58,8 +59,8 @@ impl Context {
     /// Prepares the plaintext modulus `t`.
     ///
     /// # Errors
-    /// [`BgvError::PlainModulus`] when `t` is not in `[2, 2^61)` or shares a factor with a unit, or
-    /// no modulus of these parameters is coprime to it and larger than `4 t`.
+    /// Returns [`BgvError::PlainModulus`] if `t` is not in `[2, 2^61)`, if it shares a factor with
+    /// a unit, or if no modulus of these parameters is coprime to it and larger than `4 t`.
     pub fn new(rlwe: Arc<rlwe::Context>, t: u64) -> Result<Self, BgvError> {
         let (moduli, fresh) = moduli_of(rlwe.parameters(), t)?;
         let encoder = Arc::new(Encoder::new(t, rlwe.degree(), rlwe.kernel())?);
@@ -67,17 +68,18 @@ impl Context {
         Ok(Context { rlwe, encoder, moduli, fresh, pool: CiphertextPool::default() })
     }
 
-    /// A context of the same plaintext modulus in the dry run of `rlwe`, which was made beside the
-    /// RLWE context of this one ([`rlwe::Context::dry_run_beside`]). Both share the encoder.
+    /// Returns a context of the same plaintext modulus for the dry run of `rlwe`. That dry run must
+    /// have been made for the RLWE context of this one ([`rlwe::Context::dry_run_beside`]). Both
+    /// contexts share the encoder.
     pub fn dry_run_beside(&self, rlwe: Arc<rlwe::Context>) -> Self {
         let (encoder, moduli) = (Arc::clone(&self.encoder), Arc::clone(&self.moduli));
         Context { rlwe, encoder, moduli, fresh: self.fresh, pool: CiphertextPool::default() }
     }
 
-    /// Checks what [`Context::new`] checks, and prepares nothing.
+    /// Makes the checks of [`Context::new`] without preparing anything.
     ///
     /// # Errors
-    /// As [`Context::new`].
+    /// The same as those of [`Context::new`].
     pub fn check(parameters: &Parameters, t: u64) -> Result<(), BgvError> {
         moduli_of(parameters, t).map(drop)
     }
@@ -92,12 +94,12 @@ impl Context {
         &self.encoder
     }
 
-    /// [`Encoder::encode`], which a dry run counts.
+    /// Encodes integers like [`Encoder::encode`]. In a dry run the encoding is counted.
     ///
     /// # Errors
-    /// As [`Encoder::encode`].
+    /// The same as those of [`Encoder::encode`].
     pub fn encode(&self, values: &[i64]) -> Result<Plaintext, BgvError> {
-        self.rlwe.note_encoding(Modulus::ONE, ENCODING, 1);
+        self.rlwe.record_encoding(Modulus::ONE, ENCODING_COST_IN_TRANSFORMS, 1);
         self.encoder.encode(values)
     }
 
@@ -106,34 +108,37 @@ impl Context {
         self.encoder.plain_modulus()
     }
 
-    /// The modulus of fresh ciphertexts: all units, and of the sprout what is coprime to `t`,
-    /// without its power of two unless that is much.
+    /// The modulus of fresh ciphertexts. It has all units and the part of the sprout that is
+    /// coprime to `t`. The power of two of the sprout is left out, unless it holds more than 1/16
+    /// of the bits.
     pub fn fresh(&self) -> Modulus {
         self.fresh
     }
 
-    /// The modulus that is nearest to `bits` bits among those of at most `most` bits that are
-    /// coprime to `t`; the smallest there is where `most` is below all.
-    pub(crate) fn modulus_near(&self, bits: f64, most: f64) -> Modulus {
-        self.moduli.near(bits, most).unwrap_or(self.fresh)
+    /// Returns the modulus nearest to `bits` bits among those of at most `max_bits` bits that are
+    /// coprime to `t`. If all are larger than `max_bits`, it returns the modulus of fresh
+    /// ciphertexts.
+    pub(crate) fn modulus_near(&self, bits: f64, max_bits: f64) -> Modulus {
+        self.moduli.near(bits, max_bits).unwrap_or(self.fresh)
     }
 
-    /// [`Moduli::landing`].
+    /// Returns [`Moduli::landing`], or the modulus nearest to `margin` bits below `bits` if there
+    /// is none.
     pub(crate) fn modulus_for_landing(
         &self,
         bits: f64,
-        most: f64,
+        max_bits: f64,
         margin: f64,
         clear: f64,
     ) -> Modulus {
-        let landing = self.moduli.landing(bits, most, margin, clear);
-        landing.unwrap_or_else(|| self.modulus_near(bits - margin, most))
+        let landing = self.moduli.landing(bits, max_bits, margin, clear);
+        landing.unwrap_or_else(|| self.modulus_near(bits - margin, max_bits))
     }
 
-    /// The modulus of at least `bits` bits that costs least, among those of at most `most` bits
-    /// that are coprime to `t`; the largest there is where `bits` is above all.
-    pub(crate) fn modulus_above(&self, bits: f64, most: f64) -> Modulus {
-        self.moduli.above(bits, most).unwrap_or_else(|| self.modulus_near(bits, most))
+    /// Returns the cheapest modulus of at least `bits` and at most `max_bits` bits that is coprime
+    /// to `t`. If there is none, it returns [`Context::modulus_near`].
+    pub(crate) fn modulus_above(&self, bits: f64, max_bits: f64) -> Modulus {
+        self.moduli.above(bits, max_bits).unwrap_or_else(|| self.modulus_near(bits, max_bits))
     }
 
     /// The memory of intermediate ciphertexts.
@@ -145,33 +150,33 @@ impl Context {
         self.rlwe.parameters().log2(modulus)
     }
 
-    /// `Q` modulo `t`.
+    /// Returns `Q` modulo `t`, for `Q = modulus`.
     pub(crate) fn residue(&self, modulus: Modulus) -> u64 {
         let t = self.plain_modulus();
         let moduli = self.rlwe.parameters().limb_moduli(modulus);
         moduli.into_iter().fold(1 % t, |product, q| mul_mod(product, q % t, t))
     }
 
-    /// The factor of a ciphertext of the factor `g` modulo `from` whose limbs are reduced to the
-    /// divisor `to`: `g from/to`.
+    /// Returns the factor of a ciphertext whose limbs were reduced from the modulus `from` to its
+    /// divisor `to`. With the factor `g` before, it is `g from/to`.
     pub(crate) fn dropped_factor(&self, g: u64, from: Modulus, to: Modulus) -> u64 {
         mul_mod(g, self.residue(from.without(to)), self.plain_modulus())
     }
 
-    /// The factor of a product in the manner of BGV modulo `modulus = Q` of ciphertexts whose
-    /// factors have the product `g`: `-Q g`.
+    /// Returns the factor `-Q g` of a BGV product modulo `modulus = Q`, where `g` is the product of
+    /// the factors of both ciphertexts.
     pub(crate) fn product_factor(&self, modulus: Modulus, g: u64) -> u64 {
         let t = self.plain_modulus();
         mul_mod(neg_mod(self.residue(modulus), t), g, t)
     }
 
-    /// The divisor of `modulus` of at least `bits` bits that has the fewest limbs, and of those the
-    /// smallest, among those that are coprime to `t`; `modulus` itself where there is none.
+    /// Returns the divisor of `modulus` with the fewest limbs, and of those the smallest, that has
+    /// at least `bits` bits and is coprime to `t`. If there is none, it returns `modulus`.
     pub(crate) fn divisor_at_least(&self, modulus: Modulus, bits: f64) -> Modulus {
         self.moduli.divisor_at_least(modulus, bits).unwrap_or(modulus)
     }
 
-    /// Checks that a modulus is one of ciphertexts and coprime to `t`.
+    /// Checks that `modulus` is a modulus of ciphertexts and coprime to `t`.
     pub(crate) fn check_modulus(
         &self,
         modulus: Modulus,
@@ -186,7 +191,7 @@ impl Context {
         Ok(())
     }
 
-    /// Checks that something is for this plaintext modulus.
+    /// Checks that `t` is the plaintext modulus of this context.
     pub(crate) fn check_plain_modulus(
         &self,
         t: u64,

@@ -1,4 +1,4 @@
-//! From integers modulo `t` to polynomials and back.
+//! The encoding of integers modulo `t` as polynomials, and the decoding.
 
 use hippocrene_ring::{
     Kernel, ResidueRing, RingError, elementwise::Elementwise, ntt::exponent, primes,
@@ -7,48 +7,59 @@ use zeroize::Zeroize;
 
 use crate::{BgvError, Plaintext};
 
-/// The largest plaintext modulus is below this: integers modulo it, and their sums, fit 63 bits.
-const LARGEST: u64 = 1 << 61;
+/// Plaintext moduli are below this limit, so that residues and sums of two of them fit into 63
+/// bits.
+const PLAIN_MODULUS_LIMIT: u64 = 1 << 61;
 
 /// The encoder of one plaintext modulus `t` and one ring degree `N`.
 ///
-/// Where `t` is a prime with `t = 1 mod 2N`, a plaintext has `N` *slots* that are added and
-/// multiplied one by one: the values of the polynomial at the odd powers of a `2N`-th root of unity
-/// `psi` modulo `t` (Smart and Vercauteren, ePrint 2011/133). They stand in two rows of `N/2`: slot
-/// `i` of the first row is the value at `psi^(5^i)`, slot `i` of the second that at `psi^(-5^i)`.
-/// The automorphism `X -> X^(5^k)` rotates both rows by `k` to the left, `X -> X^-1` exchanges
-/// them.
+/// If `t` is a prime with `t = 1 mod 2N`, a plaintext has `N` *slots*, which are added and
+/// multiplied one by one. The slots are the values of the polynomial at the odd powers of a `2N`-th
+/// root of unity `psi` modulo `t` (Smart and Vercauteren, ePrint 2011/133). They form two rows of
+/// `N/2`. Slot `i` of the first row is the value at `psi^(5^i)`, and slot `i` of the second row is
+/// the value at `psi^(-5^i)`. The automorphism `X -> X^(5^k)` rotates both rows by `k` to the left,
+/// and `X -> X^-1` exchanges the rows.
 ///
-/// Any `t` from 2 serves for polynomials with coefficients modulo `t`.
+/// With any other `t` from 2 on, a plaintext is a polynomial with coefficients modulo `t`.
+///
+/// ```
+/// use hippocrene_bgv::Encoder;
+/// use hippocrene_ring::Kernel;
+///
+/// let encoder = Encoder::new(257, 128, Kernel::Portable)?;
+/// let plaintext = encoder.encode(&[1, -2, 300])?;
+/// assert_eq!(encoder.decode(&plaintext)?[..4], [1, 255, 43, 0]);
+/// # Ok::<(), hippocrene_bgv::BgvError>(())
+/// ```
 pub struct Encoder {
     t: u64,
     degree: usize,
     slots: Option<Slots>,
-    /// Of an odd `t`.
+    /// Element-wise arithmetic modulo `t`, if `t` is odd.
     elementwise: Option<Elementwise>,
 }
 
-/// Without its tables.
+/// Leaves out the tables.
 impl std::fmt::Debug for Encoder {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         write!(f, "Encoder {{ t: {}, degree: {}, .. }}", self.t, self.degree)
     }
 }
 
-/// What batching needs.
+/// The tables for slots.
 #[derive(Debug)]
 struct Slots {
     ring: ResidueRing,
-    /// For each slot, row by row, its position in the evaluation domain.
+    /// The position of each slot in the evaluation domain, row by row.
     positions: Vec<u32>,
 }
 
 impl Encoder {
-    /// The encoder for `t` in `[2, 2^61)`.
+    /// Prepares the encoder for `t` in `[2, 2^61)` and ring degree `degree`.
     ///
     /// # Errors
-    /// [`BgvError::PlainModulus`] when `t` is out of range, [`RingError::RingDegree`] when the
-    /// degree is not supported.
+    /// Returns [`BgvError::PlainModulus`] if `t` is out of range, and [`RingError::RingDegree`] if
+    /// the degree is not supported.
     pub fn new(t: u64, degree: usize, kernel: Kernel) -> Result<Self, BgvError> {
         Self::check_plain_modulus(t)?;
         if !degree.is_power_of_two() || !(16..=1 << 17).contains(&degree) {
@@ -60,8 +71,8 @@ impl Encoder {
         Ok(Encoder { t, degree, slots, elementwise })
     }
 
-    /// Whether plaintexts modulo `t` have slots at this ring degree `N`: whether `t` is a prime
-    /// that is 1 modulo `2N`.
+    /// Returns true if plaintexts modulo `t` have slots at this ring degree `N`, that is if `t` is
+    /// a prime that is 1 modulo `2N`.
     pub fn gives_slots(t: u64, degree: usize) -> bool {
         let order = 2 * degree as u128;
         order > 0 && u128::from(t) % order == 1 && primes::is_prime(t)
@@ -69,7 +80,7 @@ impl Encoder {
 
     /// Checks that `t` is in range.
     pub(crate) fn check_plain_modulus(t: u64) -> Result<(), BgvError> {
-        if (2..LARGEST).contains(&t) {
+        if (2..PLAIN_MODULUS_LIMIT).contains(&t) {
             return Ok(());
         }
         Err(BgvError::PlainModulus { t, what: "2 to 2^61 - 1 are supported".into() })
@@ -80,17 +91,17 @@ impl Encoder {
         self.t
     }
 
-    /// Whether plaintexts have slots.
+    /// Returns true if plaintexts have slots.
     pub fn has_slots(&self) -> bool {
         self.slots.is_some()
     }
 
-    /// Integers modulo `t` in the slots: the first row, then the second. Those that are not given
-    /// are 0.
+    /// Encodes integers modulo `t` into the slots, first those of the first row and then those of
+    /// the second. The remaining slots are 0.
     ///
     /// # Errors
-    /// [`BgvError::PlainModulus`] when `t` gives no slots, [`BgvError::Argument`] when there are
-    /// more than `N` integers.
+    /// Returns [`BgvError::PlainModulus`] if `t` gives no slots, and [`BgvError::Argument`] if
+    /// there are more than `N` integers.
     pub fn encode(&self, values: &[i64]) -> Result<Plaintext, BgvError> {
         const OPERATION: &str = "encode";
         let slots = self.slots(OPERATION)?;
@@ -103,11 +114,11 @@ impl Encoder {
         Ok(Plaintext::from_residues(limb, self.t))
     }
 
-    /// The integers in the slots, in `[0, t)`.
+    /// Returns the integers in the `N` slots, in `[0, t)`.
     ///
     /// # Errors
-    /// [`BgvError::PlainModulus`] when `t` gives no slots, or the plaintext has another plaintext
-    /// modulus.
+    /// Returns [`BgvError::PlainModulus`] if `t` gives no slots, and an error if the plaintext
+    /// belongs to another plaintext modulus or ring degree.
     pub fn decode(&self, plaintext: &Plaintext) -> Result<Vec<u64>, BgvError> {
         const OPERATION: &str = "decode";
         let slots = self.slots(OPERATION)?;
@@ -119,11 +130,11 @@ impl Encoder {
         Ok(values)
     }
 
-    /// The polynomial with these coefficients modulo `t`, lowest degree first; those that are not
-    /// given are 0.
+    /// Encodes coefficients modulo `t` as a polynomial, lowest degree first. The remaining
+    /// coefficients are 0.
     ///
     /// # Errors
-    /// [`BgvError::Argument`] when there are more than `N`.
+    /// Returns [`BgvError::Argument`] if there are more than `N` coefficients.
     pub fn encode_coefficients(&self, values: &[i64]) -> Result<Plaintext, BgvError> {
         self.check_length(values, "encode coefficients")?;
         let mut limb = vec![0u64; self.degree];
@@ -133,23 +144,23 @@ impl Encoder {
         Ok(Plaintext::from_residues(limb, self.t))
     }
 
-    /// The coefficients, in `[0, t)`.
+    /// Returns the `N` coefficients, in `[0, t)`.
     ///
     /// # Errors
-    /// When the plaintext has another plaintext modulus.
+    /// Returns an error if the plaintext belongs to another plaintext modulus or ring degree.
     pub fn decode_coefficients(&self, plaintext: &Plaintext) -> Result<Vec<u64>, BgvError> {
         self.check(plaintext, "decode coefficients")?;
         Ok(plaintext.residues())
     }
 
-    /// `f m` modulo `t`, centred, for a checked plaintext `m`.
+    /// Returns `f m` modulo `t`, centred, for a plaintext `m` that was checked.
     pub(crate) fn times(&self, plaintext: &Plaintext, f: u64) -> Plaintext {
         let mut residues = plaintext.residues();
         self.multiply(&mut residues, f);
         Plaintext::from_residues(residues, self.t)
     }
 
-    /// Multiplies residues in `[0, 2t)` by `f`, to `[0, t)`.
+    /// Multiplies residues in `[0, 2t)` by `f`. The results are in `[0, t)`.
     pub(crate) fn multiply(&self, residues: &mut [u64], f: u64) {
         match &self.elementwise {
             Some(elementwise) => elementwise.mul_scalar_assign(residues, &elementwise.scalar(f)),
@@ -157,7 +168,7 @@ impl Encoder {
         }
     }
 
-    /// Checks that a plaintext is of this `t` and `N`.
+    /// Checks that a plaintext belongs to this plaintext modulus and ring degree.
     pub(crate) fn check(
         &self,
         plaintext: &Plaintext,
@@ -169,7 +180,7 @@ impl Encoder {
         }
         if plaintext.coefficients().len() != self.degree {
             let what = format!(
-                "a plaintext of ring degree {}, {} is needed",
+                "the plaintext has ring degree {}, but {} is needed",
                 plaintext.coefficients().len(),
                 self.degree
             );
@@ -182,7 +193,8 @@ impl Encoder {
         if values.len() <= self.degree {
             return Ok(());
         }
-        let what = format!("{} integers, a plaintext holds {}", values.len(), self.degree);
+        let what =
+            format!("{} integers are given, but a plaintext holds {}", values.len(), self.degree);
         Err(BgvError::Argument { operation, what })
     }
 
@@ -190,7 +202,7 @@ impl Encoder {
         self.slots.as_ref().ok_or_else(|| BgvError::PlainModulus {
             t: self.t,
             what: format!(
-                "{operation} needs slots, which a prime gives that is 1 modulo {}",
+                "{operation} needs slots. Use a prime that is 1 modulo {}",
                 2 * self.degree
             ),
         })
@@ -200,7 +212,7 @@ impl Encoder {
 impl Slots {
     fn new(t: u64, degree: usize, kernel: Kernel) -> Result<Self, BgvError> {
         let ring = ResidueRing::prime(t, degree, kernel)?;
-        // Of each odd exponent 2k + 1 the position.
+        // position[k] is the position of the exponent 2k + 1 in the evaluation domain.
         let mut position = vec![0u32; degree];
         for p in 0..degree {
             position[exponent(degree, p) / 2] = p as u32;
@@ -214,18 +226,21 @@ impl Slots {
     }
 }
 
-/// Residues of any size times `f` in `[0, t)`, to `[0, t)`, modulo any `t < 2^61`, by Shoup's
-/// quotient, which is one too small at most: no division by `t`, as residues are secret.
+/// Multiplies residues of any size by `f` in `[0, t)`, for any `t < 2^61`. The results are in
+/// `[0, t)`.
+///
+/// It uses Shoup's quotient, which is at most one too small. There is no division by `t`, because
+/// the residues are secret and the time of a division may depend on them.
 fn multiply_even(residues: &mut [u64], f: u64, t: u64) {
     let quotient = ((u128::from(f) << 64) / u128::from(t)) as u64;
     for x in residues {
-        let whole = ((u128::from(*x) * u128::from(quotient)) >> 64) as u64;
-        let product = x.wrapping_mul(f).wrapping_sub(whole.wrapping_mul(t));
+        let multiple = ((u128::from(*x) * u128::from(quotient)) >> 64) as u64;
+        let product = x.wrapping_mul(f).wrapping_sub(multiple.wrapping_mul(t));
         *x = product.min(product.wrapping_sub(t));
     }
 }
 
-/// An integer modulo `t < 2^61`, in `[0, t)`, without a branch.
+/// Reduces an integer modulo `t < 2^61` to `[0, t)`, without a branch.
 fn reduced(value: i64, t: u64) -> u64 {
     let remainder = value % t as i64;
     (remainder + (t as i64 & (remainder >> 63))) as u64
@@ -243,14 +258,14 @@ mod tests {
         Encoder::new(t, DEGREE, Kernel::Portable).unwrap()
     }
 
-    /// The polynomial at `x`, modulo `t`.
+    /// The value of the polynomial at `x`, modulo `t`.
     fn value(coefficients: &[u64], x: u64, t: u64) -> u64 {
         let times = |a: u64, b: u64| (u128::from(a) * u128::from(b) % u128::from(t)) as u64;
         coefficients.iter().rev().fold(0, |sum, c| (times(sum, x) + c) % t)
     }
 
     #[test]
-    fn no_modulus_gives_slots_in_no_ring() {
+    fn slots_need_a_degree_that_fits_the_modulus() {
         assert!(Encoder::gives_slots(65537, 1 << 15) && !Encoder::gives_slots(65537, 1 << 16));
         assert!(!Encoder::gives_slots(65537, 0) && !Encoder::gives_slots(65537, usize::MAX));
     }
@@ -277,7 +292,7 @@ mod tests {
         }
 
         #[test]
-        fn residues_are_centred_and_back(t in 2u64..LARGEST, x: i64) {
+        fn centring_is_inverted_by_reduction(t in 2u64..PLAIN_MODULUS_LIMIT, x: i64) {
             let residue = reduced(x, t);
             prop_assert_eq!(i128::from(residue), i128::from(x).rem_euclid(i128::from(t)));
             let small = centred(residue, t);
@@ -286,9 +301,9 @@ mod tests {
         }
     }
 
-    /// By whichever kernel, of odd and even moduli, of residues that may exceed them.
+    /// Tested with the fastest kernel, odd and even moduli, and residues of up to `2 t`.
     #[test]
-    fn residues_are_multiplied() {
+    fn residues_are_multiplied_by_a_constant() {
         for t in [
             2u64,
             3,
@@ -299,8 +314,8 @@ mod tests {
             786_433,
             1_000_000,
             (1 << 40) + 15,
-            LARGEST - 2,
-            LARGEST - 1,
+            PLAIN_MODULUS_LIMIT - 2,
+            PLAIN_MODULUS_LIMIT - 1,
         ] {
             let encoder = Encoder::new(t, DEGREE, Kernel::detect().unwrap()).unwrap();
             let mut residues: Vec<u64> = (0..DEGREE as u64)
@@ -314,10 +329,10 @@ mod tests {
     }
 
     #[test]
-    fn what_cannot_be_encoded_is_refused() {
+    fn invalid_moduli_degrees_and_lengths_are_refused() {
         assert!(
             Encoder::new(1, DEGREE, Kernel::Portable).is_err()
-                && Encoder::new(LARGEST, DEGREE, Kernel::Portable).is_err()
+                && Encoder::new(PLAIN_MODULUS_LIMIT, DEGREE, Kernel::Portable).is_err()
         );
         for degree in [0, 1, 8, 100, 1 << 18, 1 << 63, usize::MAX] {
             for t in [256, 257] {

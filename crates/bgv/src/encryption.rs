@@ -14,9 +14,11 @@ use crate::{BgvError, Ciphertext, Context, Plaintext, SeededCiphertext, budget_b
 const ENCRYPT: &str = "encrypt";
 
 impl Context {
-    /// The polynomial `t^{-1} [-Q g m]_t` modulo `Q`, in the evaluation domain. It stands for the
-    /// message `m` in a ciphertext of factor `g`, without an error. It is `Q g m/t` rounded (Kim, Polyakov,
-    /// Zucca, ePrint 2021/204, section 3.1), without a division.
+    /// Returns the polynomial `t^{-1} [-Q g m]_t` modulo `Q`, in the evaluation domain.
+    ///
+    /// It represents the message `m` in a ciphertext of factor `g`, without an error. It equals
+    /// `Q g m/t` rounded (Kim, Polyakov and Zucca, ePrint 2021/204, section 3.1), and needs no
+    /// division.
     pub(crate) fn embed(
         &self,
         plaintext: &Plaintext,
@@ -33,18 +35,18 @@ impl Context {
         poly.for_each_limb(self.rlwe().threads(), |k, limb| {
             let ring = self.rlwe().limb_ring(modulus, k);
             let q = ring.modulus();
-            // `check_modulus` has found `t` coprime to the modulus.
+            // `check_modulus` has made sure that `t` is coprime to the modulus.
             let inverse = inv_mod(t % q, q).unwrap_or(0);
             ring.mul_scalar_assign(limb, &ring.scalar(inverse));
         });
         Ok(poly)
     }
 
-    /// Encrypts under the secret key; half of the ciphertext is a seed.
+    /// Encrypts under the secret key. Half of the ciphertext is stored as a seed.
     ///
     /// # Errors
-    /// When key and plaintext do not fit, or [`BgvError::Budget`] when the error of a fresh
-    /// ciphertext leaves no noise budget.
+    /// Returns an error if the key or the plaintext belongs to other parameters, or
+    /// [`BgvError::Budget`] if the error of a fresh ciphertext leaves no noise budget.
     pub fn encrypt(
         &self,
         key: &SecretKey,
@@ -60,8 +62,9 @@ impl Context {
     /// Encrypts under a public key.
     ///
     /// # Errors
-    /// When key and plaintext do not fit, or [`BgvError::Budget`] when the error of a fresh
-    /// ciphertext, here larger than under a secret key, leaves no noise budget.
+    /// Returns an error if the key or the plaintext belongs to other parameters, or
+    /// [`BgvError::Budget`] if the error of a fresh ciphertext leaves no noise budget. That error
+    /// is larger than under a secret key.
     pub fn encrypt_public(
         &self,
         key: &PublicKey,
@@ -85,11 +88,12 @@ impl Context {
         Err(BgvError::Budget { operation: ENCRYPT, need: have - left, have })
     }
 
-    /// Decrypts. The result is exact as long as there is noise budget left.
+    /// Decrypts. The result is exact as long as noise budget is left.
     ///
     /// # Errors
-    /// When the ciphertext belongs to another key or other parameters, or [`BgvError::Budget`] when
-    /// its estimated budget is used up, so that the result would be wrong.
+    /// Returns an error if the ciphertext belongs to another key or to other parameters, or
+    /// [`BgvError::Budget`] if its estimated noise budget is used up. The result would then be
+    /// wrong.
     pub fn decrypt(&self, key: &SecretKey, ciphertext: &Ciphertext) -> Result<Plaintext, BgvError> {
         const OPERATION: &str = "decrypt";
         self.rlwe().check_operand(ciphertext.inner(), OPERATION)?;
@@ -105,7 +109,7 @@ impl Context {
             let ring = self.rlwe().limb_ring(modulus, k);
             ring.mul_scalar_assign(limb, &ring.scalar(converter.input_factor(k)));
         }
-        // [t (c0 + c1 s)]_Q = [-Q g m]_t + t e, and from that modulo t.
+        // Computes [t (c0 + c1 s)]_Q = [-Q g m]_t + t e and reduces it modulo t.
         let mut residues = vec![0u64; self.rlwe().degree()];
         converter.convert_exact(&mut [&mut residues], &phase.limbs().collect::<Vec<_>>());
         phase.wipe();
@@ -118,12 +122,14 @@ impl Context {
         Ok(Plaintext::from_residues(residues, t))
     }
 
-    /// The noise budget in bits as it is: `log2(Q/2)` less the logarithm of the largest coefficient
-    /// of `[t (c0 + c1 s)]_Q`. Decryption is right while it is positive. It tells how large the
-    /// error is, and so is for the owner of the key.
+    /// Measures the noise budget in bits.
+    ///
+    /// It is `log2(Q/2)` minus the logarithm of the largest coefficient of `[t (c0 + c1 s)]_Q`.
+    /// Decryption is right while it is positive. The result reveals how large the error is, so only
+    /// the owner of the key may see it.
     ///
     /// # Errors
-    /// When the ciphertext belongs to another key or other parameters.
+    /// Returns an error if the ciphertext belongs to another key or to other parameters.
     pub fn noise_budget(&self, key: &SecretKey, ciphertext: &Ciphertext) -> Result<f64, BgvError> {
         let mut phase = self.phase(key, ciphertext, "measure the noise budget")?;
         let basis = RnsBasis::new(&self.rlwe().parameters().limb_moduli(ciphertext.modulus()))?;
@@ -139,7 +145,7 @@ impl Context {
         Ok(basis.log2() - 1.0 - largest)
     }
 
-    /// `t (c0 + c1 s)` modulo `Q`, in coefficients.
+    /// Returns `t (c0 + c1 s)` modulo `Q`, as coefficients.
     fn phase(
         &self,
         key: &SecretKey,

@@ -1,54 +1,64 @@
 //! The errors of this crate.
 
 use hippocrene_ring::RingError;
-use hippocrene_rlwe::{RlweError, need_and_have};
+use hippocrene_rlwe::{RlweError, format_need_and_have};
 use thiserror::Error;
 
-/// Everything that can go wrong with encrypted integers. Each message names the operation, what it
-/// had and what it needed.
+/// The errors of operations on encrypted integers.
+///
+/// The message of each error names the operation, the state that it found and the state that it
+/// needs.
+///
+/// ```
+/// use hippocrene_bgv::{BgvError, Polynomial};
+///
+/// let error = Polynomial::new(257, &[]).unwrap_err();
+/// assert!(matches!(error, BgvError::Argument { operation: "make a polynomial", .. }));
+/// ```
 #[derive(Debug, Clone, PartialEq, Error)]
 #[non_exhaustive]
 pub enum BgvError {
-    /// Something below went wrong.
+    /// An error of the crate `hippocrene_rlwe` or of a crate below it.
     #[error(transparent)]
     Rlwe(#[from] RlweError),
-    /// The noise budget is used up.
+    /// The operation needs more noise budget than is left.
     #[error(
-        "{operation} needs {} bits of noise budget, {} are left: start with a larger modulus (a preset of a larger ring degree) or a smaller plaintext modulus",
-        need_and_have(*need, *have)[0], need_and_have(*need, *have)[1]
+        "{operation} needs {} bits of noise budget, but {} are left. Start with a larger modulus \
+         (a preset of a larger ring degree) or a smaller plaintext modulus.",
+        format_need_and_have(*need, *have)[0], format_need_and_have(*need, *have)[1]
     )]
     Budget {
         /// The operation.
         operation: &'static str,
-        /// Bits it needs.
+        /// The number of bits that it needs.
         need: f64,
-        /// Bits that are left.
+        /// The number of bits that are left.
         have: f64,
     },
-    /// The plaintext modulus cannot be used, or not for this.
+    /// The plaintext modulus cannot be used with these parameters or for this operation.
     #[error("plaintext modulus {t}: {what}")]
     PlainModulus {
         /// The plaintext modulus.
         t: u64,
-        /// What is wrong, with numbers.
+        /// The reason, with numbers.
         what: String,
     },
-    /// Two things have different plaintext moduli.
+    /// Two operands have different plaintext moduli.
     #[error("{operation}: the plaintext moduli are {left} and {right}")]
     PlainModulusMismatch {
         /// The operation.
         operation: &'static str,
-        /// That of the left operand.
+        /// The plaintext modulus of the left operand.
         left: u64,
-        /// That of the right operand.
+        /// The plaintext modulus of the right operand.
         right: u64,
     },
-    /// Something that was given cannot be used.
+    /// An argument of the operation is invalid.
     #[error("{operation}: {what}")]
     Argument {
         /// The operation.
         operation: &'static str,
-        /// What is wrong with it, with numbers.
+        /// The reason, with numbers.
         what: String,
     },
 }

@@ -1,27 +1,36 @@
 //! BGV (Brakerski, Gentry, Vaikuntanathan) and BFV (Brakerski; Fan, Vercauteren): exact arithmetic
-//! on encrypted integers modulo a plaintext modulus `t`, on the moduli, keys and key switching of
-//! [`hippocrene_rlwe`].
+//! on encrypted integers modulo a plaintext modulus `t`.
 //!
-//! # One form for both
-//! A ciphertext `(c0, c1)` modulo `Q`, coprime to `t`, holds a message `m` as
+//! Moduli, keys and key switching are those of [`hippocrene_rlwe`]. [`Context`] prepares a
+//! parameter set for one `t`, [`Encoder`] turns integers into plaintexts, and [`Evaluator`]
+//! computes on ciphertexts.
 //!
-//! `t (c0 + c1 s) = [-Q g m]_t + t e  mod Q`,  or, which is the same,  `c0 + c1 s = (Q/t) g m + e'
-//! mod (Q, Q)`,
+//! # One form of ciphertext for both schemes
+//! A ciphertext `(c0, c1)` modulo `Q`, coprime to `t`, holds a message `m` in the form
 //!
-//! with a small error `e` (`e'` differs from it by less than 1/2), centred `[.]_t`, and a known
-//! unit `g` modulo `t`, its *factor*. The second line is a BFV ciphertext with the exact scaling of
-//! Kim, Polyakov and Zucca (ePrint 2021/204); the first says that `t` times it is a BGV ciphertext,
-//! so that the two differ by a scalar (Alperin-Sheriff and Peikert, ePrint 2013/372), and all that
-//! is left of the choice between the schemes is how products are computed ([`Scheme`]). What
-//! follows from keeping BGV ciphertexts divided by `t`:
+//! `t (c0 + c1 s) = [-Q g m]_t + t e  mod Q`,
 //!
-//! - The plaintext modulus does not occur in encryption, keys, key switching and modulus switching:
-//!   those of CKKS serve, with `t = 1` (MG23 2.2 calls `t` the error scale). One set of keys serves
-//!   all three schemes and every `t`.
-//! - Modulus switching leaves the factor as it is, and rounding adds `(1 + |s|^2)/12` to the
-//!   variance of the error whatever `t` is.
-//! - A product in the manner of BGV is `t` times the tensor product, and has the factor `-Q g g'`;
-//!   one in the manner of BFV has `g g'`.
+//! or equivalently
+//!
+//! `c0 + c1 s = (Q/t) g m + e'  mod Q`.
+//!
+//! Here `e` is a small error, `e'` differs from it by less than 1/2, and `[.]_t` is centred around
+//! 0. The *factor* `g` is a known unit modulo `t`.
+//!
+//! The second equation describes a BFV ciphertext with the exact scaling of Kim, Polyakov and Zucca
+//! (ePrint 2021/204). The first one says that `t` times this ciphertext is a BGV ciphertext. The
+//! two schemes differ by this scalar only (Alperin-Sheriff and Peikert, ePrint 2013/372). What
+//! remains to choose is the method that computes products ([`Scheme`]).
+//!
+//! BGV ciphertexts are stored divided by `t`. This has three consequences:
+//!
+//! - The plaintext modulus does not occur in encryption, keys, key switching and modulus switching.
+//!   The algorithms of CKKS serve unchanged, with `t = 1` (MG23, section 2.2, calls `t` the error
+//!   scale). One set of keys serves all three schemes and every `t`.
+//! - Modulus switching keeps the factor, and rounding adds `(1 + |s|^2)/12` to the variance of the
+//!   error for every `t`.
+//! - A BGV product is `t` times the tensor product and has the factor `-Q g g'`. A BFV product has
+//!   the factor `g g'`.
 
 mod ciphertext;
 mod circuits;

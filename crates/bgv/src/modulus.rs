@@ -1,25 +1,28 @@
-//! The moduli of one plaintext modulus.
+//! The moduli of ciphertexts that can be used with one plaintext modulus.
 
 use hippocrene_rlwe::{Modulus, Parameters};
 
-/// How many bits of noise budget the limb modulo a power of two may cost for being done without: it
-/// costs as much as several others.
-const DEAR_LIMB: f64 = 4.0;
+/// Cost of the limb modulo a power of two, in bits of noise budget (chosen). A modulus without it
+/// is preferred if it costs at most this much noise budget, because that limb takes as long as
+/// several others.
+const POWER_OF_TWO_LIMB_COST_BITS: f64 = 4.0;
 
-/// By how many bits a margin may be missed.
-const LANDING_SLACK: f64 = 0.5;
+/// Maximum difference between the margin of a landing and the requested one, in bits (chosen).
+const LANDING_SLACK_BITS: f64 = 0.5;
 
-/// The moduli `q_0 .. q_{l-1} r` (`r` a divisor of the sprout) that are coprime to the plaintext
-/// modulus, by their bits. A sprout prime that is the plaintext modulus, as 65537 may be, is in
-/// none of them.
+/// The moduli `q_0 .. q_{l-1} r` that are coprime to the plaintext modulus, sorted by size.
+///
+/// Here `r` is a divisor of the sprout. If the plaintext modulus is a prime of the sprout, as 65537
+/// may be, no modulus contains that prime.
 #[derive(Debug)]
 pub(crate) struct Moduli {
-    /// log2 and the modulus, ascending.
+    /// log2 of each modulus and the modulus, ascending.
     all: Vec<(f64, Modulus)>,
 }
 
 impl Moduli {
-    /// Those that are coprime to `t`, which shares no factor with a unit ([`shared_unit`]).
+    /// Lists the moduli that are coprime to `t`. `t` must share no factor with a unit
+    /// ([`shared_unit`]).
     pub(crate) fn new(parameters: &Parameters, t: u64) -> Self {
         let top = parameters.top();
         let coprime =
@@ -38,9 +41,12 @@ impl Moduli {
         Moduli { all }
     }
 
-    /// The modulus of fresh ciphertexts: the largest without a power of two, unless more than a
-    /// sixteenth of the bits is in that. Its first products are the dearest of all, and would be
-    /// half as dear again.
+    /// Returns the modulus of fresh ciphertexts, or `None` if there is no modulus.
+    ///
+    /// It is the largest modulus without a power of two. If that has less than 15/16 of the bits of
+    /// the largest modulus of all, it is the largest modulus of all. The first products are the
+    /// most expensive ones, and the limb modulo a power of two would make them half as expensive
+    /// again.
     pub(crate) fn top(&self) -> Option<Modulus> {
         let (bits, top) = self.all.last()?;
         let without = self.all.iter().rev().find(|(_, modulus)| !modulus.contains(Modulus::TWO));
@@ -48,52 +54,64 @@ impl Moduli {
         Some(without.map_or(*top, |(_, modulus)| *modulus))
     }
 
-    /// The modulus that is nearest to `bits` bits, among those of at most `most` bits; one without
-    /// a power of two if that is hardly farther. Every bit by which it is off costs about one of
-    /// the noise budget.
-    pub(crate) fn near(&self, bits: f64, most: f64) -> Option<Modulus> {
-        self.cheapest(bits, |log2| log2 <= most)
+    /// Returns the modulus nearest to `bits` bits, among those of at most `max_bits` bits. Each bit
+    /// of difference costs about one bit of noise budget. A modulus without a power of two is
+    /// preferred if it is at most [`POWER_OF_TWO_LIMB_COST_BITS`] bits farther away.
+    pub(crate) fn near(&self, bits: f64, max_bits: f64) -> Option<Modulus> {
+        self.cheapest(bits, |log2| log2 <= max_bits)
     }
 
-    /// The same among those of at least `bits` bits, for which bits too many cost no noise budget.
-    pub(crate) fn above(&self, bits: f64, most: f64) -> Option<Modulus> {
-        self.cheapest(bits, |log2| log2 >= bits && log2 <= most)
+    /// Returns the cheapest modulus of at least `bits` and at most `max_bits` bits. Bits above
+    /// `bits` cost no noise budget.
+    pub(crate) fn above(&self, bits: f64, max_bits: f64) -> Option<Modulus> {
+        self.cheapest(bits, |log2| log2 >= bits && log2 <= max_bits)
     }
 
     fn cheapest(&self, bits: f64, possible: impl Fn(f64) -> bool) -> Option<Modulus> {
         let cost = |(log2, modulus): &(f64, Modulus)| {
-            (log2 - bits).abs() + if modulus.contains(Modulus::TWO) { DEAR_LIMB } else { 0.0 }
+            (log2 - bits).abs()
+                + if modulus.contains(Modulus::TWO) { POWER_OF_TWO_LIMB_COST_BITS } else { 0.0 }
         };
         let candidates = self.all.iter().filter(|(log2, _)| possible(*log2));
         candidates.min_by(|a, b| cost(a).total_cmp(&cost(b))).map(|(_, modulus)| *modulus)
     }
 
-    /// The modulus to multiply or to land at for an error that is of the size of rounding at `bits`
-    /// bits, of those of at most `most` bits: nearest to `margin` bits below, so that it is well
-    /// below rounding, or where steps are long so far above that it is wholly of products: `clear`
-    /// bits. Nothing between the two.
-    pub(crate) fn landing(&self, bits: f64, most: f64, margin: f64, clear: f64) -> Option<Modulus> {
+    /// Returns the modulus to multiply or land at, of at most `max_bits` bits.
+    ///
+    /// At `bits` bits the error would have the size of the rounding error. The result is nearest to
+    /// `margin` bits below that, so that the error is well below rounding. If no such modulus is
+    /// near, as with long steps, the result is at least `clear` bits above, where the error
+    /// consists almost only of products. Moduli between these two ranges are never chosen.
+    pub(crate) fn landing(
+        &self,
+        bits: f64,
+        max_bits: f64,
+        margin: f64,
+        clear: f64,
+    ) -> Option<Modulus> {
         let cost = |(log2, modulus): &(f64, Modulus)| {
             (log2 - bits + margin).abs()
-                + if modulus.contains(Modulus::TWO) { DEAR_LIMB } else { 0.0 }
+                + if modulus.contains(Modulus::TWO) { POWER_OF_TWO_LIMB_COST_BITS } else { 0.0 }
         };
-        let fits = |above: f64| above <= LANDING_SLACK - margin || above >= clear;
-        let candidates = self.all.iter().filter(|(log2, _)| *log2 <= most && fits(log2 - bits));
+        let fits = |above: f64| above <= LANDING_SLACK_BITS - margin || above >= clear;
+        let candidates = self.all.iter().filter(|(log2, _)| *log2 <= max_bits && fits(log2 - bits));
         candidates.min_by(|a, b| cost(a).total_cmp(&cost(b))).map(|(_, modulus)| *modulus)
     }
 
-    /// The divisor of `modulus` of at least `bits` bits that has the fewest limbs, and of those the
-    /// smallest.
+    /// Returns the divisor of `modulus` with the fewest limbs that has at least `bits` bits. Among
+    /// several, it returns the smallest.
     pub(crate) fn divisor_at_least(&self, modulus: Modulus, bits: f64) -> Option<Modulus> {
-        let fit =
+        let divisors =
             self.all.iter().filter(|(log2, divisor)| *log2 >= bits && divisor.divides(modulus));
-        // They ascend, so that the first of the fewest limbs is the smallest.
-        fit.min_by_key(|(_, divisor)| divisor.limb_count()).map(|(_, divisor)| *divisor)
+        // The moduli ascend, so the first one with the fewest limbs is the smallest.
+        divisors.min_by_key(|(_, divisor)| divisor.limb_count()).map(|(_, divisor)| *divisor)
     }
 }
 
-/// The unit that a plaintext modulus `t` shares a factor with, if there is one, so that ciphertexts
-/// have no modulus with it: [`crate::Context::new`] refuses such a `t`.
+/// Returns the unit prime that shares a factor with the plaintext modulus `t`, if there is one.
+///
+/// [`crate::Context::new`] refuses such a `t`, because every modulus of ciphertexts that has this
+/// unit would share that factor with `t`.
 pub fn shared_unit(parameters: &Parameters, t: u64) -> Option<u64> {
     (0..parameters.unit_count()).map(|i| parameters.factor(i)).find(|unit| gcd(*unit, t) != 1)
 }

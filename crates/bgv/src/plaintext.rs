@@ -1,9 +1,10 @@
-//! Plaintexts.
+//! Plaintexts: polynomials modulo `t` that are not encrypted.
 
 use hippocrene_ring::arith::centred;
 use zeroize::Zeroize;
 
-/// A polynomial with coefficients modulo `t`, centred. It is wiped when dropped.
+/// A polynomial with coefficients modulo `t`, centred around 0. Its memory is wiped when it is
+/// dropped. See [`Encoder`](crate::Encoder) for an example.
 #[derive(Clone, PartialEq, Eq)]
 pub struct Plaintext {
     coefficients: Vec<i64>,
@@ -11,15 +12,15 @@ pub struct Plaintext {
 }
 
 impl Plaintext {
-    /// From coefficients in `[0, t)`, which are wiped.
+    /// Makes a plaintext of coefficients in `[0, t)`, and wipes these.
     pub(crate) fn from_residues(mut residues: Vec<u64>, t: u64) -> Self {
         let coefficients = residues.iter().map(|c| centred(*c, t)).collect();
         residues.zeroize();
         Plaintext { coefficients, t }
     }
 
-    /// The coefficients, which are centred, in `[0, t)`: without a division, whose time depends on
-    /// the number on some CPUs.
+    /// Returns the coefficients in `[0, t)`. It uses no division, because on some CPUs the time of
+    /// a division depends on the numbers.
     pub(crate) fn residues(&self) -> Vec<u64> {
         let t = self.t as i64;
         self.coefficients.iter().map(|c| (c + (t & (c >> 63))) as u64).collect()

@@ -9,13 +9,13 @@ use hippocrene_rlwe as rlwe;
 pub(crate) struct CiphertextPool(Mutex<Vec<rlwe::Ciphertext>>);
 
 impl CiphertextPool {
-    /// A ciphertext of this context with unspecified contents: one from the pool, or a new one.
+    /// Returns a ciphertext of this context with unspecified contents, from the pool if it has one.
     pub(crate) fn take(&self, context: &rlwe::Context) -> rlwe::Ciphertext {
         let free = self.0.lock().unwrap_or_else(PoisonError::into_inner).pop();
         free.unwrap_or_else(|| rlwe::Ciphertext::empty(context))
     }
 
-    /// Keeps a ciphertext for the next [`CiphertextPool::take`].
+    /// Returns a ciphertext to the pool, for a later [`CiphertextPool::take`].
     pub(crate) fn put_back(&self, ciphertext: rlwe::Ciphertext) {
         self.0.lock().unwrap_or_else(PoisonError::into_inner).push(ciphertext);
     }

@@ -1,4 +1,4 @@
-//! From one parameter set and secret to a second (MG23 3.6).
+//! The transfer of ciphertexts from one parameter set and secret key to a second one (MG23 3.6).
 
 use hippocrene_rlwe::{self as rlwe, Modulus, PreparedTransferKey, noise::rounding};
 
@@ -7,19 +7,22 @@ use crate::{BgvError, Ciphertext, Context};
 const OPERATION: &str = "transfer to the second key";
 
 impl Context {
-    /// A ciphertext `a` of the set `first` brought to this one, the second
-    /// ([`rlwe::Parameters::second`]), and its secret: modulo what the two have in common, in one
-    /// key switch with one modulus switch `Q -> Q'`. Message and factor stay, as `c0 + c1 s = (Q/t)
-    /// g m + e` becomes `(Q'/t) g m + (Q'/Q) e`, so that an error larger than rounding costs no
-    /// noise budget on the way down.
+    /// Transfers a ciphertext `a` of the parameter set `first` to this context and its secret key.
     ///
-    /// Results of products have a part of the sprout only, and where what they have in common with
-    /// this set would cost noise budget, they are raised to a multiple of their modulus before: no
-    /// budget is lost but what this set has no room for.
+    /// This context belongs to the second parameter set ([`rlwe::Parameters::key_transfer_set`]). The
+    /// transfer is one key switch with one modulus switch `Q -> Q'`, modulo the moduli that both
+    /// sets have in common. Message and factor stay: `c0 + c1 s = (Q/t) g m + e` becomes
+    /// `(Q'/t) g m + (Q'/Q) e`. An error that is larger than rounding shrinks with the modulus, so
+    /// it costs no noise budget.
+    ///
+    /// Results of products have only a part of the sprout. If the part that they have in common
+    /// with this set is too small, they are first raised to a multiple of their modulus. Noise
+    /// budget is lost only if the modulus of this set is too small for it.
     ///
     /// # Errors
-    /// When the key is that of another ciphertext or of other sets, `a` has more than two parts or
-    /// another plaintext modulus, or [`BgvError::Budget`] when the noise would be too large.
+    /// Returns an error if the key belongs to another ciphertext or to other parameter sets, if `a`
+    /// has more than two parts or another plaintext modulus, or [`BgvError::Budget`] if the noise
+    /// would be too large.
     pub fn transfer(
         &self,
         first: &rlwe::Context,
@@ -53,8 +56,9 @@ impl Context {
         }
     }
 
-    /// The modulus of this set that `a` comes to: the bits that its own has beyond its error, or
-    /// all there are.
+    /// Returns the modulus of this set that `a` is transferred to. Its size is that of the modulus
+    /// of `a` divided by the error of `a`, or that of the largest modulus of this set if that is
+    /// smaller.
     fn destination(
         &self,
         first: &rlwe::Context,
@@ -63,9 +67,9 @@ impl Context {
     ) -> Modulus {
         let floor = rounding(first.parameters().secret_weight(), 2);
         let excess = (a.inner().noise().log2_std() - floor.log2_std()).max(0.0);
-        let most = self.log2(self.fresh());
-        let bits = (first.parameters().log2(a.modulus()) - excess).min(most);
+        let max_bits = self.log2(self.fresh());
+        let bits = (first.parameters().log2(a.modulus()) - excess).min(max_bits);
         let common = key.common(a.modulus());
-        if self.log2(common) >= bits { common } else { self.modulus_above(bits, most) }
+        if self.log2(common) >= bits { common } else { self.modulus_above(bits, max_bits) }
     }
 }

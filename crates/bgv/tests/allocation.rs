@@ -1,5 +1,5 @@
-//! Products allocate no polynomials once they have run. One test only: the allocator counts for the
-//! whole process.
+//! Products allocate no polynomials after the first few runs. This program has a single test,
+//! because the allocator counts for the whole process.
 
 mod common;
 
@@ -15,10 +15,10 @@ const LOG_DEGREE: u32 = 11;
 
 struct Counting;
 
-/// Allocations of half a limb or more.
+/// The number of allocations of half a limb or more.
 static ALLOCATIONS: AtomicUsize = AtomicUsize::new(0);
 
-// SAFETY: every call is passed on to the system's allocator as it is.
+// SAFETY: every call is passed to the system's allocator unchanged.
 unsafe impl GlobalAlloc for Counting {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
         if layout.size() >= (8 << LOG_DEGREE) / 2 {
@@ -38,7 +38,7 @@ unsafe impl GlobalAlloc for Counting {
 static ALLOCATOR: Counting = Counting;
 
 fn allocations(mut operation: impl FnMut() -> Result<(), BgvError>) -> usize {
-    // A few times to fill tables and to let scratch memory grow to what is needed.
+    // The first runs fill tables and let scratch memory grow to its final size.
     (0..4).for_each(|_| operation().unwrap());
     let before = ALLOCATIONS.load(Ordering::Relaxed);
     operation().unwrap();
@@ -50,7 +50,7 @@ fn products_allocate_nothing_of_the_size_of_a_limb() {
     for sprout in ["none", "sprout-15-16-32"] {
         let s = insecure(LOG_DEGREE, 48, 5, sprout, 65537, &[]);
         let (a, b) = (s.encrypt(&s.values(1)), s.encrypt(&s.values(2)));
-        // Of another modulus, so that a factor has to be brought down.
+        // This operand has another modulus, so one factor must be switched down.
         let lower = s.evaluator.mul(&a, &b).unwrap();
         assert_ne!(lower.modulus(), a.modulus());
         let mut out = Ciphertext::empty(&s.context);
@@ -62,6 +62,6 @@ fn products_allocate_nothing_of_the_size_of_a_limb() {
             }
         }
         let fresh = allocations(|| s.evaluator.mul(&a, &a).map(drop));
-        assert!(fresh > 0, "a result in memory of its own is counted");
+        assert!(fresh > 0, "the memory of a new result is counted");
     }
 }

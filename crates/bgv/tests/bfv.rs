@@ -1,5 +1,5 @@
-//! Products in the manner of BFV against plain arithmetic, on grafted and simple chains, alone and
-//! among products in the manner of BGV; and their noise.
+//! BFV products compared with plain arithmetic, on grafted and simple chains, alone and together
+//! with BGV products. Their noise is compared with its estimate.
 
 use crate::common::{Setup, insecure, setup};
 use hippocrene_bgv::{BgvError, Ciphertext, Evaluator, Polynomial, Scheme};
@@ -35,13 +35,12 @@ fn products_are_exact() {
         let xy = s.zip(&x, &y, |x, y| x * y);
         let product = e.mul(&a, &b).unwrap();
         assert_eq!(s.decrypt(&product), xy);
-        // Factors of 1 stay, so that sums cost nothing.
+        // A factor of 1 stays, so sums need no constants.
         assert_eq!(product.factor(), 1);
         let square = e.square(&a).unwrap();
         assert_eq!(s.decrypt(&square), s.zip(&x, &x, |x, y| x * y));
         assert_eq!(s.decrypt(&e.add(&product, &a).unwrap()), s.zip(&xy, &x, |p, x| p + x));
-        // Factors and moduli of all kinds, both ways round; and what the other scheme has
-        // multiplied.
+        // Factors and moduli of all kinds, in both orders, including a BGV product.
         let other = s.evaluator.mul(&b, &product).unwrap();
         let expected = s.zip(&xy, &y, |p, y| p * y);
         assert_eq!(s.decrypt(&other), expected);
@@ -57,7 +56,7 @@ fn products_are_exact() {
     }
 }
 
-/// A sum of one product is that product, to the last bit.
+/// The results are equal to the last bit.
 #[test]
 fn a_sum_of_one_product_is_that_product() {
     for s in chains() {
@@ -70,10 +69,10 @@ fn a_sum_of_one_product_is_that_product() {
     }
 }
 
-/// On a simple chain, where products of BGV waste what primes have too many bits, polynomials of
-/// BFV leave more of the budget.
+/// On a simple chain, BGV products waste the bits that primes have beyond the growth of the noise.
+/// BFV polynomials leave more of the budget.
 #[test]
-fn polynomials_on_simple_chains() {
+fn bfv_polynomials_leave_more_budget_on_simple_chains() {
     let s = insecure(LOG_DEGREE, 48, 8, "none", 65537, &[]);
     let x = s.values(5);
     let p = Polynomial::new(65537, &(1..=15).collect::<Vec<_>>()).unwrap();
@@ -83,15 +82,15 @@ fn polynomials_on_simple_chains() {
         assert_eq!(s.decrypt(result), x.iter().map(|x| p.evaluate(*x)).collect::<Vec<_>>());
     }
     let [bgv, bfv] = [bgv, bfv].map(|result| result.budget_bits(&s.context));
-    assert!(bfv > bgv + 10.0, "{bfv} bits, {bgv} in the manner of BGV");
+    assert!(bfv > bgv + 10.0, "{bfv} bits are left with BFV, {bgv} with BGV");
 }
 
-/// Products until the budget is used up, by one factor and of each by itself: all are right, and
-/// the next is refused. The estimate never promises more than there is, though errors have the same
-/// factors again and again, and not much less: where a simple chain lets them stay, 1.5 bits for
-/// every product at most.
+/// Multiplies by one factor, or squares, until the budget is used up. All products are right, and
+/// the next one is refused. The estimate never exceeds the measured budget, although errors contain
+/// the same factors again and again. It is at most 4 bits lower, plus 1.5 bits for every product
+/// where a simple chain keeps large errors.
 #[test]
-fn exact_to_the_last_bit_of_the_budget() {
+fn products_are_exact_to_the_last_bit_of_the_budget() {
     for s in chains() {
         for square in [false, true] {
             let e = of_scheme(&s, Scheme::Bfv);
@@ -102,7 +101,7 @@ fn exact_to_the_last_bit_of_the_budget() {
                 let (have, there) = (a.budget_bits(&s.context), s.budget(&a));
                 assert!(
                     have <= there && there < have + 4.0 + 1.5 * f64::from(products),
-                    "{have} bits are estimated, {there} are there"
+                    "{have} bits are estimated, but {there} are measured"
                 );
                 match if square { e.square(&a) } else { e.mul(&a, &b) } {
                     Ok(product) => a = product,
@@ -123,7 +122,7 @@ fn exact_to_the_last_bit_of_the_budget() {
     }
 }
 
-/// log2 of the standard deviation of the error: of what remains of the phase when the message has
+/// Returns log2 of the standard deviation of the error, which is the phase after the message has
 /// been subtracted.
 fn error(s: &Setup, c: &Ciphertext) -> f64 {
     let message = s
@@ -141,13 +140,14 @@ fn error(s: &Setup, c: &Ciphertext) -> f64 {
     0.5 * (squares / values.len() as f64).log2()
 }
 
-/// Errors of products of BFV are what the formula says: of squares within a factor of 1.5; of
-/// independent factors, whose errors are added as if they were dependent (`sqrt(2)`), within one of
-/// 2.2. They are measured before the modulus is switched down, where nothing else counts.
+/// The errors of BFV products agree with the formula: those of squares within a factor of 1.5, and
+/// those of independent factors within 2.2, because their errors are added as if they were
+/// dependent (`sqrt(2)`). They are measured before the modulus is switched down, where no other
+/// error matters.
 ///
-/// At each of the 512 pairs of roots of `X^N + 1` the square of an error is a product of four
-/// exponentially distributed numbers or more, two of them the same, `|s|^2`: means over as few vary
-/// by a quarter. So the mean is taken over [`SECRETS`] secrets.
+/// At each of the 512 pairs of roots of `X^N + 1` the square of an error is a product of at least
+/// four exponentially distributed numbers, two of which are the same, `|s|^2`. Means over 512 of
+/// these vary by a quarter. So the mean is taken over [`SECRETS`] secrets.
 #[test]
 fn noise_is_as_estimated() {
     const SECRETS: usize = 24;
@@ -158,8 +158,8 @@ fn noise_is_as_estimated() {
         || noise_chain(55, "none", 12289),
     ];
     for kind in kinds {
-        // At moduli of the size of the auxiliary one, and far below it; of squares, and of products
-        // of two.
+        // The moduli have the size of the auxiliary one, or are far below it. The columns are
+        // squares and products of two ciphertexts.
         let mut ratios = [[0.0; 2]; 3];
         for secret in 0..SECRETS as u64 {
             let s = kind();
@@ -194,9 +194,9 @@ fn noise_chain(bits: u32, sprout: &str, t: u64) -> Setup {
     insecure(LOG_DEGREE, bits, 5, sprout, t, &[])
 }
 
-/// Polynomials modulo plaintext moduli without slots: 2, a power of two, one of 40 bits.
+/// The plaintext moduli have no slots: 2, a power of two, and one of 40 bits.
 #[test]
-fn polynomials_modulo_any_number() {
+fn bfv_products_are_exact_modulo_any_number() {
     for (t, sprout) in [
         (2u64, "none"),
         (1 << 16, "none"),
@@ -218,7 +218,7 @@ fn polynomials_modulo_any_number() {
         let (mut a, b) = (encrypt(&x), encrypt(&y));
         for _ in 0..2 {
             a = e.mul(&a, &b).unwrap();
-            // x (3 - X + X^(n-1)).
+            // The product is x (3 - X + X^(n-1)).
             let (big, m) = (|v: u64| u128::from(v), u128::from(t));
             x = (0..n)
                 .map(|i| {
@@ -257,7 +257,7 @@ fn step() -> impl Strategy<Value = Step> {
     ]
 }
 
-/// A step on the integers modulo `t`, in two rows.
+/// Applies a step to the integers modulo `t`, in two rows.
 fn plain(s: &Setup, step: Step, x: &[u64], y: &[u64]) -> Vec<u64> {
     let half = x.len() / 2;
     match step {
@@ -293,8 +293,8 @@ fn encrypted(
 proptest! {
     #![proptest_config(ProptestConfig { cases: 6, failure_persistence: None, ..ProptestConfig::default() })]
 
-    /// Random circuits of both schemes until the budget refuses a step: every result is right, and
-    /// what it refuses it refuses by name.
+    /// Runs random circuits of both schemes until the budget refuses a step. Every result is right,
+    /// and the refusal is a budget error.
     #[test]
     fn random_circuits_are_exact(steps in prop::collection::vec(step(), 12), seed: u64) {
         for s in chains() {
@@ -316,9 +316,9 @@ proptest! {
     }
 }
 
-/// A parameter set of 128 bits of security: `N = 2^14`, `log PQ = 430`.
+/// A parameter set with 128 bits of security: `N = 2^14`, `log PQ = 430`.
 #[test]
-fn with_128_bits_of_security() {
+fn products_are_exact_with_128_bits_of_security() {
     let sprout = Sprout::named("sprout-15-16-32").unwrap();
     let mut used = sprout.primes.clone();
     let mut prime = |bits: u32| {
@@ -351,7 +351,7 @@ fn with_128_bits_of_security() {
 }
 
 #[test]
-fn what_does_not_fit_is_refused() {
+fn other_keys_and_used_up_budgets_are_refused() {
     let s = insecure(LOG_DEGREE, 48, 3, "none", 65537, &[]);
     let e = of_scheme(&s, Scheme::Bfv);
     let a = s.encrypt(&s.values(10));

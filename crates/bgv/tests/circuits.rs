@@ -1,5 +1,5 @@
-//! Sums over slots, linear transforms, powers, polynomials and whole circuits against plain
-//! arithmetic modulo `t`, and the noise that is estimated against the noise there is.
+//! Sums over slots, linear transforms, powers, polynomials and whole circuits compared with plain
+//! arithmetic modulo `t`. Their noise is compared with its estimate.
 
 use std::collections::BTreeMap;
 
@@ -15,12 +15,12 @@ use proptest::prelude::*;
 
 const SPROUT: &str = "sprout-15-16-32";
 
-/// Rotations by the powers of two.
+/// Returns rotations by the powers of two.
 fn powers_of_two(log_degree: u32) -> Vec<i64> {
     (0..log_degree - 1).map(|k| 1 << k).collect()
 }
 
-/// All slots for `t = 257`: ring degree 128.
+/// Returns a setup whose slots can hold every integer modulo `t = 257`, at ring degree 128.
 fn small(units: usize, sprout: &str) -> Setup {
     insecure(7, 48, units, sprout, 257, &powers_of_two(7))
 }
@@ -30,7 +30,7 @@ fn power(x: u64, n: u64, t: u64) -> u64 {
 }
 
 #[test]
-fn sums_over_slots() {
+fn sums_over_slots_are_exact() {
     for s in [insecure(10, 48, 3, SPROUT, 65537, &powers_of_two(10)), small(2, "none")] {
         let (half, t) = (s.degree() / 2, s.t());
         let x = s.values(1);
@@ -60,17 +60,17 @@ fn sums_over_slots() {
         }
         let sum = s.evaluator.total_sum(&a).unwrap();
         assert_eq!(s.decrypt(&sum), vec![x.iter().sum::<u64>() % t; s.degree()]);
-        // The error is that of the constant coefficient, all automorphisms of which are itself.
+        // Only the constant coefficient matters here, because every automorphism keeps it.
         let (have, there) = (sum.budget_bits(&s.context), s.budget(&sum));
         assert!(
             have <= there && there < have + 8.0,
-            "{have} bits are estimated, {there} are there"
+            "{have} bits are estimated, but {there} are measured"
         );
         assert!(s.evaluator.inner_sum(&a, 1, 0).unwrap_err().to_string().contains("0 rotations"));
     }
 }
 
-/// The map that the diagonals describe.
+/// Applies the map that the diagonals describe.
 fn mapped(s: &Setup, diagonals: &BTreeMap<Permutation, Vec<i64>>, x: &[u64]) -> Vec<u64> {
     let (half, t) = (s.degree() / 2, s.t() as i64);
     let slot = |i: usize| {
@@ -90,7 +90,7 @@ fn diagonals(s: &Setup, permutations: &[(usize, bool)]) -> BTreeMap<Permutation,
 }
 
 #[test]
-fn linear_transforms() {
+fn linear_transforms_are_exact() {
     for s in [insecure(10, 48, 3, SPROUT, 65537, &powers_of_two(10)), small(2, "none")] {
         let half = s.degree() / 2;
         let x = s.values(7);
@@ -110,17 +110,17 @@ fn linear_transforms() {
             let b = s.evaluator.linear_transform(&a, &transform).unwrap();
             assert_eq!(s.decrypt(&b), mapped(&s, &diagonals, &x), "{permutations:?}");
             match transform.exchanges() {
-                // Taken as large as it has to be for products.
+                // The estimate is an upper bound that is safe for later products.
                 true => {
                     let above = b.inner().noise().log2_std() - s.error(&b);
                     assert!(
                         (-1.0..7.0).contains(&above),
-                        "{permutations:?}: {above} bits too many"
+                        "{permutations:?}: the estimate is {above} bits too large"
                     );
                 }
                 false => s.check_noise(&b, "a linear transform"),
             }
-            // After a product, at another modulus and factor.
+            // The product has another modulus and another factor.
             let square = s.evaluator.mul_bgv(&a, &a).unwrap();
             let b = s.evaluator.linear_transform(&square, &transform).unwrap();
             let squared = s.zip(&x, &x, |x, y| x * y);
@@ -129,10 +129,10 @@ fn linear_transforms() {
     }
 }
 
-/// Diagonals of which few integers are given map as those with all of their zeros do; and where the
-/// noise would be too large, that is found before anything is computed.
+/// Diagonals given by few integers map like those with all of their zeros. Too large a noise is
+/// found before anything is computed.
 #[test]
-fn linear_transforms_of_few_entries() {
+fn sparse_diagonals_map_like_dense_ones() {
     let s = small(2, SPROUT);
     let (x, last) = (s.values(7), s.degree() as u32 - 1);
     let entries: BTreeMap<Permutation, Vec<(u32, i64)>> = [
@@ -168,9 +168,9 @@ fn linear_transforms_of_few_entries() {
     assert_eq!(s.context.rlwe().transforms() - before, 0);
 }
 
-/// With a key for each baby and giant step they are hoisted; the result is the same.
+/// With a key for each baby and giant step the rotations are hoisted, and the result is the same.
 #[test]
-fn linear_transforms_with_the_keys_they_want() {
+fn linear_transforms_with_all_keys_are_hoisted() {
     let permutations: Vec<(usize, bool)> = (0..32).map(|r| (r, r % 3 == 0)).collect();
     let s = small(2, SPROUT);
     let diagonals = diagonals(&s, &permutations);
@@ -186,7 +186,7 @@ fn linear_transforms_with_the_keys_they_want() {
     s.check_noise(&b, "a hoisted linear transform");
     let bytes = transform.memory().0;
     assert!(bytes > 0 && bytes.is_multiple_of(32 * 8 * s.degree()));
-    // Encodings are kept.
+    // The encodings are cached.
     let before = s.context.rlwe().transforms();
     s.evaluator.linear_transform(&s.encrypt(&x), &transform).unwrap();
     assert!(s.context.rlwe().transforms() - before < first);
@@ -194,8 +194,8 @@ fn linear_transforms_with_the_keys_they_want() {
     assert_eq!(transform.memory(), (0, 0));
 }
 
-/// Diagonals of ones make the sum of a row: the error adds up in the constant coefficient, and so
-/// does the estimate.
+/// Diagonals of ones add up a row. Their errors add up in the constant coefficient, and so does the
+/// estimate.
 #[test]
 fn dependent_diagonals_are_not_underestimated() {
     let s = insecure(10, 48, 3, SPROUT, 65537, &powers_of_two(10));
@@ -208,11 +208,14 @@ fn dependent_diagonals_are_not_underestimated() {
     let of = |row: &[u64]| vec![row.iter().sum::<u64>() % s.t(); half];
     assert_eq!(s.decrypt(&sum), [of(&x[..half]), of(&x[half..])].concat());
     let (have, there) = (sum.budget_bits(&s.context), s.budget(&sum));
-    assert!(have <= there && there < have + 8.0, "{have} bits are estimated, {there} are there");
+    assert!(
+        have <= there && there < have + 8.0,
+        "{have} bits are estimated, but {there} are measured"
+    );
 }
 
 #[test]
-fn matrices() {
+fn matrix_products_are_exact() {
     for s in [small(2, SPROUT), small(2, "none")] {
         let half = s.degree() / 2;
         let x = s.values(10);
@@ -247,7 +250,7 @@ fn matrices() {
                 assert_eq!(product[start..start + rows], expected, "{rows} x {columns}");
             }
         }
-        // Few diagonals for a flat matrix, and keys for no more rotations than are wanted.
+        // A flat matrix has few diagonals, and uses no more rotations than it lists.
         let flat = Matrix::new(&s.context, &[vec![1; half], vec![2; half]]).unwrap();
         let wanted = flat.rotations();
         assert!(wanted.len() <= 8, "{wanted:?}");
@@ -260,7 +263,7 @@ fn matrices() {
 }
 
 #[test]
-fn powers_and_tests_for_zero() {
+fn powers_and_tests_for_zero_are_exact() {
     for s in [small(6, SPROUT), small(10, "none")] {
         let x: Vec<u64> =
             s.values(11).iter().enumerate().map(|(i, v)| if i % 3 == 0 { 0 } else { *v }).collect();
@@ -291,10 +294,10 @@ fn powers_and_tests_for_zero() {
     assert!(without.evaluator.is_zero(&zero).unwrap_err().to_string().contains("slots"));
 }
 
-/// 16 squarings with the parameters that 128-bit security allows at ring degree `2^15`, in the
-/// manner of both schemes, with room for a product with a table and a sum over all slots.
+/// 16 squarings with parameters of 128-bit security at ring degree `2^15`, in both schemes. Enough
+/// budget is left for a product with a table and a sum over all slots.
 #[test]
-fn equality_of_16_bits_at_real_size() {
+fn equality_of_16_bits_fits_128_bit_security() {
     let design = design(&Request {
         log_degree: 15,
         secret: SecretDistribution::Ternary,
@@ -317,7 +320,7 @@ fn equality_of_16_bits_at_real_size() {
         assert!(left > 40.0, "{scheme:?}: {left}");
         assert!(
             s.budget(&equal) >= left,
-            "{scheme:?}: {left} are estimated, {} are there",
+            "{scheme:?}: {left} bits are estimated, but {} are measured",
             s.budget(&equal)
         );
     }
@@ -334,14 +337,14 @@ fn check_polynomial(
     let bfv = s.evaluator.clone().with_scheme(Scheme::Bfv).polynomial(a, p).unwrap();
     assert_eq!(s.decrypt(&bfv), expected, "{what}, BFV");
     let (have, there) = (bfv.budget_bits(&s.context), s.budget(&bfv));
-    assert!(have <= there, "{what}: {have} bits are estimated, {there} are there");
+    assert!(have <= there, "{what}: {have} bits are estimated, but {there} are measured");
     let b = s.evaluator.polynomial(a, p).unwrap();
     assert_eq!(s.decrypt(&b), expected, "{what}");
     b
 }
 
 #[test]
-fn polynomials_of_every_small_degree() {
+fn polynomials_of_every_small_degree_are_exact() {
     for s in [small(6, SPROUT), small(8, "none")] {
         let x = s.values(15);
         let a = s.encrypt(&x);
@@ -361,7 +364,7 @@ fn polynomials_of_every_small_degree() {
             }
             check_polynomial(&s, &p, &squared, &square, &format!("degree {n} of a square"));
         }
-        // Sparse ones, and those whose leading part is a constant.
+        // Sparse polynomials, and polynomials whose leading part is a constant.
         for terms in [
             &[(0, 3), (5, 1)][..],
             &[(6, 2)],
@@ -380,9 +383,10 @@ fn polynomials_of_every_small_degree() {
     }
 }
 
-/// Degree `t - 1`, a power of two: eight products deep, no deeper than a test for zero.
+/// The degree `t - 1` is a power of two, so the depth is eight products, like that of a test for
+/// zero.
 #[test]
-fn tables_of_functions() {
+fn polynomials_of_tables_evaluate_functions() {
     for s in [small(6, SPROUT), small(10, "none")] {
         let x = s.values(17);
         let a = s.encrypt(&x);
@@ -398,10 +402,10 @@ fn tables_of_functions() {
     }
 }
 
-/// Without slots polynomials are those of the ring, for moduli that are no primes too: of integers
-/// as constant coefficients.
+/// Without slots, polynomials are evaluated in the ring, also for moduli that are not prime. The
+/// integers are constant coefficients.
 #[test]
-fn polynomials_modulo_any_number() {
+fn polynomials_are_right_modulo_any_number() {
     for t in [1000u64, 1 << 16, 15] {
         let s = insecure(8, 48, 7, if t % 2 == 1 { SPROUT } else { "none" }, t, &[]);
         let encoder = s.context.encoder();
@@ -420,7 +424,7 @@ fn polynomials_modulo_any_number() {
 }
 
 #[test]
-fn what_is_too_deep_is_refused() {
+fn circuits_that_are_too_deep_are_refused() {
     let s = small(2, "none");
     let a = s.encrypt(&s.values(18));
     let table = Polynomial::of_table(257, &(0..257).rev().collect::<Vec<_>>()).unwrap();
@@ -429,15 +433,15 @@ fn what_is_too_deep_is_refused() {
         matches!(error, BgvError::Budget { operation: "evaluate a polynomial", .. }),
         "{error}"
     );
-    // The function x -> 256 - x is of degree 1.
+    // The function x -> 256 - x has degree 1.
     assert_eq!(table.degree(), 1);
     s.evaluator.polynomial(&a, &table).unwrap();
     assert!(matches!(
         s.evaluator.is_zero(&a).unwrap_err(),
         BgvError::Budget { operation: "multiply", .. }
     ));
-    // What 16 products take, of what there was before the first. The first one takes the least,
-    // since the noise of fresh ciphertexts is small.
+    // The error states the needs of all 16 products and the budget before the first one. The first
+    // product needs the least, because the noise of fresh ciphertexts is small.
     let square = s.evaluator.square(&a).unwrap();
     let one = a.budget_bits(&s.context) - square.budget_bits(&s.context);
     assert!(matches!(s.evaluator.power(&a, u64::MAX), Err(BgvError::Budget { .. })));
@@ -460,7 +464,8 @@ fn what_is_too_deep_is_refused() {
     );
 }
 
-/// A step of a circuit over a stack of ciphertexts: the operands' numbers, from the top.
+/// A step of a circuit over a stack of ciphertexts. The fields are the indices of the operands,
+/// from the top.
 #[derive(Debug, Clone)]
 enum Step {
     Add(usize, usize),
@@ -501,8 +506,8 @@ fn rotated(x: &[u64], by: i64) -> Vec<u64> {
     [&x[k..half], &x[..k], &x[half + k..], &x[half..half + k]].concat()
 }
 
-/// Whatever circuit it is: as long as no operation is refused for want of noise budget, the result
-/// is right, and there is as much budget as was promised.
+/// Runs a circuit. If no operation is refused for lack of noise budget, the result is right and the
+/// measured budget is at least the estimated one.
 fn check_circuit(s: &Setup, scheme: Scheme, steps: &[Step]) {
     let e = &s.evaluator.clone().with_scheme(scheme);
     let mut stack: Vec<(Vec<u64>, Ciphertext)> =
@@ -556,7 +561,7 @@ fn check_circuit(s: &Setup, scheme: Scheme, steps: &[Step]) {
                 let (have, there) = (c.budget_bits(&s.context), s.budget(&c));
                 assert!(
                     have <= there,
-                    "{have} bits are estimated, {there} are there: {step:?} of {steps:?}"
+                    "{have} bits are estimated, but {there} are measured: {step:?} of {steps:?}"
                 );
                 stack.push((values, c));
             }
@@ -590,8 +595,8 @@ fn random_circuits_are_exact() {
     }
 }
 
-/// Of many diagonals that no memory is given to, a few are encoded at a time: the result is the
-/// same to the bit.
+/// If the diagonals may take no memory, a few of them are encoded at a time. The result is the same
+/// to the bit.
 #[test]
 fn many_diagonals_are_encoded_in_parts() {
     let s = insecure(9, 48, 3, SPROUT, 12289, &(0..256).collect::<Vec<_>>());

@@ -1,5 +1,5 @@
-//! Sums, products, rotations and modulus switches against plain arithmetic, on grafted and simple
-//! chains; and the noise that is estimated against the noise there is.
+//! Sums, products, rotations and modulus switches compared with plain arithmetic, on grafted and
+//! simple chains. The noise is compared with its estimate.
 
 use crate::common::{Setup, insecure, setup};
 use hippocrene_bgv::{BgvError, Ciphertext, Context, Polynomial};
@@ -9,7 +9,8 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 
 const LOG_DEGREE: u32 = 10;
 
-/// A grafted and a simple chain, with plaintext moduli of which one is a prime of the sprout.
+/// A grafted and a simple chain, each with two plaintext moduli. 65537 is also a prime of the
+/// sprout.
 fn chains() -> Vec<Setup> {
     let chain = |sprout, t| insecure(LOG_DEGREE, 48, 5, sprout, t, &[1, 2, -4]);
     vec![
@@ -62,8 +63,8 @@ fn every_operation_is_exact() {
             assert_eq!(s.decrypt(&e.rotate_rows(&a, steps).unwrap()), rotated(&x, k), "{steps}");
         }
         assert_eq!(s.decrypt(&e.exchange_rows(&a).unwrap()), [&x[half..], &x[..half]].concat());
-        // A sum of a product and of what was not multiplied, whose factors and moduli differ, both
-        // ways round.
+        // Sums of a product and a fresh ciphertext, with different factors and moduli, in both
+        // orders.
         let product = e.mul_bgv(&a, &b).unwrap();
         let (xy, square) = (s.zip(&x, &y, |x, y| x * y), e.mul_bgv(&a, &a).unwrap());
         assert_eq!(s.decrypt(&product), xy);
@@ -72,7 +73,8 @@ fn every_operation_is_exact() {
         let sums = [e.add(&product, &a).unwrap(), e.add(&a, &product).unwrap()];
         for sum in &sums {
             assert_eq!(s.decrypt(sum), s.zip(&xy, &x, |p, x| p + x));
-            // The constant is paid where there is room: no noise budget is lost to it.
+            // The constant multiplies the operand of the larger modulus, so no noise budget is
+            // lost.
             assert!(sum.budget_bits(&s.context) > product.budget_bits(&s.context) - 1.5);
         }
         let deeper = e.mul_bgv(&sums[0], &e.mul_integer(&product, 3).unwrap()).unwrap();
@@ -83,10 +85,10 @@ fn every_operation_is_exact() {
     }
 }
 
-/// Products until the budget is used up: all are right, and the next is refused. The estimate never
-/// promises more than there is, and not much less.
+/// Multiplies until the budget is used up. All products are right, and the next one is refused. The
+/// estimate never exceeds the measured budget and is not much lower.
 #[test]
-fn exact_to_the_last_bit_of_the_budget() {
+fn products_are_exact_to_the_last_bit_of_the_budget() {
     for s in chains() {
         let (mut x, y) = (s.values(3), s.values(4));
         let (mut a, b) = (s.encrypt(&x), s.encrypt(&y));
@@ -95,7 +97,7 @@ fn exact_to_the_last_bit_of_the_budget() {
             let (have, there) = (a.budget_bits(&s.context), s.budget(&a));
             assert!(
                 have <= there && there < have + 8.0,
-                "{have} bits are estimated, {there} are there"
+                "{have} bits are estimated, but {there} are measured"
             );
             match s.evaluator.mul_bgv(&a, &b) {
                 Ok(product) => a = product,
@@ -116,14 +118,14 @@ fn exact_to_the_last_bit_of_the_budget() {
     }
 }
 
-/// Squares of squares, where the errors are dependent: they neither grow at single roots of unity
-/// from one to the next, nor are they underestimated.
+/// Squares of squares have dependent errors. These do not grow at single roots of unity from one
+/// square to the next, and they are not underestimated.
 #[test]
-fn squares_of_squares_stay_as_small_as_they_are_estimated() {
+fn errors_of_squares_of_squares_agree_with_the_estimate() {
     for t in [65537, 786_433] {
         let s = insecure(11, 48, 12, "sprout-15-16-32", t, &[]);
         let mut x = s.values(7);
-        // A square's error is made of few large parts: the mean over several.
+        // The error of a square has few large parts, so the mean over several squares is taken.
         let mut all: Vec<_> = (0..4).map(|_| s.encrypt(&x)).collect();
         let mut squares = 0;
         while let Ok(next) =
@@ -139,10 +141,10 @@ fn squares_of_squares_stay_as_small_as_they_are_estimated() {
     }
 }
 
-/// `t` times a ciphertext is one of textbook BGV, and `t` times a switched one is that one switched
-/// as BGV does, with a remainder divisible by `t`.
+/// `t` times a ciphertext is a textbook BGV ciphertext. `t` times a switched ciphertext is that one
+/// switched as in BGV, with a remainder divisible by `t`.
 #[test]
-fn bgv_as_it_is_in_the_textbook() {
+fn multiples_by_t_are_textbook_bgv_ciphertexts() {
     for s in chains() {
         let rlwe = s.context.rlwe();
         let a = s.encrypt(&s.values(5));
@@ -167,9 +169,9 @@ fn bgv_as_it_is_in_the_textbook() {
     }
 }
 
-/// A plaintext modulus without slots, even too: polynomials modulo `X^N + 1`.
+/// Polynomials modulo `X^N + 1`, for plaintext moduli without slots, including even ones.
 #[test]
-fn polynomials_modulo_any_number() {
+fn products_are_right_modulo_any_number() {
     for t in [2u64, 1 << 16, 1000, (1 << 40) + 15] {
         let s =
             insecure(LOG_DEGREE, 48, 6, if t == 1000 { "sprout-15-16-32" } else { "none" }, t, &[]);
@@ -202,7 +204,7 @@ fn polynomials_modulo_any_number() {
 }
 
 #[test]
-fn what_does_not_fit_is_refused() {
+fn other_keys_moduli_and_lengths_are_refused() {
     let s = insecure(LOG_DEGREE, 48, 3, "none", 65537, &[]);
     let a = s.encrypt(&s.values(6));
     let rlwe = s.context.rlwe();
@@ -230,10 +232,10 @@ fn what_does_not_fit_is_refused() {
     assert!(error.to_string().contains("other parameters"), "{error}");
 }
 
-/// A plaintext modulus so large that the error of a fresh ciphertext does not fit beside the
-/// message, which under a public key it does earlier.
+/// The plaintext modulus is so large that the error of a fresh ciphertext and the message do not
+/// fit together. Under a public key this happens earlier.
 #[test]
-fn what_has_no_budget_from_the_start_is_refused() {
+fn encryption_without_noise_budget_is_refused() {
     for (t, secret, public) in
         [((1 << 40) + 1, true, true), ((1 << 42) + 1, true, false), ((1 << 46) + 1, false, false)]
     {
@@ -262,8 +264,8 @@ fn insecure_parameters() -> Parameters {
     insecure(LOG_DEGREE, 47, 3, "none", 65537, &[]).context.rlwe().parameters().clone()
 }
 
-/// Products with one and the same vector, with two in turn, with sums between, until the budget is
-/// used up: the largest values of a polynomial at the roots of unity dominate its powers.
+/// Products with the same vector, with two vectors in turn, and with sums in between, until the
+/// budget is used up. The largest values of a polynomial at the roots of unity dominate its powers.
 #[test]
 fn powers_of_plain_factors_are_exact_to_the_last_bit_of_the_budget() {
     for s in chains() {
@@ -301,9 +303,10 @@ fn powers_of_plain_factors_are_exact_to_the_last_bit_of_the_budget() {
                 let (estimated, measured) = (a.budget_bits(&s.context), s.budget(&a));
                 assert!(
                     measured >= estimated,
-                    "{turns:?} {plus}: after {count} {measured:.1} bits, not {estimated:.1}"
+                    "{turns:?} {plus}: after {count}, {measured:.1} bits are measured, {estimated:.1} estimated"
                 );
-                // Half a bit or one more for each product, where it is the first with a vector.
+                // The estimate loses half a bit or more with each product, except with the first
+                // one by a vector.
                 assert!(
                     measured < estimated + 4.0 + 2.0 * count as f64,
                     "{turns:?} {plus}: {measured:.1}, {estimated:.1}"
@@ -315,10 +318,9 @@ fn powers_of_plain_factors_are_exact_to_the_last_bit_of_the_budget() {
     }
 }
 
-/// Ciphertexts of other parameters are refused, and what is left of their noise budget is not
-/// known.
+/// Ciphertexts of other parameters are refused, and their noise budget is unknown.
 #[test]
-fn what_is_of_other_parameters_is_refused() {
+fn ciphertexts_of_other_parameters_are_refused() {
     let of_units = |units| insecure(LOG_DEGREE, 48, units, "none", 65537, &[]);
     let (s, larger) = (of_units(3), of_units(5));
     let plaintext = larger.context.encode(&[1, 2]).unwrap();
@@ -334,9 +336,9 @@ fn what_is_of_other_parameters_is_refused() {
     assert!(catch_unwind(AssertUnwindSafe(|| seeded.expand(&s.context))).is_err());
 }
 
-/// A ciphertext to which no operation has written is no operand.
+/// An empty ciphertext is not a valid operand.
 #[test]
-fn what_is_empty_is_refused() {
+fn empty_ciphertexts_are_refused() {
     let s = insecure(LOG_DEGREE, 48, 3, "none", 65537, &[1]);
     let (e, own, a) = (&s.evaluator, s.encrypt(&s.values(1)), Ciphertext::empty(&s.context));
     let p = s.context.encode(&[1, 2]).unwrap();

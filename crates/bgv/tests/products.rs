@@ -1,5 +1,5 @@
-//! Sums of products, relinearised once, against plain arithmetic modulo `t`, and the noise that is
-//! estimated against the noise there is.
+//! Sums of products that are relinearised once, compared with plain arithmetic modulo `t`. Their
+//! noise is compared with its estimate.
 
 use crate::common::{Setup, insecure};
 use hippocrene_bgv::{Ciphertext, LinearTransform, Permutation, Scheme};
@@ -21,8 +21,8 @@ fn products_are_added_up_before_they_are_relinearised() {
         let transforms = s.context.rlwe().transforms() - before;
         let pairs: Vec<(&Ciphertext, &Ciphertext)> = fresh.iter().zip(fresh.iter().rev()).collect();
         let (before, sum) = (s.context.rlwe().transforms(), e.sum_of_products(&pairs).unwrap());
-        // Each product of BFV but the first takes 6 l + 4 r transforms, of 7 (l + r) and those of
-        // the key switch.
+        // Each BFV product except the first needs 6 l + 4 r transforms. A whole product needs 7 (l
+        // + r) and those of the key switch.
         let most = if scheme == Scheme::Bgv { 2 * transforms } else { 5 * transforms };
         assert!(s.context.rlwe().transforms() - before < most);
         let pairs = values.iter().zip(values.iter().rev());
@@ -32,16 +32,15 @@ fn products_are_added_up_before_they_are_relinearised() {
         assert_eq!(s.decrypt(&sum), expected);
         match scheme {
             Scheme::Bgv => s.check_noise(&sum, "a sum of products"),
-            // Errors of factors, and of products, are added up as if they were dependent.
+            // The errors of factors and of products are added as if they were dependent.
             Scheme::Bfv => {
                 assert!((-0.585..3.1).contains(&(sum.inner().noise().log2_std() - s.error(&sum))))
             }
         }
-        // A bit for each doubling of the number of products at most.
+        // At most one bit is lost for each doubling of the number of products.
         assert!(sum.budget_bits(&s.context) > one.budget_bits(&s.context) - 3.0);
 
-        // Operands of different factors and moduli, a square among them: no budget is lost to the
-        // factors.
+        // Operands of different factors and moduli, including a square. The factors cost no budget.
         let square = e.mul(&one, &one).unwrap();
         let mixed = [(&fresh[0], &fresh[2]), (&square, &fresh[1]), (&one, &one), (&fresh[3], &one)];
         let sum = e.sum_of_products(&mixed).unwrap();
@@ -61,7 +60,8 @@ fn products_are_added_up_before_they_are_relinearised() {
         assert!(have > all - 8.0, "{have} of {all}");
         assert!(e.sum_of_products(&[]).unwrap_err().to_string().contains("no products"));
 
-        // Factors that constants have changed, of operands with room and of such without.
+        // Factors that were changed by constants, of operands at large moduli and at the smallest
+        // one.
         let thrice = e.mul_integer(&fresh[2], 3).unwrap();
         let sum = e
             .sum_of_products(&[(&fresh[0], &fresh[1]), (&thrice, &fresh[3]), (&thrice, &thrice)])
@@ -78,7 +78,7 @@ fn products_are_added_up_before_they_are_relinearised() {
     }
 }
 
-/// Sprouts and units, for products of both schemes.
+/// Sprouts and numbers of units, for products of both schemes.
 fn chains_of_products() -> [(&'static str, usize, Scheme); 4] {
     [
         (SPROUT, 4, Scheme::Bgv),
@@ -88,10 +88,9 @@ fn chains_of_products() -> [(&'static str, usize, Scheme); 4] {
     ]
 }
 
-/// Errors of one product that is added again and again add up, and are not taken for independent
-/// ones.
+/// The errors of one product that is added many times add up. They are not treated as independent.
 #[test]
-fn the_same_product_again_and_again() {
+fn errors_of_equal_products_add_up() {
     const TIMES: usize = 256;
     for (sprout, units, scheme) in chains_of_products() {
         let s = insecure(10, 48, units, sprout, 65537, &[]);
@@ -118,10 +117,10 @@ fn the_same_product_again_and_again() {
     }
 }
 
-/// Operands that are sums share an error, though no two of them are alike: their products are no
-/// more independent than they are.
+/// Operands that are sums of the same ciphertext share an error, although no two of them are equal.
+/// Their products are just as dependent.
 #[test]
-fn products_of_operands_that_share_an_error() {
+fn errors_of_dependent_operands_are_not_underestimated() {
     const TIMES: u128 = 256;
     for (sprout, units, scheme) in chains_of_products() {
         let s = insecure(10, 48, units, sprout, 65537, &[]);
@@ -138,11 +137,14 @@ fn products_of_operands_that_share_an_error() {
         let all = TIMES * (TIMES + 1) / 2;
         assert_eq!(s.decrypt(&sum), s.zip(&x, &y, |x, y| all * x * y));
         let (estimated, there) = (sum.inner().noise().log2_std(), s.error(&sum));
-        assert!(estimated > there - 0.585, "{estimated} bits are estimated, {there} are there");
+        assert!(
+            estimated > there - 0.585,
+            "{estimated} bits are estimated, but {there} are measured"
+        );
     }
 }
 
-/// Ring degree 2^15 with 128 bits of security, and so many bits of modulus.
+/// Returns a setup of ring degree 2^15 with 128 bits of security and `usable` bits of modulus.
 fn real(usable: u32) -> Setup {
     let design = design(&Request {
         log_degree: 15,
@@ -156,16 +158,17 @@ fn real(usable: u32) -> Setup {
     crate::common::setup(Parameters::new(design.unwrap().literal().unwrap()).unwrap(), 65537, &[1])
 }
 
-/// The conjugate of an error times the error gathers in one coefficient.
+/// In the product of an error and its conjugate, the values add up in one coefficient.
 #[test]
-fn products_with_exchanged_rows() {
+fn products_with_exchanged_rows_are_within_the_budget() {
     for usable in [300, 560] {
         let s = real(usable);
         let (x, half) = (s.values(1), s.degree() / 2);
         let f = s.encrypt(&x);
         let exchanged = s.evaluator.exchange_rows(&f).unwrap();
         let sum = s.evaluator.add(&f, &exchanged).unwrap();
-        // All slots one place on, those at the ends of the rows into the other row.
+        // The map moves all slots by one place, and those at the ends of the rows into the other
+        // row.
         let mut diagonals = [(false, vec![1; s.degree()]), (true, vec![0; s.degree()])];
         for end in [0, half] {
             (diagonals[0].1[end], diagonals[1].1[end]) = (0, 1);
@@ -177,14 +180,14 @@ fn products_with_exchanged_rows() {
         for (a, b, what) in [
             (&f, &exchanged, "a product with exchanged rows"),
             (&sum, &sum, "the square of a sum of both rows"),
-            (&moved, &moved, "the square of what was moved from row to row"),
+            (&moved, &moved, "the square of a result moved from row to row"),
         ] {
             let mut product = s.evaluator.mul(a, b).unwrap();
             for squared in 0..3 {
                 let (have, there) = (product.budget_bits(&s.context), s.budget(&product));
                 assert!(
                     have <= there,
-                    "{what}, {usable} bits, squared {squared}: {have} bits are estimated, {there} are there"
+                    "{what}, {usable} bits, squared {squared}: {have} bits are estimated, but {there} are measured"
                 );
                 let Ok(square) = s.evaluator.mul(&product, &product) else { break };
                 product = square;
@@ -193,9 +196,9 @@ fn products_with_exchanged_rows() {
     }
 }
 
-/// Messages that outgrow `t/2` are all the error of what is made of nothing.
+/// After a product with 0, the carry of messages beyond `t/2` is the whole error.
 #[test]
-fn sums_of_what_has_no_error() {
+fn sums_without_noise_have_the_error_of_the_carry() {
     for scheme in [Scheme::Bgv, Scheme::Bfv] {
         let s = insecure(10, 48, 3, SPROUT, 65537, &[]);
         let e = &s.evaluator.clone().with_scheme(scheme);

@@ -1,9 +1,9 @@
-//! Products against those of the textbooks, in big integers: BFV (Fan and Vercauteren, ePrint
+//! Products compared with those of textbooks in big integers: BFV (Fan and Vercauteren, ePrint
 //! 2012/144, section 4) and BGV (Brakerski, Gentry and Vaikuntanathan, ePrint 2011/277).
 //!
-//! The textbook is slow and obvious: polynomials of big integers, multiplied term by term, no
-//! residues, no key switch and no auxiliary modulus. What is fast has to say the same, and with no
-//! larger an error.
+//! The textbook is slow and obvious. Its polynomials of big integers are multiplied term by term,
+//! without residues, key switches or an auxiliary modulus. The fast products must have the same
+//! messages, and their errors must not be larger.
 
 use crate::common::{Setup, insecure};
 use hippocrene_bgv::{Ciphertext, Scheme};
@@ -37,7 +37,7 @@ fn times(a: &[BigInt], factor: &BigInt) -> Polynomial {
     a.iter().map(|x| x * factor).collect()
 }
 
-/// The quotient rounded to the nearest integer, halves up.
+/// Returns the quotient rounded to the nearest integer. Halves are rounded up.
 fn rounded(numerator: &BigInt, denominator: &BigInt) -> BigInt {
     floor(&(2 * numerator + denominator), &(2 * denominator))
 }
@@ -47,18 +47,18 @@ fn floor(numerator: &BigInt, denominator: &BigInt) -> BigInt {
     if remainder < BigInt::ZERO { quotient - 1 } else { quotient }
 }
 
-/// What is left modulo `q`, around zero.
+/// Reduces coefficients modulo `q` to representatives around zero.
 fn centred(a: &[BigInt], q: &BigInt) -> Polynomial {
     a.iter().map(|x| x - q * rounded(x, q)).collect()
 }
 
-/// `c0 c0', c0 c1' + c1 c0', c1 c1'`.
+/// Returns `c0 c0', c0 c1' + c1 c0', c1 c1'`.
 fn tensor(a: &[Polynomial; 2], b: &[Polynomial; 2]) -> [Polynomial; 3] {
     let cross = sum(&product(&a[0], &b[1]), &product(&a[1], &b[0]));
     [product(&a[0], &b[0]), cross, product(&a[1], &b[1])]
 }
 
-/// `d0 + d1 s + d2 s^2 + ..` modulo `q`, around zero.
+/// Returns `d0 + d1 s + d2 s^2 + ..` modulo `q`, around zero.
 fn phase(parts: &[Polynomial], s: &[BigInt], q: &BigInt) -> Polynomial {
     let value = parts
         .iter()
@@ -67,7 +67,7 @@ fn phase(parts: &[Polynomial], s: &[BigInt], q: &BigInt) -> Polynomial {
     centred(&value, q)
 }
 
-/// Everything that a ciphertext is, in big integers.
+/// The contents of a ciphertext, in big integers.
 struct Textbook {
     parts: [Polynomial; 2],
     modulus: BigInt,
@@ -86,7 +86,7 @@ impl Textbook {
             }
             basis.compose_limbs(&part.limbs().collect::<Vec<_>>())
         };
-        let [c0, c1] = c.inner().parts() else { panic!("a ciphertext of two parts") };
+        let [c0, c1] = c.inner().parts() else { panic!("the ciphertext has two parts") };
         Textbook {
             parts: [whole(c0), whole(c1)],
             modulus: BigInt::from(basis.product().clone()),
@@ -95,13 +95,13 @@ impl Textbook {
         }
     }
 
-    /// `c0 + c1 s`.
+    /// Returns `c0 + c1 s`.
     fn phase(&self) -> Polynomial {
         phase(&self.parts, &self.secret, &self.modulus)
     }
 
-    /// The phase of the product of BFV: the tensor product of the integers, times `t/Q`, each
-    /// coefficient rounded.
+    /// Returns the phase of the BFV product: the tensor product of the integers times `t/Q`, with
+    /// each coefficient rounded.
     fn bfv(&self, other: &Textbook) -> Polynomial {
         let scaled = tensor(&self.parts, &other.parts).map(|part| {
             part.iter().map(|x| rounded(&(x * &self.t), &self.modulus)).collect::<Polynomial>()
@@ -109,14 +109,14 @@ impl Textbook {
         phase(&scaled, &self.secret, &self.modulus)
     }
 
-    /// The phase of the product of BGV: the tensor product of what is a ciphertext of BGV, which is
-    /// `t` times one of ours.
+    /// Returns the phase of the BGV product: the tensor product of textbook BGV ciphertexts, which
+    /// are `t` times those of this crate.
     fn bgv(&self, other: &Textbook) -> Polynomial {
         let [a, b] = [self, other].map(|c| c.parts.each_ref().map(|part| times(part, &c.t)));
         phase(&tensor(&a, &b), &self.secret, &self.modulus)
     }
 
-    /// The message of a phase of BFV, `(Q/t) m + e`, and the largest of its error.
+    /// Returns the message of a BFV phase `(Q/t) m + e`, and its largest error.
     fn read_bfv(&self, phase: &[BigInt]) -> (Vec<u64>, BigUint) {
         let messages = phase.iter().map(|x| rounded(&(x * &self.t), &self.modulus));
         let off = phase
@@ -127,23 +127,23 @@ impl Textbook {
         (messages.map(|m| self.residue(&m)).collect(), largest.unwrap_or_default())
     }
 
-    /// The message of a phase of BGV, `m + t e`.
+    /// Returns the message of a BGV phase `m + t e`.
     fn read_bgv(&self, phase: &[BigInt]) -> Vec<u64> {
         phase.iter().map(|x| self.residue(x)).collect()
     }
 
-    /// In `[0, t)`.
+    /// Reduces an integer to `[0, t)`.
     fn residue(&self, x: &BigInt) -> u64 {
         u64::try_from(x - &self.t * floor(x, &self.t)).unwrap()
     }
 
-    /// `Q` modulo `t`, less than 0 by its sign.
+    /// Returns `-Q` modulo `t`.
     fn minus_modulus(&self) -> u64 {
         self.residue(&-&self.modulus)
     }
 }
 
-/// Each coefficient divided by the unit `factor` modulo `t`.
+/// Divides each coefficient by the unit `factor` modulo `t`.
 fn without(messages: &[u64], factor: u64, t: u64) -> Vec<u64> {
     let inverse = u128::from(inv_mod(factor, t).expect("a unit"));
     messages.iter().map(|m| (u128::from(*m) * inverse % u128::from(t)) as u64).collect()
@@ -157,8 +157,8 @@ fn log2(x: &BigUint) -> f64 {
     hippocrene_ring::basis::log2(x).max(0.0)
 }
 
-/// Setups of ring degree 32: chains, and plaintext moduli with slots and without, one as large as
-/// there is room for.
+/// Chains of ring degree 32 with plaintext moduli, with slots and without. One modulus is close to
+/// the largest that fits.
 fn chains() -> impl Strategy<Value = (&'static str, u64)> {
     (
         prop::sample::select(vec!["none", "sprout-15-16-32"]),
@@ -176,7 +176,7 @@ fn decrypted(s: &Setup, c: &Ciphertext) -> Vec<u64> {
     s.context.encoder().decode_coefficients(&s.context.decrypt(&s.secret, c).unwrap()).unwrap()
 }
 
-/// What both messages multiply to, modulo `X^N + 1` and `t`.
+/// Returns the product of both messages, modulo `X^N + 1` and `t`.
 fn expected(a: &[u64], b: &[u64], t: u64) -> Vec<u64> {
     let [a, b] = [a, b].map(|v| v.iter().map(|x| BigInt::from(*x % t)).collect::<Polynomial>());
     let t = BigInt::from(t);
@@ -190,14 +190,14 @@ fn values() -> impl Strategy<Value = Vec<u64>> {
 proptest! {
     #![proptest_config(ProptestConfig { cases: 24, failure_persistence: None, ..ProptestConfig::default() })]
 
-    /// Products of HPS say what those of the textbook do, and their error is within what is
-    /// estimated, as that of the textbook is.
+    /// Full-RNS products have the messages of textbook products. The errors of both are within the
+    /// estimate.
     #[test]
     fn products_of_bfv_are_those_of_the_textbook((sprout, t) in chains(), x in values(), y in values()) {
         let s = insecure(5, 48, 5, sprout, t, &[]);
         let e = s.evaluator.clone().with_scheme(Scheme::Bfv);
         let (a, b) = (encrypted(&s, &x), encrypted(&s, &y));
-        // Fresh ones, and what has been multiplied already.
+        // Fresh ciphertexts, and a product.
         let once = e.mul(&a, &b).unwrap();
         let xy = expected(&x, &y, t);
         for (left, right, want) in [(&a, &b, &xy), (&a, &a, &expected(&x, &x, t)), (&once, &once, &expected(&xy, &xy, t))] {
@@ -210,16 +210,16 @@ proptest! {
             let result = Textbook::of(&s, &fast);
             let (messages, fast_error) = result.read_bfv(&result.phase());
             prop_assert_eq!(&without(&messages, fast.factor(), t), want);
-            // Both errors beside the estimate, in parts of the modulus.
+            // Both errors and the estimate are relative to the modulus.
             let relative = |error: &BigUint, modulus: &BigInt| log2(error) - log2(modulus.magnitude());
             let estimated = fast.inner().noise().log2_std() + 11f64.log2() - log2(result.modulus.magnitude());
             for error in [relative(&error, &one.modulus), relative(&fast_error, &result.modulus)] {
-                prop_assert!(error <= estimated, "2^{} of the modulus, 2^{} are estimated", error, estimated);
+                prop_assert!(error <= estimated, "error 2^{} of the modulus, estimate 2^{}", error, estimated);
             }
         }
     }
 
-    /// The same of products of BGV, with factors that were brought down before.
+    /// The same for BGV products, with factors that were reduced before.
     #[test]
     fn products_of_bgv_are_those_of_the_textbook((sprout, t) in chains(), x in values(), y in values()) {
         let s = insecure(5, 48, 5, sprout, t, &[]);
@@ -231,12 +231,12 @@ proptest! {
             let fast = e.mul(left, right).unwrap();
             let [left, right] = [left, right].map(|c| e.reduce(c).unwrap());
             let [one, other] = [&left, &right].map(|c| Textbook::of(&s, c));
-            // (-Q g) (-Q g').
+            // The factor is (-Q g) (-Q g').
             let factor = times_mod(left.factor(), right.factor(), t);
             let factor = [one.minus_modulus(), other.minus_modulus()].iter().fold(factor, |f, q| times_mod(f, *q, t));
             prop_assert_eq!(&without(&one.read_bgv(&one.bgv(&other)), factor, t), want);
             prop_assert_eq!(&decrypted(&s, &fast), want);
-            // `t` times the result is one of the textbook too.
+            // `t` times the result is a textbook ciphertext too.
             let result = Textbook::of(&s, &fast);
             let parts = result.parts.each_ref().map(|part| times(part, &result.t));
             let messages = result.read_bgv(&phase(&parts, &result.secret, &result.modulus));

@@ -1,11 +1,11 @@
-//! Several rotations of one ciphertext, against one by one.
+//! Several rotations of one ciphertext, compared with single rotations.
 
 use crate::common::{Setup, insecure};
 use hippocrene_bgv::{BgvError, Ciphertext, LinearTransform, Permutation};
 use proptest::prelude::*;
 
-/// Grafted and simple chains, with keys of the powers of two to the left, and of some to the right;
-/// and with a few odd ones.
+/// Grafted and simple chains. Two have keys of the powers of two to the left, one of them with two
+/// keys to the right. The third has keys of a few other rotations.
 fn chains() -> Vec<Setup> {
     let chain = |sprout, rotations: &[i64]| insecure(8, 48, 4, sprout, 65537, rotations);
     let powers: Vec<i64> = (0..7).map(|k| 1 << k).collect();
@@ -16,14 +16,16 @@ fn chains() -> Vec<Setup> {
     ]
 }
 
-/// How many transforms `f` takes: of a key switch, most of the time.
+/// Returns the result of `f` and the number of transforms that it needs. Most of them belong to key
+/// switches.
 fn transforms<T>(s: &Setup, f: impl FnOnce() -> Result<T, BgvError>) -> (T, u64) {
     let before = s.context.rlwe().transforms();
     let out = f().unwrap();
     (out, s.context.rlwe().transforms() - before)
 }
 
-/// The same messages, factors and errors as one by one, in as many rotations, or fewer.
+/// Checks that several rotations have the messages, factors and errors of single ones, and need no
+/// more transforms.
 fn check(s: &Setup, a: &Ciphertext, steps: &[i64]) {
     let e = &s.evaluator;
     let (many, together) = transforms(s, || e.rotate_many(a, steps));
@@ -35,7 +37,10 @@ fn check(s: &Setup, a: &Ciphertext, steps: &[i64]) {
         assert_eq!(s.decrypt(one), s.decrypt(other), "{steps}");
         assert_eq!((one.factor(), one.modulus()), (other.factor(), other.modulus()));
         let [one, other] = [one, other].map(|c| c.inner().noise().log2_std());
-        assert!((one - other).abs() < 1.0, "{steps}: {one} bits, {other} one by one");
+        assert!(
+            (one - other).abs() < 1.0,
+            "{steps}: {one} bits of noise, {other} for a single rotation"
+        );
     }
 }
 
@@ -43,14 +48,14 @@ proptest! {
     #![proptest_config(ProptestConfig { cases: 12, failure_persistence: None, ..ProptestConfig::default() })]
 
     #[test]
-    fn many_rotations_are_those_one_by_one(
+    fn many_rotations_equal_single_ones(
         steps in prop::collection::vec(-300..300i64, 0..8),
         seed: u64,
         multiplied: bool,
     ) {
         for s in chains() {
             let fresh = s.encrypt(&s.values(seed));
-            // Of another factor and modulus.
+            // The product has another factor and modulus.
             let a = if multiplied { s.evaluator.mul(&fresh, &fresh).unwrap() } else { fresh };
             check(&s, &a, &steps);
         }
@@ -58,24 +63,25 @@ proptest! {
 }
 
 #[test]
-fn what_is_composed_shares_what_it_has_in_common() {
+fn composed_rotations_share_their_common_parts() {
     for s in &chains()[..2] {
         let a = s.encrypt(&s.values(1));
         let steps: Vec<i64> = (1..32).collect();
         check(s, &a, &steps);
         let (_, together) = transforms(s, || s.evaluator.rotate_many(&a, &steps));
         let (_, one) = transforms(s, || s.evaluator.rotate_rows(&a, 1));
-        // 31 rotations at most, where one by one they are up to 80; and decompositions are shared.
+        // At most 31 rotations are needed, because decompositions are shared. Single rotations need
+        // up to 80.
         assert!(together < 31 * one, "{together} transforms, {one} for a rotation");
-        // The same and none at all.
+        // Equal rotations, a rotation by 0, and no rotation.
         let again = s.evaluator.rotate_many(&a, &[3, 0, 3, 128]).unwrap();
         assert_eq!((&again[0], &again[1], &again[3]), (&again[2], &a, &a));
         assert!(s.evaluator.rotate_many(&a, &[]).unwrap().is_empty());
     }
 }
 
-/// A plaintext matrix with keys of the powers of two alone: its baby steps are no more than as many
-/// rotations.
+/// A plaintext matrix with keys of the powers of two alone. Its baby steps share the rotations that
+/// they are composed of.
 #[test]
 fn matrices_share_the_rotations_that_they_compose() {
     let s = &chains()[1];
@@ -103,7 +109,7 @@ fn matrices_share_the_rotations_that_they_compose() {
 }
 
 #[test]
-fn what_does_not_fit_is_refused() {
+fn missing_keys_and_other_parameters_are_refused() {
     let s = insecure(8, 48, 3, "none", 65537, &[1, 2]);
     let a = s.encrypt(&s.values(3));
     assert!(s.evaluator.rotate_many(&a, &[1, 3]).is_ok());

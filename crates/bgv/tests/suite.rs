@@ -1,5 +1,5 @@
-//! The integration tests in one program, which compiles and runs in less time than one for each
-//! file. Tests of memory have their own.
+//! All integration tests in one program. It compiles and runs faster than one program for each
+//! file. Tests of memory are programs of their own.
 
 mod common;
 

@@ -11,21 +11,21 @@ use zeroize::Zeroize;
 
 use crate::Scale;
 
-/// The number type of the library that [`BigFloat`] stands on: for arithmetic.
+/// The number type of the library that [`BigFloat`] uses, for arithmetic.
 pub type Inner = FBig<HalfEven, 2>;
 
-/// No number has so many significant digits: those of the least have `log10(5)` for every bit
-/// behind the point, about 46,000.
+/// An upper bound for the number of significant digits of any number. The smallest numbers have
+/// `log10(5)` digits for every bit behind the point, about 46,000.
 const MOST_DIGITS: usize = 1 << 16;
 
-/// A finite real number `mantissa 2^exponent` with up to [`BigFloat::PRECISION`] bits of mantissa:
-/// what goes into slots and comes out of them where the 53 bits of `f64` are too few.
+/// A finite real number `mantissa 2^exponent` with up to [`BigFloat::PRECISION`] bits of mantissa,
+/// for values in slots that need more than the 53 bits of `f64`.
 ///
-/// Numbers below `2^65536` are possible, and those below `2^-65536` are zero. There is no NaN and
-/// no infinity. The arithmetic is that of the library `dashu-float`: [`BigFloat::into_inner`] gives
-/// a number that computes with [`BigFloat::PRECISION`] bits, rounded to nearest. Decimal notation
-/// goes through integers here, since the library's conversion between bases (0.6) can be wrong by
-/// more than the last digit. Numbers are wiped when they are dropped.
+/// Absolute values are below `2^65536`, and those below `2^-65536` become zero. There is no NaN and
+/// no infinity. The arithmetic is that of the library `dashu-float`: [`BigFloat::into_inner`]
+/// returns a number that computes with [`BigFloat::PRECISION`] bits, rounded to nearest. Decimal
+/// notation is converted through integers here, because the library's conversion between bases
+/// (version 0.6) can be wrong by more than the last digit. Numbers are wiped when they are dropped.
 ///
 /// ```
 /// use hippocrene_ckks::BigFloat;
@@ -42,38 +42,38 @@ const MOST_DIGITS: usize = 1 << 16;
 #[derive(Clone, PartialEq, PartialOrd)]
 pub struct BigFloat(Inner);
 
-/// Why something is not a [`BigFloat`].
+/// The reason why something cannot become a [`BigFloat`].
 #[derive(Debug, Clone, PartialEq, Error)]
 #[non_exhaustive]
 pub enum BigFloatError {
-    /// NaN or infinite.
+    /// The number is NaN or infinite.
     #[error("{value} is not a finite number")]
     NotFinite {
         /// The number.
         value: f64,
     },
-    /// A number that is too large.
+    /// The number is too large.
     #[error(
         "a number of about 2^{bits} is too large: numbers below 2^{} are possible",
         BigFloat::MAX_BITS
     )]
     TooLarge {
-        /// Its logarithm, rounded up.
+        /// log2 of the number, rounded up.
         bits: i64,
     },
-    /// Not a number in decimal notation.
+    /// The text is not a number in decimal notation.
     #[error("{text:?} is not a decimal number such as -1.25 or 6.02e23")]
     Decimal {
-        /// The text, up to its first 64 characters.
+        /// The first 64 characters of the text.
         text: String,
     },
 }
 
 impl BigFloat {
-    /// How many bits of mantissa are kept.
+    /// The number of bits of the mantissa.
     pub const PRECISION: usize = 512;
 
-    /// Absolute values are below two to this.
+    /// log2 of the limit that absolute values stay below.
     pub const MAX_BITS: i64 = 1 << 16;
 
     /// The number zero.
@@ -81,11 +81,11 @@ impl BigFloat {
         BigFloat(Inner::ZERO)
     }
 
-    /// `mantissa 2^exponent`, rounded to nearest, ties to even, if the mantissa has more than
-    /// [`BigFloat::PRECISION`] bits.
+    /// Returns `mantissa 2^exponent`, rounded to nearest (ties to even) if the mantissa has more
+    /// than [`BigFloat::PRECISION`] bits.
     ///
     /// # Errors
-    /// [`BigFloatError::TooLarge`].
+    /// Fails with [`BigFloatError::TooLarge`] if the number is out of range.
     pub fn from_parts(mantissa: &BigInt, exponent: i64) -> Result<Self, BigFloatError> {
         if mantissa.sign() == Sign::NoSign {
             return Ok(Self::zero());
@@ -101,14 +101,14 @@ impl BigFloat {
         }
     }
 
-    /// `(mantissa, exponent)`, the mantissa odd; `(0, 0)` for zero.
+    /// Returns `(mantissa, exponent)` with an odd mantissa, or `(0, 0)` for zero.
     pub fn to_parts(&self) -> (BigInt, i64) {
         let repr = self.0.repr();
         (BigInt::from_signed_bytes_le(&repr.significand().to_le_bytes()), repr.exponent() as i64)
     }
 
-    /// The sign, the words of an unsigned integer, lowest first, and the exponent of two that it is
-    /// multiplied by.
+    /// Returns whether the number is negative, the words of the mantissa's absolute value, lowest
+    /// first, and the exponent.
     pub(crate) fn to_words(&self) -> (bool, ArrayVec<u64, 8>, i64) {
         const PER_WORD: usize = (64 / Word::BITS) as usize;
         let (sign, words) = self.0.repr().significand().as_sign_words();
@@ -119,7 +119,8 @@ impl BigFloat {
         (sign == dashu_int::Sign::Negative, words, self.0.repr().exponent() as i64)
     }
 
-    /// `(-1)^negative magnitude 2^exponent`, the magnitude given by its words, lowest first.
+    /// Returns `(-1)^negative magnitude 2^exponent`. The magnitude is given by its words, lowest
+    /// first.
     pub(crate) fn from_words(
         negative: bool,
         magnitude: &[u64],
@@ -131,13 +132,13 @@ impl BigFloat {
         Self::from_parts(&BigInt::from_bytes_le(sign, &bytes), exponent)
     }
 
-    /// The number as one of the library `dashu-float`, with a precision of [`BigFloat::PRECISION`]
-    /// bits.
+    /// Returns the number as one of the library `dashu-float`, with a precision of
+    /// [`BigFloat::PRECISION`] bits.
     pub fn into_inner(mut self) -> Inner {
         std::mem::replace(&mut self.0, Inner::ZERO)
     }
 
-    /// The nearest `f64`, ties to even; infinite where there is none.
+    /// Returns the nearest `f64`, ties to even. It is infinite if the number is out of range.
     pub fn to_f64(&self) -> f64 {
         self.0.to_f64().value()
     }
@@ -147,27 +148,28 @@ impl BigFloat {
         self.0.repr().significand().is_zero()
     }
 
-    /// `1/x`, rounded to nearest; `None` of zero, and of numbers so small that it would be too
-    /// large.
+    /// Returns `1/x`, rounded to nearest. Returns `None` for zero and for numbers whose reciprocal
+    /// is out of range.
     pub fn reciprocal(&self) -> Option<Self> {
         (!self.is_zero())
             .then(|| Self::try_from(Self::from(1).into_inner() / self.clone().into_inner()).ok())?
     }
 
-    /// The least `e` for which the absolute value is below `2^e`; `None` for zero.
+    /// Returns the smallest `e` such that the absolute value is below `2^e`, or `None` for zero.
     pub fn log2_ceil(&self) -> Option<i64> {
         (!self.is_zero()).then(|| bits_of(self.0.repr().digits(), self.0.repr().exponent()))
     }
 
-    /// The integer nearest to `self scale`, exactly; halves are rounded away from zero.
+    /// Returns the integer nearest to `self scale`, exactly. Halves are rounded away from zero.
     ///
     /// # Errors
-    /// [`BigFloatError::TooLarge`] when it is not below `2^`[`BigFloat::MAX_BITS`].
+    /// Fails with [`BigFloatError::TooLarge`] if it is not below `2^`[`BigFloat::MAX_BITS`].
     pub fn scaled(&self, scale: Scale) -> Result<BigInt, BigFloatError> {
         Ok(self.scaled_and_rest(scale)?.0)
     }
 
-    /// [`BigFloat::scaled`], and how far `self scale` is from it: at most 1/2.
+    /// Like [`BigFloat::scaled`], with the distance between `self scale` and the integer, which is
+    /// at most 1/2.
     pub(crate) fn scaled_and_rest(&self, scale: Scale) -> Result<(BigInt, f64), BigFloatError> {
         let (mantissa, exponent) = self.to_parts();
         let (scale, scale_exponent) = scale.to_parts();
@@ -188,22 +190,22 @@ impl BigFloat {
             return Ok((product << shift, 0.0));
         }
         let (sign, magnitude) = product.into_parts();
-        // The first 64 places behind the point.
+        // The first 64 binary places behind the point.
         let places = ((&magnitude << 64u8) >> -shift).iter_u64_digits().next().unwrap_or(0);
         let fraction = places as f64 * (-64f64).exp2();
         let integer = BigInt::from_biguint(sign, ((magnitude >> (-shift - 1)) + 1u8) >> 1);
         Ok((integer, fraction.min(1.0 - fraction)))
     }
 
-    /// In decimal, rounded to nearest to `digits` significant digits (at least 1), ties to even:
-    /// `-1.25e-3`, without zeros at the end. Python's `Decimal` and `float`, `mpmath` and this type
-    /// read it.
+    /// Returns the number in decimal notation, rounded to nearest (ties to even) to `digits`
+    /// significant digits (at least 1), such as `-1.25e-3`, without trailing zeros. Python's
+    /// `Decimal` and `float`, `mpmath` and this type can read it.
     pub fn to_decimal(&self, digits: usize) -> String {
         let Some(top) = self.log2_ceil() else { return "0".into() };
         let (mantissa, exponent) = self.to_parts();
         let digits = digits.clamp(1, MOST_DIGITS) as i64;
-        // The place of the first digit, or of the second: then there is one digit too many, and it
-        // is done again.
+        // The place of the first digit, or of the second one. In the latter case there is one digit
+        // too many, and the loop repeats.
         let mut place = ((top - 1) as f64 * std::f64::consts::LOG10_2).floor() as i64;
         let text = loop {
             let text =
@@ -221,8 +223,8 @@ impl BigFloat {
     }
 }
 
-/// It may be what a client encrypts or has decrypted. (What the library computes with on the way is
-/// not wiped.)
+/// Wipes the number, which may be a secret value of a client. The library's temporary numbers are
+/// not wiped.
 impl Drop for BigFloat {
     fn drop(&mut self) {
         self.0.zeroize();
@@ -235,7 +237,7 @@ impl Default for BigFloat {
     }
 }
 
-/// With enough digits that reading them gives the number again, up to an error of a quarter of its
+/// Writes enough digits that reading them gives the same number, up to an error of a quarter of its
 /// last bit.
 impl fmt::Display for BigFloat {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -271,7 +273,7 @@ impl TryFrom<Inner> for BigFloat {
     }
 }
 
-/// Exact.
+/// The conversion is exact.
 impl TryFrom<f64> for BigFloat {
     type Error = BigFloatError;
 
@@ -281,21 +283,21 @@ impl TryFrom<f64> for BigFloat {
     }
 }
 
-/// Exact up to [`BigFloat::PRECISION`] bits.
+/// The conversion is exact up to [`BigFloat::PRECISION`] bits.
 impl From<i64> for BigFloat {
     fn from(value: i64) -> Self {
         BigFloat(Inner::from_parts(value.into(), 0).with_precision(Self::PRECISION).value())
     }
 }
 
-/// Decimal notation, rounded to nearest.
+/// Reads decimal notation, rounded to nearest.
 impl FromStr for BigFloat {
     type Err = BigFloatError;
 
     fn from_str(text: &str) -> Result<Self, BigFloatError> {
         let wrong = || BigFloatError::Decimal { text: text.chars().take(64).collect() };
-        // The library takes more than is said here: other marks of the exponent, and marks between
-        // digits.
+        // The library accepts more than [`BigFloatError::Decimal`] describes: other exponent marks
+        // and separators between digits.
         if !text.bytes().all(|c| matches!(c, b'0'..=b'9' | b'+' | b'-' | b'.' | b'e' | b'E')) {
             return Err(wrong());
         }
@@ -303,7 +305,7 @@ impl FromStr for BigFloat {
         if decimal.repr().significand().is_zero() {
             return Ok(Self::zero());
         }
-        // Far outside the range nothing is converted, which could take long.
+        // Numbers far outside the range are not converted, which could take long.
         let digits = bits_of(decimal.repr().digits(), decimal.repr().exponent());
         let bits = (digits as f64 * std::f64::consts::LOG2_10) as i64;
         if bits < -2 * Self::MAX_BITS {
@@ -315,8 +317,8 @@ impl FromStr for BigFloat {
         let tens = decimal.repr().exponent() as i64;
         let mantissa = BigInt::from_signed_bytes_le(&decimal.repr().significand().to_le_bytes());
         let (sign, magnitude) = mantissa.into_parts();
-        // The quotient has a few bits more than are kept, and below them one that says whether
-        // there is a remainder.
+        // The quotient has a few bits more than the mantissa. One further bit tells whether there
+        // is a remainder.
         let twos = Self::PRECISION as i64 + 8 - bits;
         let (numerator, denominator) = rational(&magnitude, twos, tens);
         let mut quotient: BigUint = (&numerator / &denominator) << 1;
@@ -325,8 +327,8 @@ impl FromStr for BigFloat {
     }
 }
 
-/// The same number, but that one far outside the range, of which the library would compute an
-/// exponent that does not fit its word, is another one far outside.
+/// Returns the same text, or one with a smaller exponent if the number is far outside the range.
+/// The library would compute an exponent that does not fit a word.
 fn within_reach(text: &str) -> Cow<'_, str> {
     const FAR: i64 = 1 << 40;
     let Some((digits, exponent)) = text.split_once(['e', 'E']) else { return Cow::Borrowed(text) };
@@ -338,14 +340,14 @@ fn within_reach(text: &str) -> Cow<'_, str> {
     }
 }
 
-/// `magnitude 2^twos 10^tens` as a quotient of integers.
+/// Returns `magnitude 2^twos 10^tens` as a quotient of integers.
 fn rational(magnitude: &BigUint, twos: i64, tens: i64) -> (BigUint, BigUint) {
     let five = |power: i64| BigUint::from(5u8).pow(power.max(0) as u32);
     let twos = twos + tens;
     ((magnitude * five(tens)) << twos.max(0), five(-tens) << (-twos).max(0))
 }
 
-/// A quotient rounded to nearest, ties to even.
+/// Returns a quotient rounded to nearest, ties to even.
 fn nearest((numerator, denominator): (BigUint, BigUint)) -> BigUint {
     let quotient = &numerator / &denominator;
     let twice: BigUint = (numerator - &quotient * &denominator) << 1;
@@ -357,7 +359,7 @@ fn nearest((numerator, denominator): (BigUint, BigUint)) -> BigUint {
     quotient + u8::from(up)
 }
 
-/// How many digits are before the point.
+/// Returns the number of binary digits before the point.
 fn bits_of(digits: usize, exponent: isize) -> i64 {
     i64::try_from(digits).unwrap_or(i64::MAX).saturating_add(exponent as i64)
 }
@@ -368,8 +370,8 @@ mod tests {
 
     use super::*;
 
-    /// `numerator / denominator` rounded to nearest, ties to even, to `bits` bits, as `(mantissa,
-    /// exponent)`.
+    /// Returns `numerator / denominator` rounded to nearest, ties to even, to `bits` bits, as
+    /// `(mantissa, exponent)`.
     fn rounded(numerator: &BigUint, denominator: &BigUint, bits: u64) -> (BigUint, i64) {
         let mut exponent = numerator.bits() as i64 - denominator.bits() as i64 - bits as i64;
         loop {
@@ -434,11 +436,11 @@ mod tests {
             let integer: BigInt = format!("{whole}{fraction}").parse().unwrap();
             prop_assert!(whole.trim_start_matches('-').len() == 1 && whole != "0");
             prop_assert!(fraction.len() < digits && !fraction.ends_with('0'));
-            // |x - text| <= 10^last / 2, last the place of the last of all digits asked for.
+            // |x - text| <= 10^last / 2, where last is the place of the last requested digit.
             let last = exponent + fraction.len() as i64 - (digits as i64 - 1);
             let power = |base: u8, e: i64| BigInt::from(base).pow(e.max(0) as u32);
             let (m, e) = x.to_parts();
-            // Everything times 2^max(-e, 0) 10^max(-least, 0).
+            // Everything is multiplied by 2^max(-e, 0) 10^max(-least, 0).
             let least = exponent.min(last);
             let exact = &m * power(2, e) * power(10, -least);
             let written = integer * power(2, -e) * power(10, exponent) * power(10, exponent.min(0) - least.min(0));
@@ -448,7 +450,7 @@ mod tests {
         }
 
         #[test]
-        fn what_is_written_is_read_again(x in float()) {
+        fn written_text_reads_as_the_same_number(x in float()) {
             let read: BigFloat = x.to_string().parse().unwrap();
             let bits = x.0.repr().digits().max(1);
             prop_assert_eq!(read.into_inner().with_precision(bits).value(), x.into_inner());
@@ -463,8 +465,8 @@ mod tests {
                 Ok(big) => prop_assert_eq!(big.to_f64(), y),
                 Err(error) => prop_assert!(!y.is_finite(), "{}", error),
             }
-            // The library's f64 nearest to the number, against the standard library's reading of
-            // many digits of it.
+            // Compares the library's conversion to f64 with that of the standard library from many
+            // digits.
             prop_assert_eq!(x.to_f64(), x.to_decimal(400).parse::<f64>().unwrap());
         }
 
@@ -477,14 +479,14 @@ mod tests {
             let difference = if shift >= 0 { (product << shift) - have } else { product - (have << -shift) };
             let half = if shift >= 0 { BigUint::ZERO } else { BigUint::from(1u8) << (-shift - 1) };
             prop_assert!(*difference.magnitude() <= half);
-            // How far it is, to 64 places behind the point.
+            // The distance, to 64 binary places behind the point.
             let difference = BigFloat::from_parts(&difference, shift.min(0)).unwrap().to_f64().abs();
             prop_assert!((rest - difference).abs() <= 2f64.powi(-53) || difference < 0.5 && rest <= 2.0 * difference && rest <= 0.5);
         }
     }
 
     #[test]
-    fn what_is_not_a_number_is_named() {
+    fn text_that_is_not_a_number_is_refused() {
         for text in [
             "",
             "nan",
@@ -525,13 +527,13 @@ mod tests {
         ));
         assert_eq!(BigFloat::from_parts(&one, 65535).unwrap().log2_ceil(), Some(65536));
         assert_eq!(BigFloat::from_parts(&one, -65536).unwrap().log2_ceil(), Some(-65535));
-        // 2^-221 = 2.967..e-67, of which the library makes 7e-66.
+        // 2^-221 = 2.967..e-67, which the library converts to 7e-66.
         assert_eq!(BigFloat::from_parts(&one, -221).unwrap().to_decimal(1), "3e-67");
         assert_eq!(BigFloat::from(99_951).to_decimal(3), "1e5");
         for exponent in [-65537, i64::MIN] {
             assert!(BigFloat::from_parts(&one, exponent).unwrap().is_zero());
         }
-        // Rounding up to 2^65536 is out of range as well.
+        // Rounding up to 2^65536 is also out of range.
         let ones = (BigInt::from(1u8) << 600) - 1;
         assert!(matches!(
             BigFloat::from_parts(&ones, 65536 - 600),
@@ -562,9 +564,9 @@ mod tests {
         assert!(matches!(large, Err(BigFloatError::TooLarge { bits: 131074 })));
     }
 
-    /// However many digits are asked for, there are those of the number.
+    /// Requesting more digits than the number has gives all of its digits.
     #[test]
-    fn more_digits_than_there_are_change_nothing() {
+    fn surplus_digits_change_nothing() {
         let least = BigFloat::from_parts(&BigInt::from(1u8), -65536).unwrap();
         let all = least.to_decimal(1 << 16);
         assert!(

@@ -7,24 +7,28 @@ use hippocrene_rlwe::{
 };
 use num_complex::Complex64;
 
-use crate::{CkksError, Context, Scale, Short, Values, encoding::encoding_noise, known::Known};
+use crate::{
+    CkksError, Context, Scale, Short, Values, dry_run_values::DryRunValues,
+    encoding::encoding_noise,
+};
 
 /// An encrypted vector: an RLWE ciphertext with the scale of its message, its number of slots, and
-/// a bound on the values.
+/// a bound on the values. See [`Context`] for an example.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Ciphertext {
     inner: rlwe::Ciphertext,
     scale: Scale,
     slots: usize,
     bound: f64,
-    known: Known,
+    dry_run_values: DryRunValues,
 }
 
 impl Ciphertext {
-    /// Puts a ciphertext together.
+    /// Assembles a ciphertext from its parts.
     ///
     /// # Errors
-    /// When it was made with other parameters, or the slots or the bound are impossible.
+    /// Fails if `inner` was made with other parameters, or if the slots or the bound are
+    /// impossible.
     pub fn from_parts(
         context: &Context,
         inner: rlwe::Ciphertext,
@@ -37,32 +41,32 @@ impl Ciphertext {
     }
 
     pub(crate) fn new(inner: rlwe::Ciphertext, scale: Scale, slots: usize, bound: f64) -> Self {
-        Ciphertext { inner, scale, slots, bound, known: Known::default() }
+        Ciphertext { inner, scale, slots, bound, dry_run_values: DryRunValues::default() }
     }
 
-    /// An empty ciphertext for an operation to write its result to.
+    /// Returns an empty ciphertext that an operation can write its result to.
     pub fn empty(context: &Context) -> Self {
         Ciphertext {
             inner: rlwe::Ciphertext::empty(context.rlwe()),
             scale: Scale::power_of_two(0),
             slots: context.max_slots(),
             bound: 0.0,
-            known: Known::default(),
+            dry_run_values: DryRunValues::default(),
         }
     }
 
-    /// The values in the slots of a ciphertext without residues, as far as they are known: what
-    /// would be decrypted, but for noise. Nothing for any other.
+    /// The values in the slots of a ciphertext of a dry run, as far as they are known. They are
+    /// what decryption would give, without noise. Ciphertexts with residues have none.
     pub fn known_values(&self) -> Option<&[Complex64]> {
-        self.known.values()
+        self.dry_run_values.values()
     }
 
-    pub(crate) fn known(&self) -> &Known {
-        &self.known
+    pub(crate) fn dry_run_values(&self) -> &DryRunValues {
+        &self.dry_run_values
     }
 
-    pub(crate) fn set_known(&mut self, known: Known) {
-        self.known = known;
+    pub(crate) fn set_dry_run_values(&mut self, dry_run_values: DryRunValues) {
+        self.dry_run_values = dry_run_values;
     }
 
     /// The RLWE ciphertext.
@@ -79,90 +83,93 @@ impl Ciphertext {
         self.inner.modulus()
     }
 
-    /// The scale: decrypted slots are divided by it.
+    /// The scale. Decryption divides the slots by it.
     pub fn scale(&self) -> Scale {
         self.scale
     }
 
-    /// How many slots it has.
+    /// The number of slots.
     pub fn slots(&self) -> usize {
         self.slots
     }
 
-    /// A bound on the absolute values in the slots: declared when encrypted, and followed by every
-    /// operation.
+    /// A bound on the absolute values in the slots. It is declared at encryption, and every
+    /// operation updates it.
     pub fn bound(&self) -> f64 {
         self.bound
     }
 
-    /// Declares a bound that is known to be tighter (or wider) than the one that was followed.
+    /// Declares a bound that is known to be tighter (or wider) than the tracked one.
     pub fn set_bound(&mut self, bound: f64) {
-        self.bound = known(bound);
+        self.bound = valid_bound(bound);
     }
 
-    /// Declares the error.
+    /// Replaces the noise estimate.
     pub fn set_noise(&mut self, noise: Noise) {
         self.inner.set_noise(noise);
     }
 
-    /// The same ciphertext with the error that is declared.
+    /// Returns the same ciphertext with another noise estimate.
     pub fn with_noise(mut self, noise: Noise) -> Self {
         self.set_noise(noise);
         self
     }
 
-    /// The same ciphertext, taken as one of so many slots, over which what is in its own ones is
-    /// repeated; or of fewer, where they are repeated.
+    /// Returns the same ciphertext with another number of slots. More slots repeat the values.
+    /// Fewer slots are valid only if the values are repeated already.
     ///
     /// # Errors
-    /// As [`Ciphertext::from_parts`].
+    /// Fails as [`Ciphertext::from_parts`] does.
     pub fn with_slots(self, context: &Context, slots: usize) -> Result<Self, CkksError> {
         check_parts(context, self.inner.parameters(), slots, self.bound)?;
-        Ok(Ciphertext { known: self.known.in_slots(slots), slots, ..self })
+        Ok(Ciphertext { dry_run_values: self.dry_run_values.in_slots(slots), slots, ..self })
     }
 
-    /// Declares the values in the slots of a ciphertext without residues
-    /// ([`Ciphertext::known_values`]), where they have been out of sight. Any other has none.
+    /// Declares the values in the slots of a ciphertext of a dry run
+    /// ([`Ciphertext::known_values`]), after a step that lost track of them. It does nothing for
+    /// ciphertexts with residues.
     pub fn set_known_values(&mut self, values: Values<'_>) {
         if self.inner.parts().iter().all(Poly::is_dry_run) {
-            self.known = Known::of(values, self.slots);
+            self.dry_run_values = DryRunValues::of(values, self.slots);
         }
     }
 
-    /// The same ciphertext with the values, and their bound, counted in the unit `2^log2`: the
-    /// scale is as many times as large, and nothing is computed.
+    /// Returns the same ciphertext with its values and their bound divided by `2^log2`. Only the
+    /// scale changes: it is multiplied by `2^log2`.
     pub fn in_unit(self, log2: i32) -> Self {
         let scale = self.scale.times(Scale::power_of_two(log2));
         self.read_at(scale)
     }
 
-    /// The same ciphertext read at another scale: the values, and their bound, are as many times
-    /// larger as the scale is smaller, and nothing is computed.
+    /// Returns the same ciphertext read at another scale, without any computation. If the new scale
+    /// is smaller by a factor, the values and their bound are larger by that factor.
     pub fn read_at(mut self, scale: Scale) -> Self {
         let factor = self.scale.ratio(scale);
         self.bound *= factor;
-        self.known = self.known.map(|x| x * factor);
+        self.dry_run_values = self.dry_run_values.map(|x| x * factor);
         self.scale = scale;
         self
     }
 
     pub(crate) fn set_meta(&mut self, scale: Scale, slots: usize, bound: f64) {
-        (self.scale, self.slots, self.bound) = (scale, slots, known(bound));
+        (self.scale, self.slots, self.bound) = (scale, slots, valid_bound(bound));
     }
 
-    /// How precise the values are: `-log2` of the estimated standard deviation of the error in the
-    /// real part of a slot. With `n` slots, an error of standard deviation `e` in the coefficients
-    /// is one of `e sqrt(n)/scale` in each slot's real and imaginary part: only the `2n`
+    /// Returns the precision of the values: `-log2` of the estimated standard deviation of the
+    /// error in the real part of a slot.
+    ///
+    /// With `n` slots, an error of standard deviation `e` in the coefficients becomes one of `e
+    /// sqrt(n)/scale` in the real and in the imaginary part of each slot. Only the `2n`
     /// coefficients of powers of `X^(N/2n)` count.
     pub fn precision_bits(&self) -> f64 {
         self.scale.log2() - self.inner.noise().log2_std() - 0.5 * (self.slots as f64).log2()
     }
 
-    /// Declares an error that is known to be smaller, or larger, than the estimate:
-    /// [`Ciphertext::precision_bits`] is `bits` then, but for what rounding to integers at the
-    /// scale takes from it. Of slots that hold zero it says nothing: their estimate stays
-    /// ([`Noise::in_zeros`]). Errors of slots have as much of it in common as before
-    /// ([`Noise::common_share`]).
+    /// Declares an error that is known to be smaller or larger than the estimate. Afterwards
+    /// [`Ciphertext::precision_bits`] is `bits`, apart from the rounding to integers at the scale.
+    ///
+    /// The estimate for slots that hold zero stays as it is ([`Noise::in_zeros`]). The share of the
+    /// error that all slots have in common also stays ([`Noise::common_share`]).
     pub fn set_precision_bits(&mut self, bits: f64) {
         let noise = self.scale.log2() - bits - 0.5 * (self.slots as f64).log2();
         let noise = Noise::from_log2_std(noise).plus(encoding_noise());
@@ -171,9 +178,9 @@ impl Ciphertext {
         self.inner.set_noise(noise.with_common(noise.scaled(log2(before.common_share()))));
     }
 
-    /// How many bits of the modulus are left to be divided away before the values no longer fit:
-    /// `log2(Q / (2 scale bound))`, with a bound below 1 taken as 1. It is not a number in a
-    /// context of other parameters.
+    /// Returns the bits of the modulus that rescaling can still remove before the values no longer
+    /// fit: `log2(Q / (2 scale bound))`. A bound below 1 counts as 1. The result is NaN if
+    /// `context` has other parameters.
     pub fn capacity_bits(&self, context: &Context) -> f64 {
         if self.inner.parameters() != context.parameters().digest() {
             return f64::NAN;
@@ -186,8 +193,8 @@ impl Ciphertext {
 }
 
 impl Context {
-    /// Checks that `a` is of these parameters, and that values up to `bound` at a scale (as log2),
-    /// computed from it, fit `modulus`. An error names the capacity of `a`.
+    /// Checks that `a` belongs to these parameters and that values up to `bound` at the scale
+    /// `2^log2_scale`, computed from it, fit `modulus`. An error reports the capacity of `a`.
     pub(crate) fn check_capacity(
         &self,
         a: &Ciphertext,
@@ -207,6 +214,7 @@ impl Context {
     }
 }
 
+/// Checks that the parts of a ciphertext belong together.
 fn check_parts(
     context: &Context,
     parameters: rlwe::Fingerprint,
@@ -225,26 +233,27 @@ fn check_parts(
     Err(CkksError::Argument { operation: OPERATION, what })
 }
 
-/// A bound that is not a number says nothing: there is none.
-fn known(bound: f64) -> f64 {
+/// Replaces a bound that is not a number by infinity, which means that there is no bound.
+fn valid_bound(bound: f64) -> f64 {
     if bound.is_nan() { f64::INFINITY } else { bound.abs() }
 }
 
-/// A fresh ciphertext of the secret key, half of it a seed.
+/// A fresh ciphertext under the secret key, with one of its polynomials stored as a seed. See
+/// [`Context`] for an example.
 #[derive(Debug, Clone)]
 pub struct SeededCiphertext {
     pub(crate) inner: rlwe::SeededCiphertext,
     pub(crate) scale: Scale,
     pub(crate) slots: usize,
     pub(crate) bound: f64,
-    pub(crate) known: Known,
+    pub(crate) dry_run_values: DryRunValues,
 }
 
 impl SeededCiphertext {
-    /// Puts a seeded ciphertext together.
+    /// Assembles a seeded ciphertext from its parts.
     ///
     /// # Errors
-    /// As [`Ciphertext::from_parts`].
+    /// Fails as [`Ciphertext::from_parts`] does.
     pub fn from_parts(
         context: &Context,
         inner: rlwe::SeededCiphertext,
@@ -253,7 +262,7 @@ impl SeededCiphertext {
         bound: f64,
     ) -> Result<Self, CkksError> {
         check_parts(context, inner.parameters(), slots, bound)?;
-        Ok(SeededCiphertext { inner, scale, slots, bound, known: Known::default() })
+        Ok(SeededCiphertext { inner, scale, slots, bound, dry_run_values: DryRunValues::default() })
     }
 
     /// The RLWE ciphertext.
@@ -266,7 +275,7 @@ impl SeededCiphertext {
         self.scale
     }
 
-    /// How many slots it has.
+    /// The number of slots.
     pub fn slots(&self) -> usize {
         self.slots
     }
@@ -278,28 +287,28 @@ impl SeededCiphertext {
 
     /// Declares another bound.
     pub fn set_bound(&mut self, bound: f64) {
-        self.bound = known(bound);
+        self.bound = valid_bound(bound);
     }
 
-    /// As [`Ciphertext::known_values`].
+    /// The values of a dry run, as for [`Ciphertext::known_values`].
     pub fn known_values(&self) -> Option<&[Complex64]> {
-        self.known.values()
+        self.dry_run_values.values()
     }
 
-    /// The estimate of the error's size, rounding by the encoder and all.
+    /// The noise estimate of a fresh ciphertext, with the rounding of the encoder.
     pub fn noise(&self) -> Noise {
         secret_key_encryption(SIGMA).plus(encoding_noise())
     }
 
-    /// The whole ciphertext.
+    /// Expands the seed into the whole ciphertext.
     ///
     /// # Panics
-    /// When it was made with other parameters.
+    /// Panics if the ciphertext was made with other parameters.
     pub fn expand(&self, context: &Context) -> Ciphertext {
         let mut inner = self.inner.expand(context.rlwe());
         inner.set_noise(self.noise());
         let mut out = Ciphertext::new(inner, self.scale, self.slots, self.bound);
-        out.set_known(self.known.clone());
+        out.set_dry_run_values(self.dry_run_values.clone());
         out
     }
 }

@@ -1,6 +1,6 @@
-//! Numbers of about 106 bits as unevaluated sums of two `f64` (Dekker 1971; Knuth, TAOCP 2, 4.2.2).
-//! For tables and constants: no fused multiply-add and no library function is used, so the results
-//! are the same on every CPU.
+//! Numbers of about 106 bits as unevaluated sums of two `f64` (Dekker 1971; Knuth, TAOCP 2, 4.2.2),
+//! for tables and constants. The code uses neither fused multiply-add nor library functions, so its
+//! results are the same on every CPU.
 
 use crate::big_float::Inner;
 
@@ -11,20 +11,20 @@ pub(crate) struct DoubleDouble {
     low: f64,
 }
 
-/// `a + b` exactly, as its rounding and the error.
+/// Returns `a + b` exactly, as the rounded sum and its error.
 fn two_sum(a: f64, b: f64) -> DoubleDouble {
     let high = a + b;
     let b_part = high - a;
     DoubleDouble { high, low: (a - (high - b_part)) + (b - b_part) }
 }
 
-/// `a + b` exactly, for `|a| >= |b|`.
+/// Returns `a + b` exactly, for `|a| >= |b|`.
 fn quick_two_sum(a: f64, b: f64) -> DoubleDouble {
     let high = a + b;
     DoubleDouble { high, low: b - (high - a) }
 }
 
-/// The upper 26 bits of `a` and the rest.
+/// Returns the upper 26 bits of `a` and the remainder.
 fn split(a: f64) -> (f64, f64) {
     const SPLITTER: f64 = ((1u64 << 27) + 1) as f64;
     let t = SPLITTER * a;
@@ -32,7 +32,7 @@ fn split(a: f64) -> (f64, f64) {
     (upper, a - upper)
 }
 
-/// `a b` exactly, as its rounding and the error, for `|a|` and `|b|` below 2^990.
+/// Returns `a b` exactly, as the rounded product and its error, for `|a|` and `|b|` below 2^990.
 fn two_product(a: f64, b: f64) -> DoubleDouble {
     let high = a * b;
     let ((a1, a0), (b1, b0)) = (split(a), split(b));
@@ -49,7 +49,7 @@ impl DoubleDouble {
         self.high
     }
 
-    /// `self + other`, to about 2^-104.
+    /// Returns `self + other`, with a relative error of about 2^-104.
     pub(crate) fn add(self, other: Self) -> Self {
         let s = two_sum(self.high, other.high);
         let t = two_sum(self.low, other.low);
@@ -62,18 +62,18 @@ impl DoubleDouble {
         DoubleDouble { high: -self.high, low: -self.low }
     }
 
-    /// `self - other`, to about 2^-104.
+    /// Returns `self - other`, with a relative error of about 2^-104.
     pub(crate) fn sub(self, other: Self) -> Self {
         self.add(other.neg())
     }
 
-    /// `self * other`, to about 2^-102.
+    /// Returns `self * other`, with a relative error of about 2^-102.
     pub(crate) fn mul(self, other: Self) -> Self {
         let p = two_product(self.high, other.high);
         quick_two_sum(p.high, p.low + (self.high * other.low + self.low * other.high))
     }
 
-    /// `self / divisor`, to about 2^-102.
+    /// Returns `self / divisor`, with a relative error of about 2^-102.
     pub(crate) fn div_f64(self, divisor: f64) -> Self {
         let q1 = self.high / divisor;
         let rest = self.sub(two_product(q1, divisor));
@@ -83,7 +83,7 @@ impl DoubleDouble {
         s.add(DoubleDouble { high: rest.high / divisor, low: 0.0 })
     }
 
-    /// `(cos, sin)` of an angle in `[0, pi/4]`, by their Taylor series.
+    /// Returns `(cos, sin)` of an angle in `[0, pi/4]`, by Taylor series.
     pub(crate) fn cos_sin(self) -> (Self, Self) {
         let square = self.mul(self);
         let (mut cos, mut sin) = (Self::ONE, self);
@@ -108,7 +108,7 @@ impl From<f64> for DoubleDouble {
 impl From<&Inner> for DoubleDouble {
     fn from(x: &Inner) -> Self {
         let high = x.to_f64().value();
-        // What is not finite has no rest.
+        // A number that is not finite has no remainder.
         let rest = Inner::try_from(high).map_or(0.0, |high| (x - high).to_f64().value());
         quick_two_sum(high, rest)
     }

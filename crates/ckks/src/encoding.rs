@@ -1,4 +1,4 @@
-//! From values to plaintexts and back.
+//! Encoding of values into plaintexts, and decoding.
 
 use hippocrene_ring::{Domain, Poly, ResidueRing};
 use hippocrene_rlwe::{self as rlwe, Modulus, Noise, noise};
@@ -6,13 +6,13 @@ use num_complex::{Complex, Complex64, ComplexFloat};
 
 use crate::{
     BigFloat, CkksError, Context, Plaintext, Scale, Values,
+    dry_run_values::DryRunValues,
     encoder::{IntegerPolynomial, Rounding},
-    known::Known,
 };
 
-/// The measured time of encoding before the integers are reduced, in transforms of a 61-bit limb.
+/// Time of encoding before the integers are reduced, in transforms of a 61-bit limb. Measured.
 const ENCODING_TRANSFORMS: u64 = 4;
-/// [`ENCODING_TRANSFORMS`] for values of more than 53 bits.
+/// Like [`ENCODING_TRANSFORMS`], for values of more than 53 bits.
 const BIG_ENCODING_TRANSFORMS: u64 = 60;
 
 /// log2 of the largest scaled values that the transforms of `f64` encode and decode.
@@ -36,16 +36,16 @@ fn finite<T: ComplexFloat>(values: impl Iterator<Item = T>) -> Option<Vec<T>> {
     values.map(|x| x.is_finite().then_some(x)).collect()
 }
 
-/// Doubles as numbers of more bits, for scales at which the transforms of `f64` would be less
-/// accurate than ciphertexts. They wipe themselves.
+/// Doubles as multi-precision numbers, for scales at which the transforms of `f64` would be less
+/// accurate than ciphertexts. They are wiped when dropped.
 enum Widened {
     Real(Vec<BigFloat>),
     Complex(Vec<Complex<BigFloat>>),
 }
 
 impl Widened {
-    /// `None` if the values fit the transforms of `f64`, have more bits already, or are not finite.
-    /// Encoding reports the last case.
+    /// Returns `None` if the values fit the transforms of `f64`, are multi-precision numbers
+    /// already, or are not finite. Encoding reports the last case.
     fn new(values: Values<'_>, scale: Scale) -> Option<Self> {
         if !exceeds_doubles(scale, values.bound()) {
             return None;
@@ -61,6 +61,7 @@ impl Widened {
         }
     }
 
+    /// The widened values.
     fn values(&self) -> Values<'_> {
         match self {
             Widened::Real(v) => Values::Big(v),
@@ -70,12 +71,12 @@ impl Widened {
 }
 
 impl Context {
-    /// Encodes `values` into the first of `slots` slots (the others are 0) at `scale`, modulo
-    /// `modulus`.
+    /// Encodes `values` into the first of `slots` slots, with zeros in the others, at `scale`
+    /// modulo `modulus`.
     ///
     /// # Errors
-    /// [`CkksError::Encode`] when a value is not finite or too large, or there are too many of
-    /// them.
+    /// Fails with [`CkksError::Encode`] if a value is not finite or too large, or if there are too
+    /// many values.
     pub fn encode(
         &self,
         values: Values<'_>,
@@ -87,8 +88,9 @@ impl Context {
         self.encode_extended(values, slots, scale, Rounding::Dithered, modulus, modulus)
     }
 
-    /// [`Context::encode`], rounded as it says, of values that fit `modulus` to a plaintext modulo
-    /// `extended`, a divisor of `PQ_max`: what ciphertexts modulo `P'Q` are multiplied by.
+    /// Like [`Context::encode`], with the given rounding. The values have to fit `modulus`, and the
+    /// plaintext is modulo `extended`, a divisor of `PQ_max`. Such plaintexts are factors of
+    /// ciphertexts modulo `P'Q`.
     pub(crate) fn encode_extended(
         &self,
         values: Values<'_>,
@@ -109,11 +111,11 @@ impl Context {
         let plaintext = self.plaintext(poly, extended, scale, slots, values.bound());
         Ok(match self.rlwe().is_dry_run() {
             false => plaintext,
-            true => plaintext.with_known(Known::of(values, slots)),
+            true => plaintext.with_dry_run_values(DryRunValues::of(values, slots)),
         })
     }
 
-    /// A plaintext of these parameters.
+    /// Assembles a plaintext of these parameters.
     pub(crate) fn plaintext(
         &self,
         poly: Poly,
@@ -134,8 +136,8 @@ impl Context {
         Ok(self.rlwe().check_digest(plaintext.parameters(), operation)?)
     }
 
-    /// Returns the integers that [`Context::encode_extended`] reduces modulo each limb of the second
-    /// modulus. The values must fit the first one.
+    /// Returns the integers that [`Context::encode_extended`] reduces modulo each limb of the
+    /// second modulus. The values must fit the first one.
     pub(crate) fn quantise(
         &self,
         values: Values<'_>,
@@ -148,7 +150,7 @@ impl Context {
         let (encoder, bits) = (self.encoder(), self.parameters().log2(modulus));
         let widened = Widened::new(values, scale);
         let values = widened.as_ref().map_or(values, Widened::values);
-        self.note_encoding(extended, matches!(values, Values::Big(_) | Values::BigComplex(_)));
+        self.record_encoding(extended, matches!(values, Values::Big(_) | Values::BigComplex(_)));
         let mut integers = IntegerPolynomial::zero(self.rlwe().degree());
         match values {
             Values::Real(v) => {
@@ -167,9 +169,9 @@ impl Context {
         Ok(integers)
     }
 
-    /// Notes that something was encoded, of numbers of many bits or not.
-    pub(crate) fn note_encoding(&self, extended: Modulus, big: bool) {
-        self.rlwe().note_encoding(
+    /// Records an encoding in the list of primitives, with or without multi-precision numbers.
+    pub(crate) fn record_encoding(&self, extended: Modulus, big: bool) {
+        self.rlwe().record_encoding(
             extended,
             if big { BIG_ENCODING_TRANSFORMS } else { ENCODING_TRANSFORMS },
             1,
@@ -185,7 +187,7 @@ impl Context {
         extended: Modulus,
         big: bool,
     ) -> Plaintext {
-        self.note_encoding(extended, big);
+        self.record_encoding(extended, big);
         self.plaintext(
             self.rlwe().zero(extended, Domain::Evaluation),
             extended,
@@ -195,11 +197,12 @@ impl Context {
         )
     }
 
-    /// `values`, which repeat over the slots and fit `modulus`, encoded at `scale` to a factor of
-    /// [`rlwe::Context::rotation_sums`] without what repeats in it
-    /// ([`rlwe::RotationFactor::repeated`]), in the ring of degree `N/8`: at an eighth of the cost
-    /// of [`Context::encode_extended`]. Nothing where there are more values than `N/16` or
-    /// `extended` has a power of two. Rounded to nearest.
+    /// Encodes `values`, which repeat over the slots and fit `modulus`, at `scale`, as a factor of
+    /// [`rlwe::Context::rotation_sums`]. Only one period of the result is computed
+    /// ([`rlwe::RotationFactor::repeated`]), in the ring of degree `N/8`, at an eighth of the cost
+    /// of [`Context::encode_extended`]. Values are rounded to nearest.
+    ///
+    /// Returns `None` if there are more than `N/16` values or `extended` has a power of two.
     pub(crate) fn encode_repeated(
         &self,
         values: &[f64],
@@ -207,7 +210,7 @@ impl Context {
         modulus: Modulus,
         extended: Modulus,
     ) -> Result<Option<Poly>, CkksError> {
-        let (Some(encoder), true) = (self.small_encoder(), self.rlwe().has_repeats(extended))
+        let (Some(encoder), true) = (self.small_encoder(), self.rlwe().can_omit_repeats(extended))
         else {
             return Ok(None);
         };
@@ -225,29 +228,29 @@ impl Context {
             bits,
             &mut integers,
         )?;
-        self.rlwe().note_encoding(
+        self.rlwe().record_encoding(
             extended,
             ENCODING_TRANSFORMS,
             self.rlwe().degree() / encoder.degree(),
         );
-        // Without residues in a dry run.
+        // In a dry run, this has no residues.
         let mut poly = self
             .rlwe()
             .scratch_limbs(0, Domain::Evaluation)
             .alike(encoder.degree(), extended.limb_count());
         for (position, limb) in extended.factors().zip(poly.limbs_mut()) {
-            let ring = self.rlwe().ring_of_repeats(extended, position)?;
+            let ring = self.rlwe().ring_without_repeats(extended, position)?;
             encoder.reduce(&integers, &ring, limb)?;
             self.rlwe().order_repeats(limb);
         }
         Ok(Some(poly))
     }
 
-    /// The real parts of the slots of a plaintext.
+    /// Returns the real parts of the slots of a plaintext.
     ///
     /// # Errors
-    /// [`CkksError::Encode`] when they lie outside of what `f64` can hold; when it was made with
-    /// other parameters.
+    /// Fails with [`CkksError::Encode`] if they are outside of the range of `f64`. Fails if the
+    /// plaintext was made with other parameters.
     pub fn decode_real(&self, plaintext: &Plaintext) -> Result<Vec<f64>, CkksError> {
         self.check_plaintext(plaintext, DECODE)?;
         if exceeds_doubles(plaintext.scale(), plaintext.bound())
@@ -268,11 +271,11 @@ impl Context {
         Ok(out)
     }
 
-    /// The slots of a plaintext.
+    /// Returns the slots of a plaintext.
     ///
     /// # Errors
-    /// [`CkksError::Encode`] when they lie outside of what `f64` can hold; when it was made with
-    /// other parameters.
+    /// Fails with [`CkksError::Encode`] if they are outside of the range of `f64`. Fails if the
+    /// plaintext was made with other parameters.
     pub fn decode_complex(&self, plaintext: &Plaintext) -> Result<Vec<Complex64>, CkksError> {
         self.check_plaintext(plaintext, DECODE)?;
         let rounded = |z: &Complex<BigFloat>| Complex64::new(z.re.to_f64(), z.im.to_f64());
@@ -293,13 +296,13 @@ impl Context {
         Ok(out)
     }
 
-    /// The real parts of the slots of a plaintext, with all the bits that it has: see
-    /// [`crate::encoder::Encoder::decode_big_real`]. They are relative to [`Plaintext::scale`], which is exact
-    /// itself to `2^-127` for each operation that it went through.
+    /// Returns the real parts of the slots of a plaintext with their full precision: see
+    /// [`crate::encoder::Encoder::decode_big_real`]. They are relative to [`Plaintext::scale`],
+    /// which has a relative error of `2^-127` for each operation that it went through.
     ///
     /// # Errors
-    /// [`CkksError::Encode`] when they lie outside of what [`BigFloat`] can hold; when it was made
-    /// with other parameters.
+    /// Fails with [`CkksError::Encode`] if they are outside of the range of [`BigFloat`]. Fails if
+    /// the plaintext was made with other parameters.
     pub fn decode_big_real(&self, plaintext: &Plaintext) -> Result<Vec<BigFloat>, CkksError> {
         self.check_plaintext(plaintext, DECODE)?;
         let rings: Vec<&ResidueRing> = self.rlwe().rings(plaintext.modulus()).collect();
@@ -307,11 +310,12 @@ impl Context {
         Ok(self.encoder().decode_big_real(poly, &rings, scale, None, slots)?)
     }
 
-    /// The slots of a plaintext, with all the bits that it has: see [`Context::decode_big_real`].
+    /// Returns the slots of a plaintext with their full precision: see
+    /// [`Context::decode_big_real`].
     ///
     /// # Errors
-    /// [`CkksError::Encode`] when they lie outside of what [`BigFloat`] can hold; when it was made
-    /// with other parameters.
+    /// Fails with [`CkksError::Encode`] if they are outside of the range of [`BigFloat`]. Fails if
+    /// the plaintext was made with other parameters.
     pub fn decode_big_complex(
         &self,
         plaintext: &Plaintext,
@@ -323,7 +327,7 @@ impl Context {
     }
 }
 
-/// The rounding of a message that [`Context::encode`] has encoded.
+/// Returns the noise of the rounding in [`Context::encode`].
 pub(crate) fn encoding_noise() -> Noise {
     Rounding::Dithered.noise()
 }

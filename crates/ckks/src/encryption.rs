@@ -10,14 +10,14 @@ use crate::{
     flood::{self, MAX_LOG2_STD},
 };
 
-/// The name of encryption in errors.
+/// The name of the operation in errors.
 const ENCRYPT: &str = "encrypt";
 
 impl Context {
-    /// Encrypts under the secret key; half of the ciphertext is a seed.
+    /// Encrypts under the secret key. One polynomial of the ciphertext is stored as a seed.
     ///
     /// # Errors
-    /// When key and plaintext do not fit.
+    /// Fails if key, plaintext and context have different parameters.
     pub fn encrypt(
         &self,
         key: &SecretKey,
@@ -30,14 +30,14 @@ impl Context {
             scale: plaintext.scale(),
             slots: plaintext.slots(),
             bound: plaintext.bound(),
-            known: plaintext.known().clone(),
+            dry_run_values: plaintext.dry_run_values().clone(),
         })
     }
 
     /// Encrypts under a public key.
     ///
     /// # Errors
-    /// When key and plaintext do not fit.
+    /// Fails if key, plaintext and context have different parameters.
     pub fn encrypt_public(
         &self,
         key: &PublicKey,
@@ -48,18 +48,18 @@ impl Context {
         inner.set_noise(inner.noise().plus(encoding_noise()));
         let mut out =
             Ciphertext::new(inner, plaintext.scale(), plaintext.slots(), plaintext.bound());
-        out.set_known(plaintext.known().clone());
+        out.set_dry_run_values(plaintext.dry_run_values().clone());
         Ok(out)
     }
 
-    /// Decrypts.
+    /// Decrypts a ciphertext for the holder of the key.
     ///
-    /// The result holds the error of the computation, and an exact decryption tells who sees it
-    /// something about the secret key (Li and Micciancio, ePrint 2020/1533): results that others
-    /// will see go through [`Context::decrypt_for_sharing`].
+    /// The result contains the error of the computation. Anyone who sees an exact decryption learns
+    /// something about the secret key (Li and Micciancio, ePrint 2020/1533). Use
+    /// [`Context::decrypt_for_sharing`] for results that others will see.
     ///
     /// # Errors
-    /// When the ciphertext belongs to another key.
+    /// Fails if the ciphertext belongs to another key.
     pub fn decrypt(
         &self,
         key: &SecretKey,
@@ -70,35 +70,41 @@ impl Context {
         Ok(self.plaintext(poly, ciphertext.modulus(), scale, slots, ciphertext.bound()))
     }
 
-    /// Decrypts for the eyes of others: adds Gaussian noise to every coefficient, of a standard
-    /// deviation of `2^bits` times (or up to four times that) the estimated one of the error, and
-    /// so hides the error, which depends on the secret key.
+    /// Decrypts a ciphertext for publication.
     ///
-    /// # What it gives
-    /// With `e` the error, a polynomial of `N` coefficients of standard deviation `sigma_e`, what
-    /// is published differs from what could be made without the key by a Kullback-Leibler
-    /// divergence of `|e|^2 / (2 sigma^2) = N 2^(-2 bits) / 2`, and divergences add up over `d`
-    /// decryptions: by Pinsker's inequality whoever sees them all has an advantage of at most
-    /// `sqrt(d N) 2^(-bits) / 2`. For an advantage of `2^-lambda`, `bits = lambda - 1 + log2(d N) /
-    /// 2`: 30 bits hide 1000 decryptions at `N = 2^14` to an advantage of `2^-19`. Li, Micciancio,
-    /// Schultz and Sorrell (CRYPTO 2022, ePrint 2022/816) make IND-CPA-D security of this argument,
-    /// for statistical security of `s` bits with `sigma = sqrt(12 d) 2^(s/2) t`, `t` a bound on the
-    /// error, and show that hardly less will do.
+    /// It adds Gaussian noise to every coefficient. The standard deviation of this noise is the
+    /// estimated standard deviation of the error times `2^bits`, or up to four times that. The
+    /// noise hides the error, which depends on the secret key.
     ///
-    /// # What it rests on
-    /// Their proof asks for a bound `t` on the error *in the worst case*; the estimate here is one
-    /// of the average case, which takes errors as independent. It is doubled, and never taken below
-    /// that of a fresh encryption, but a computation whose errors are correlated has more: `x + x`
-    /// has twice the error of `x` where the estimate says `sqrt(2)` times, and after `k` doublings
-    /// of that kind it is short by `k/2` bits. Flooding by too small an estimate is broken in
-    /// practice (Guo, Nabokov, Suvanto and Johansson, USENIX Security 2024). Add the bits that the
-    /// estimate of a computation may lack to `bits`. The estimate also comes with the ciphertext. If
-    /// the server may compute something else, neither this function nor CKKS protects the key.
-    /// Decryptions of one ciphertext count one by one, for their noise averages out.
+    /// # Guarantee
+    /// Let the error `e` be a polynomial of `N` coefficients of standard deviation `sigma_e`. The
+    /// published result differs from a result that could be made without the key by a
+    /// Kullback-Leibler divergence of `|e|^2 / (2 sigma^2) = N 2^(-2 bits) / 2`. Divergences add up
+    /// over `d` decryptions. By Pinsker's inequality, an observer of all of them has an advantage
+    /// of at most `sqrt(d N) 2^(-bits) / 2`. An advantage of `2^-lambda` needs `bits = lambda - 1 +
+    /// log2(d N) / 2`. For example, 30 bits hide 1000 decryptions at `N = 2^14` up to an advantage
+    /// of `2^-19`.
+    ///
+    /// Li, Micciancio, Schultz and Sorrell (CRYPTO 2022, ePrint 2022/816) derive IND-CPA-D security
+    /// from this argument. For `s` bits of statistical security they take `sigma = sqrt(12 d)
+    /// 2^(s/2) t`, where `t` bounds the error, and show that hardly less is enough.
+    ///
+    /// # Assumptions
+    /// The proof needs a bound `t` on the error *in the worst case*. The estimate here is one of
+    /// the average case and treats errors as independent. It is doubled, and it is at least the
+    /// error of a fresh encryption. A computation with correlated errors has a larger error. For
+    /// example, `x + x` has twice the error of `x`, while the estimate grows by `sqrt(2)`; after
+    /// `k` such doublings the estimate is too small by `k/2` bits. Flooding by too small an
+    /// estimate is broken in practice (Guo, Nabokov, Suvanto and Johansson, USENIX Security 2024).
+    /// Add the bits that the estimate may lack to `bits`.
+    ///
+    /// The estimate comes with the ciphertext. If the server may run a different computation,
+    /// neither this function nor CKKS protects the key. Each decryption of the same ciphertext
+    /// counts, because their noise averages out.
     ///
     /// # Errors
-    /// When the ciphertext belongs to another key or other parameters, or [`CkksError::Capacity`]
-    /// when the noise does not fit the modulus.
+    /// Fails if the ciphertext belongs to another key or other parameters. Fails with
+    /// [`CkksError::Capacity`] if the noise does not fit the modulus.
     pub fn decrypt_for_sharing(
         &self,
         key: &SecretKey,
@@ -108,7 +114,8 @@ impl Context {
         const OPERATION: &str = "decrypt for sharing";
         self.rlwe().check_operand(ciphertext.inner(), OPERATION)?;
         let log2_std = self.flooding_log2_std(ciphertext, bits);
-        // Eight standard deviations on either side, of noise that is up to twice as wide.
+        // Leaves room for eight standard deviations on either side. The noise may be twice as wide
+        // as asked for.
         let have = (self.parameters().log2(ciphertext.modulus()) - 5.0).min(MAX_LOG2_STD);
         if log2_std.is_nan() || log2_std > have {
             return Err(CkksError::Capacity { operation: OPERATION, need: log2_std, have });
@@ -123,12 +130,12 @@ impl Context {
         Ok(plaintext)
     }
 
-    /// log2 of the standard deviation that [`Context::decrypt_for_sharing`] adds to a coefficient,
-    /// or of half of it.
+    /// Returns log2 of the standard deviation that [`Context::decrypt_for_sharing`] adds to a
+    /// coefficient. The actual one may be up to twice as large.
     pub fn flooding_log2_std(&self, ciphertext: &Ciphertext, bits: u32) -> f64 {
         let fresh = noise::secret_key_encryption(SIGMA).log2_std();
         let estimate = ciphertext.inner().noise().log2_std();
-        // Not `f64::max`, which would hide a NaN.
+        // `f64::max` would hide a NaN.
         (if estimate < fresh { fresh } else { estimate }) + 1.0 + f64::from(bits)
     }
 }

@@ -1,39 +1,48 @@
 //! The errors of this crate.
 
 use hippocrene_ring::RingError;
-use hippocrene_rlwe::{RlweError, need_and_have};
+use hippocrene_rlwe::{RlweError, format_need_and_have};
 use std::fmt::{self, Display, LowerExp};
 use thiserror::Error;
 
 use crate::{BigFloatError, encoder::EncodeError};
 
 /// Everything that can go wrong with encrypted approximate numbers. Each message names the
-/// operation, what it had and what it needed.
+/// operation, the values that it had and the values that it needs.
+///
+/// # Examples
+/// ```
+/// use hippocrene_ckks::CkksError;
+///
+/// let error = CkksError::Capacity { operation: "multiply", need: 40.0, have: 31.0 };
+/// assert_eq!(error.to_string(), "multiply needs 40.0 bits of capacity, 31.0 are left");
+/// ```
 #[derive(Debug, Clone, PartialEq, Error)]
 #[non_exhaustive]
 pub enum CkksError {
-    /// Something below went wrong.
+    /// An error of a lower layer.
     #[error(transparent)]
     Rlwe(#[from] RlweError),
-    /// Values cannot be encoded or decoded.
+    /// Values could not be encoded or decoded.
     #[error(transparent)]
     Encode(#[from] EncodeError),
-    /// A number of many bits is out of range.
+    /// A multi-precision number is out of range.
     #[error(transparent)]
     BigFloat(#[from] BigFloatError),
-    /// The modulus is used up.
+    /// The ciphertext has too little capacity left.
     #[error("{operation} needs {}", of_capacity(*need, *have))]
     Capacity {
         /// The operation.
         operation: &'static str,
-        /// Bits it needs.
+        /// Bits of capacity that it needs.
         need: f64,
-        /// Bits that are left.
+        /// Bits of capacity that are left.
         have: f64,
     },
     /// Two operands have different scales.
     #[error(
-        "{operation}: the scales are 2^{left:.4} and 2^{right:.4}: adjust one operand to the other first"
+        "{operation}: the scales are 2^{left:.4} and 2^{right:.4}: adjust one operand to the \
+         other first"
     )]
     ScaleMismatch {
         /// The operation.
@@ -53,20 +62,20 @@ pub enum CkksError {
         /// Slots of the right operand.
         right: usize,
     },
-    /// A number that was given cannot be used.
+    /// An argument cannot be used.
     #[error("{operation}: {what}")]
     Argument {
         /// The operation.
         operation: &'static str,
-        /// What is wrong with it, with numbers.
+        /// The fault of the argument, with numbers.
         what: String,
     },
 }
 
-/// What there is of capacity and what is needed, which is infinite where no bound holds for a
-/// result.
+/// Describes needed and available capacity. The needed capacity is infinite if no bound of the
+/// result holds.
 fn of_capacity(need: f64, have: f64) -> String {
-    match need_and_have(need, have) {
+    match format_need_and_have(need, have) {
         _ if have == f64::NEG_INFINITY => "a finite bound on the values: declare one".into(),
         [_, have] if need == f64::INFINITY => {
             format!("more bits of capacity than any modulus has, {have} are left")
@@ -81,7 +90,16 @@ impl From<RingError> for CkksError {
     }
 }
 
-/// A number as messages tell it: with an exponent where it would take a row of zeros otherwise.
+/// A number as it appears in messages: with an exponent where it would otherwise have a long row of
+/// zeros.
+///
+/// # Examples
+/// ```
+/// use hippocrene_ckks::Short;
+///
+/// assert_eq!(Short(-3e-9).to_string(), "-3e-9");
+/// assert_eq!(Short(0.25).to_string(), "0.25");
+/// ```
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Short(pub f64);
 
@@ -102,18 +120,18 @@ mod tests {
 
     #[test]
     fn figures_of_capacity_differ() {
-        let says =
+        let message =
             |need, have| CkksError::Capacity { operation: "multiply", need, have }.to_string();
-        assert_eq!(says(64.001, 64.0), "multiply needs 64.1 bits of capacity, 64.0 are left");
+        assert_eq!(message(64.001, 64.0), "multiply needs 64.1 bits of capacity, 64.0 are left");
         let more = "multiply needs more bits of capacity than any modulus has, 2.0 are left";
-        assert_eq!(says(f64::INFINITY, 2.0), more);
+        assert_eq!(message(f64::INFINITY, 2.0), more);
         let unbounded = "multiply needs a finite bound on the values: declare one";
-        assert_eq!(says(f64::NAN, f64::NEG_INFINITY), unbounded);
-        assert_eq!(says(1e300, 2.0), "multiply needs 1e300 bits of capacity, 2.0 are left");
+        assert_eq!(message(f64::NAN, f64::NEG_INFINITY), unbounded);
+        assert_eq!(message(1e300, 2.0), "multiply needs 1e300 bits of capacity, 2.0 are left");
     }
 
     #[test]
-    fn numbers_are_told_without_rows_of_zeros() {
+    fn numbers_are_printed_without_rows_of_zeros() {
         for (number, told) in [
             (0.0, "0"),
             (5.0, "5"),

@@ -1,5 +1,11 @@
 //! CKKS: arithmetic on encrypted vectors of real and complex numbers (Cheon, Kim, Kim, Song, ePrint
 //! 2016/421), in full RNS form with hybrid key switching (HK20).
+//!
+//! A [`Context`] prepares a parameter set. It encodes values into a [`Plaintext`] and encrypts that
+//! as a [`Ciphertext`]. An [`Evaluator`] holds the evaluation keys and computes on ciphertexts. A
+//! [`Scale`] converts between the numbers in the slots and the integers in the polynomial.
+//! [`bootstrap`] restores the capacity of a ciphertext, [`circuits`] has polynomials, linear maps
+//! and comparisons, and [`bits`] computes on encrypted bits.
 
 pub mod approximation;
 mod big_float;
@@ -9,13 +15,13 @@ mod ciphertext;
 pub mod circuits;
 mod context;
 mod double_double;
+mod dry_run_values;
 pub mod encoder;
 mod encoding;
 mod encryption;
 mod error;
 mod evaluator;
 mod flood;
-mod known;
 mod plaintext;
 mod refresh;
 mod scale;

@@ -3,10 +3,10 @@
 use hippocrene_ring::Poly;
 use hippocrene_rlwe::{self as rlwe, Modulus};
 
-use crate::{Scale, known::Known};
+use crate::{Scale, dry_run_values::DryRunValues};
 
-/// An encoded vector: a polynomial whose slots are `scale` times the values, up to rounding. It is
-/// wiped when dropped.
+/// An encoded vector: a polynomial whose slots are `scale` times the values, up to rounding. Its
+/// memory is wiped when it is dropped. See [`Context`](crate::Context) for an example.
 #[derive(Clone)]
 pub struct Plaintext {
     poly: Poly,
@@ -15,11 +15,11 @@ pub struct Plaintext {
     scale: Scale,
     slots: usize,
     bound: f64,
-    known: Known,
+    dry_run_values: DryRunValues,
 }
 
 impl Plaintext {
-    /// Puts a plaintext together. `bound` is the largest absolute value in the slots.
+    /// Assembles a plaintext. `bound` is the largest absolute value in the slots.
     pub(crate) fn new(
         poly: Poly,
         parameters: rlwe::Fingerprint,
@@ -28,17 +28,25 @@ impl Plaintext {
         slots: usize,
         bound: f64,
     ) -> Self {
-        Plaintext { poly, parameters, modulus, scale, slots, bound, known: Known::default() }
+        Plaintext {
+            poly,
+            parameters,
+            modulus,
+            scale,
+            slots,
+            bound,
+            dry_run_values: DryRunValues::default(),
+        }
     }
 
-    /// With the values that it stands for, as it has no residues.
-    pub(crate) fn with_known(mut self, known: Known) -> Self {
-        self.known = known;
+    /// Attaches the values that this plaintext of a dry run represents.
+    pub(crate) fn with_dry_run_values(mut self, dry_run_values: DryRunValues) -> Self {
+        self.dry_run_values = dry_run_values;
         self
     }
 
-    pub(crate) fn known(&self) -> &Known {
-        &self.known
+    pub(crate) fn dry_run_values(&self) -> &DryRunValues {
+        &self.dry_run_values
     }
 
     /// The polynomial.
@@ -46,7 +54,8 @@ impl Plaintext {
         &self.poly
     }
 
-    /// The polynomial alone, which nothing wipes any more: for plaintexts that are not secret.
+    /// Returns the polynomial, which is not wiped any more. This is for plaintexts that are not
+    /// secret.
     pub(crate) fn into_poly(mut self) -> Poly {
         let nothing = self.poly.alike(self.poly.degree(), 0);
         std::mem::replace(&mut self.poly, nothing)
@@ -75,7 +84,7 @@ impl Plaintext {
         self.scale
     }
 
-    /// How many slots it has.
+    /// The number of slots.
     pub fn slots(&self) -> usize {
         self.slots
     }
@@ -86,14 +95,14 @@ impl Plaintext {
     }
 }
 
-/// Without the bound, which is as secret as the values.
+/// Leaves out the bound, which is as secret as the values.
 impl std::fmt::Debug for Plaintext {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         write!(f, "Plaintext {{ scale: {}, slots: {}, .. }}", self.scale, self.slots)
     }
 }
 
-/// Wipes the coefficients, which may be secret values of a client.
+/// Wipes the coefficients, which may encode secret values of a client.
 impl Drop for Plaintext {
     fn drop(&mut self) {
         self.poly.wipe();

@@ -1,15 +1,25 @@
-//! Scales, exact beyond any precision in use.
+//! Scales, kept more exactly than any precision in use.
 
 use std::{cmp::Ordering, fmt};
 
 /// The factor `Delta > 0` between the numbers in the slots and the integers in the plaintext: `m =
 /// round(Delta z)`.
 ///
-/// It is held as `mantissa 2^exponent` with a mantissa of 128 bits (its top bit set). A power of
-/// two, an integer below `2^128` and their products are exact; every other operation has a relative
-/// error below `2^-127`, so that scales agree with the moduli they come from to far more bits than
-/// most messages have; where they have as many, the noise of a product says so. Exponents saturate:
-/// scales beyond `2^(2^31)` fit no modulus, and none is reached from those that do.
+/// It is stored as `mantissa 2^exponent` with a 128-bit mantissa whose top bit is set. Powers of
+/// two, integers below `2^128` and their products are exact. Every other operation has a relative
+/// error below `2^-127`. So scales agree with the moduli that they come from to far more bits than
+/// most messages have. For messages with that many bits, the noise estimate of a product includes
+/// the difference. Exponents saturate: scales beyond `2^(2^31)` fit no modulus, and no operation on
+/// valid scales reaches them.
+///
+/// # Examples
+/// ```
+/// use hippocrene_ckks::Scale;
+///
+/// let scale = Scale::power_of_two(40);
+/// assert_eq!(scale.times(scale).log2(), 80.0);
+/// assert!(scale.times_integer(3).divided_by(3).is_close(scale));
+/// ```
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Scale {
     mantissa: u128,
@@ -17,17 +27,17 @@ pub struct Scale {
 }
 
 impl Scale {
-    /// `2^bits`.
+    /// Returns `2^bits`.
     pub fn power_of_two(bits: i32) -> Self {
         Scale { mantissa: 1 << 127, exponent: bits.saturating_sub(127) }
     }
 
-    /// The integer `value`, or `None` for zero.
+    /// Returns the integer `value` as a scale, or `None` for zero.
     pub fn from_integer(value: u128) -> Option<Self> {
         (value != 0).then(|| Scale::normalised(value, 0))
     }
 
-    /// The number `value`, exactly, or `None` when it is not positive and finite.
+    /// Returns `value` as a scale, exactly, or `None` if it is not positive and finite.
     pub fn from_f64(value: f64) -> Option<Self> {
         if !(value.is_finite() && value > 0.0) {
             return None;
@@ -40,8 +50,8 @@ impl Scale {
         Some(Scale::normalised(u128::from(integer), exponent))
     }
 
-    /// Puts a scale together from what [`Scale::to_parts`] gave, or `None` when the mantissa's top
-    /// bit is not set.
+    /// Assembles a scale from the result of [`Scale::to_parts`]. Returns `None` if the top bit of
+    /// the mantissa is not set.
     pub fn from_parts(mantissa: u128, exponent: i32) -> Option<Self> {
         (mantissa >> 127 == 1).then_some(Scale { mantissa, exponent })
     }
@@ -51,7 +61,7 @@ impl Scale {
         (self.mantissa, self.exponent)
     }
 
-    /// The nearest `f64`; infinite or zero where that has no such exponent.
+    /// Returns the nearest `f64`. It is infinite or zero if the exponent is out of range.
     pub fn to_f64(self) -> f64 {
         // 64 bits first, with a sticky bit, so that the only rounding is the conversion's.
         let high = (self.mantissa >> 64) as u64 | u64::from(self.mantissa as u64 != 0);
@@ -82,13 +92,13 @@ impl Scale {
         }
     }
 
-    /// The scale times an integer, which is not zero.
+    /// Returns the scale times an integer. A factor of 0 counts as 1.
     #[must_use]
     pub fn times_integer(self, factor: u64) -> Scale {
         self.times(Scale::normalised(u128::from(factor.max(1)), 0))
     }
 
-    /// The scale divided by an integer, which is not zero.
+    /// Returns the scale divided by an integer. A divisor of 0 counts as 1.
     #[must_use]
     pub fn divided_by(self, divisor: u64) -> Scale {
         let d = u128::from(divisor.max(1));
@@ -107,7 +117,7 @@ impl Scale {
         Scale { mantissa, exponent }
     }
 
-    /// `self / other` as a scale.
+    /// Returns `self / other` as a scale.
     #[must_use]
     pub fn over(self, other: Scale) -> Scale {
         // 128 more bits of the quotient of the mantissas, by binary long division; the quotient is
@@ -132,13 +142,13 @@ impl Scale {
         Scale { mantissa: quotient, exponent }
     }
 
-    /// `self / other` as a number: good to `2^-52`.
+    /// Returns `self / other` as a number, with a relative error of about `2^-52`.
     pub fn ratio(self, other: Scale) -> f64 {
         (self.mantissa as f64 / other.mantissa as f64)
             * (f64::from(self.exponent) - f64::from(other.exponent)).exp2()
     }
 
-    /// `|self / other - 1|`, to within `2^-127`.
+    /// Returns `|self / other - 1|`, to within `2^-127`.
     pub fn relative_difference(self, other: Scale) -> f64 {
         let quotient = self.over(other);
         match quotient.exponent {
@@ -148,7 +158,7 @@ impl Scale {
         }
     }
 
-    /// The integer nearest to `self / other`, when it is below `2^126`.
+    /// Returns the integer nearest to `self / other`, or `None` if it is `2^126` or larger.
     pub fn ratio_rounded(self, other: Scale) -> Option<u128> {
         // A quotient of 128 bits or more by binary long division: 128 steps, on numbers that stay
         // below 2^129.
@@ -176,7 +186,7 @@ impl Scale {
         }
     }
 
-    /// Whether two scales are equal but for the rounding of a few operations: a relative difference
+    /// Whether two scales are equal up to the rounding of a few operations: a relative difference
     /// below `2^-100`.
     pub fn is_close(self, other: Scale) -> bool {
         let (a, b) = if (self.exponent, self.mantissa) >= (other.exponent, other.mantissa) {
@@ -195,6 +205,7 @@ impl Scale {
         }
     }
 
+    /// Shifts an integer, which is not zero, so that the top bit of the mantissa is set.
     fn normalised(value: u128, exponent: i32) -> Self {
         let shift = value.leading_zeros();
         Scale { mantissa: value << shift, exponent: exponent.saturating_sub(shift as i32) }

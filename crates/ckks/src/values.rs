@@ -1,25 +1,33 @@
-//! Values for the slots of a plaintext.
+//! The values that are encoded into the slots of a plaintext.
 
 use num_complex::{Complex, Complex64};
 
 use crate::BigFloat;
 
-/// Values for the slots: real or complex.
+/// Values for the slots: real or complex, in double precision or more.
+///
+/// # Examples
+/// ```
+/// use hippocrene_ckks::Values;
+///
+/// let values = Values::from(&[1.5, -2.0]);
+/// assert_eq!((values.len(), values.bound(), values.is_complex()), (2, 2.0, false));
+/// ```
 #[derive(Debug, Clone, Copy)]
 pub enum Values<'a> {
     /// Real numbers.
     Real(&'a [f64]),
     /// Complex numbers.
     Complex(&'a [Complex64]),
-    /// Real numbers of more than 53 bits. They take several times as long to encode:
-    /// [`crate::encoder`] has the accuracy.
+    /// Real numbers of more than 53 bits. Encoding them takes several times as long; see
+    /// [`crate::encoder`] for the accuracy.
     Big(&'a [BigFloat]),
     /// Complex numbers of more than 53 bits.
     BigComplex(&'a [Complex<BigFloat>]),
 }
 
 impl Values<'_> {
-    /// How many there are.
+    /// Returns the number of values.
     pub fn len(&self) -> usize {
         match self {
             Values::Real(v) => v.len(),
@@ -29,13 +37,13 @@ impl Values<'_> {
         }
     }
 
-    /// Whether there are none.
+    /// Whether there are no values.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
 
-    /// The largest absolute value, as the nearest `f64` (or one of its neighbours); 0 when there is
-    /// none.
+    /// Returns the largest absolute value, as the nearest `f64` or one of its neighbours, and 0 if
+    /// there are no values.
     pub fn bound(&self) -> f64 {
         match self {
             Values::Real(v) => v.iter().fold(0.0, |b, x| b.max(x.abs())),
@@ -48,13 +56,13 @@ impl Values<'_> {
         }
     }
 
-    /// Whether they are complex numbers.
+    /// Whether the values are complex numbers.
     pub fn is_complex(&self) -> bool {
         matches!(self, Values::Complex(_) | Values::BigComplex(_))
     }
 }
 
-/// Arrays as slices of them.
+/// Arrays count as slices of their elements.
 impl<'a, T, const N: usize> From<&'a [T; N]> for Values<'a>
 where
     Values<'a>: From<&'a [T]>,
@@ -64,7 +72,7 @@ where
     }
 }
 
-/// Vectors as slices of them.
+/// Vectors count as slices of their elements.
 impl<'a, T> From<&'a Vec<T>> for Values<'a>
 where
     Values<'a>: From<&'a [T]>,

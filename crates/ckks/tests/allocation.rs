@@ -1,5 +1,5 @@
-//! Steady-state operations allocate nothing. One test only: the allocator counts for the whole
-//! process.
+//! Checks that operations allocate nothing in the steady state. There is only one test, because the
+//! allocator counts for the whole process.
 
 mod common;
 
@@ -20,16 +20,16 @@ struct Counting;
 
 static ALLOCATIONS: AtomicUsize = AtomicUsize::new(0);
 
-// SAFETY: every call is passed on to the system's allocator as it is.
+// SAFETY: every call is passed on to the system's allocator unchanged.
 unsafe impl GlobalAlloc for Counting {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
         ALLOCATIONS.fetch_add(1, Ordering::Relaxed);
-        // SAFETY: the caller keeps the contract of `alloc`.
+        // SAFETY: the caller fulfils the contract of `alloc`.
         unsafe { System.alloc(layout) }
     }
 
     unsafe fn dealloc(&self, pointer: *mut u8, layout: Layout) {
-        // SAFETY: the caller keeps the contract of `dealloc`.
+        // SAFETY: the caller fulfils the contract of `dealloc`.
         unsafe { System.dealloc(pointer, layout) }
     }
 }
@@ -38,7 +38,7 @@ unsafe impl GlobalAlloc for Counting {
 static ALLOCATOR: Counting = Counting;
 
 fn allocations(what: &str, mut operation: impl FnMut() -> Result<(), CkksError>) {
-    // A few times to fill tables and to let scratch memory grow to what is needed.
+    // Runs the operation a few times to fill tables and to let scratch memory grow.
     (0..4).for_each(|_| operation().unwrap());
     let before = ALLOCATIONS.load(Ordering::Relaxed);
     operation().unwrap();
@@ -73,7 +73,7 @@ fn steady(s: &Setup) {
     steady_double(s);
 }
 
-/// A key switch by the double decomposition.
+/// Checks a key switch by double decomposition.
 fn steady_double(s: &Setup) {
     let (context, top) = (s.context.rlwe(), s.top());
     let gadget = context.parameters().base_gadget().with_method(Method::Double { groups: 3 });
@@ -89,10 +89,10 @@ fn steady_double(s: &Setup) {
     assert!(context.key_memory().0 > 0, "the key is kept");
 }
 
-/// A transfer to a second parameter set and secret.
+/// Checks a transfer to a second parameter set and secret.
 fn steady_transfer(first: &Setup, top: Modulus) {
     let second = setup(
-        first.context.parameters().second_insecure(top).unwrap(),
+        first.context.parameters().key_transfer_set_insecure(top).unwrap(),
         &[],
         Threads::single(),
         first.scale,

@@ -1,5 +1,5 @@
-//! Approximations against the functions that they stand for: the stated errors hold, and are not
-//! much larger than what is seen.
+//! Tests approximations against the functions that they approximate: the stated errors hold and are
+//! not much larger than the actual ones.
 
 use std::f64::consts::TAU;
 
@@ -11,7 +11,7 @@ use hippocrene_ckks::{
     circuits::{Basis, Polynomial},
 };
 
-/// The largest difference at so many points between both ends.
+/// Returns the largest difference of two functions at evenly spaced points of an interval.
 fn largest(f: impl Fn(f64) -> f64, g: impl Fn(f64) -> f64, low: f64, high: f64) -> f64 {
     let at = |i: i32| low + (high - low) * f64::from(i) / 4999.0;
     (0..5000).map(|i| (f(at(i)) - g(at(i))).abs()).fold(0.0, f64::max)
@@ -25,8 +25,8 @@ fn stated_errors_hold_and_are_tight() {
         ("exp", f64::exp, -1.0, 2.0, 12, Smoothness::Derivative { order: 16, bound: 7.39 }),
         ("|x|", f64::abs, -1.0, 1.0, 20, Smoothness::Derivative { order: 1, bound: 1.0 }),
         ("relu", |x| x.max(0.0), -2.0, 3.0, 31, Smoothness::Derivative { order: 1, bound: 1.0 }),
-        // Poles at +-i, on the ellipse of parameter 1 + sqrt(2); on that of 2 it is at most 1 / (1
-        // - (3/4)^2).
+        // The poles are at +-i, on the ellipse of parameter 1 + sqrt(2). On the ellipse of
+        // parameter 2, the function is at most 1 / (1 - (3/4)^2).
         (
             "1/(1+x^2)",
             |x| 1.0 / (1.0 + x * x),
@@ -54,12 +54,12 @@ fn stated_errors_hold_and_are_tight() {
 }
 
 #[test]
-fn what_cannot_be_approximated_is_named() {
+fn functions_without_a_bound_are_refused() {
     let one = Smoothness::Derivative { order: 1, bound: 1.0 };
     let refused = |low| interpolate(f64::ln, low, 1.0, 4, one).unwrap_err().to_string();
-    assert_eq!(refused(-1.0), "approximate a function: it is -inf at 0");
+    assert_eq!(refused(-1.0), "approximate a function: the function is -inf at 0");
     assert!(
-        refused(-3.0).starts_with("approximate a function: it is NaN at -1"),
+        refused(-3.0).starts_with("approximate a function: the function is NaN at -1"),
         "{}",
         refused(-3.0)
     );
@@ -81,8 +81,8 @@ fn what_cannot_be_approximated_is_named() {
     assert!(error.starts_with("interpolate a function: degrees up to 255 come within"), "{error}");
 }
 
-/// The result at many points of every interval, ends included, is within the stated error of `x -
-/// round(x)`, and that error is not idle.
+/// Checks that the result at many points of every interval, including the ends, is within the
+/// stated error of `x - round(x)`, and that the error is not much smaller.
 fn check(
     k: u32,
     log2_epsilon: f64,
@@ -98,7 +98,8 @@ fn check(
     let mut seen = 0f64;
     for i in 1 - i64::from(k)..i64::from(k) {
         for s in -50..=50 {
-            // The integer and the rest separately: the sum has fewer bits.
+            // The integer and the offset are separate, because their sum has fewer bits of the
+            // offset.
             let x = i as f64 + epsilon * f64::from(s) / 50.0;
             seen = seen.max((reduction.apply(x) - (x - i as f64)).abs());
         }
@@ -126,7 +127,7 @@ fn check(
 }
 
 #[test]
-fn reductions_modulo_1() {
+fn reductions_modulo_1_keep_their_error() {
     for (k, log2_epsilon, log2_error, doublings, arcsine) in [
         (1, -4.0, -9.0, 0, 0),
         (1, -2.5, -12.0, 1, 9),
@@ -142,8 +143,7 @@ fn reductions_modulo_1() {
     }
 }
 
-/// An even polynomial of `x - 1/4` takes the fewest products on a wide interval, and one that is
-/// right near the integers only where there are few of these.
+/// Checks that coefficients of the wrong parity are exactly 0, and that this saves products.
 #[test]
 fn approximations_of_even_and_odd_functions_are_so_to_the_bit() {
     let coefficients = |f: fn(f64) -> f64, low, high, degree| {
@@ -166,6 +166,8 @@ fn approximations_of_even_and_odd_functions_are_so_to_the_bit() {
     );
 }
 
+/// Checks that an even polynomial of `x - 1/4` needs the fewest products on a wide interval, and
+/// that one for the neighbourhood of the integers needs fewer if there are few integers.
 #[test]
 fn cosines_are_even_where_that_saves_products() {
     let wide = check(17, -8.0, -36.0, 2, 3);
@@ -176,16 +178,16 @@ fn cosines_are_even_where_that_saves_products() {
     assert!(!all.is_even() && wide.cosine().products() < all.products());
     let narrow = check(4, -10.0, -20.0, 2, 0);
     assert!(!narrow.cosine().is_even() && narrow.shift() == 0.0);
-    // The interval of a Chebyshev basis is part of the matter.
+    // The parity also depends on the interval of a Chebyshev basis.
     let shifted =
         |low| Polynomial::new(Basis::Chebyshev { low, high: 1.0 }, vec![1.0, 0.0, 1.0]).unwrap();
     assert!(shifted(-1.0).is_even() && !shifted(-0.5).is_even());
 }
 
-/// With an arcsine, and errors near the end of what coefficients of 53 bits allow; the least degree
-/// is what it says.
+/// Checks reductions with an arcsine and errors near the limit of 53-bit coefficients. Lower
+/// degrees must miss the error.
 #[test]
-fn degrees_are_least() {
+fn degrees_are_minimal() {
     let degree = |log2_error: f64| check(12, -10.0, log2_error, 2, 7).cosine().degree();
     let degrees: Vec<usize> = [-20.0, -30.0, -40.0, -48.0].map(degree).to_vec();
     assert!(degrees.windows(2).all(|w| w[0] < w[1]), "{degrees:?}");
@@ -193,25 +195,25 @@ fn degrees_are_least() {
 }
 
 #[test]
-fn reductions_that_cannot_be_are_named() {
+fn impossible_reductions_are_refused() {
     let message =
         |k, e, error, r, a| ModularReduction::new(k, e, error, r, a).unwrap_err().to_string();
     assert!(
         message(12, -10.0, -30.0, 2, 0)
-            .contains("an arcsine of degree 0 comes within 2^-27.28, not within 2^-30")
+            .contains("an arcsine of degree 0 comes within 2^-27.28, and 2^-30")
     );
     assert!(message(12, -10.0, -80.0, 2, 7).contains("an arcsine of degree 7"));
     assert!(message(12, -30.0, -70.0, 2, 0).contains("coefficients of 53 bits come within 2^-5"));
-    assert!(message(12, -10.0, -30.0, 2, 4).contains("0 or odd"));
+    assert!(message(12, -10.0, -30.0, 2, 4).contains("neither 0 nor odd"));
     assert!(message(12, -10.0, 1.0, 2, 3).contains("below 1"));
-    assert!(message(0, -10.0, -20.0, 2, 0).contains("k is 1 to 512"));
+    assert!(message(0, -10.0, -20.0, 2, 0).contains("k = 0 is not 1 to 512"));
     assert!(message(2, -2.0, -5.0, 2, 3).contains("needs values below 1"));
 }
 
-/// Best approximations that are known: of a monic polynomial, of the square root, of the sign by a
-/// line, of functions on two intervals.
+/// Checks known best approximations: of a monic polynomial, of the square root, of the sign by a
+/// line, and of functions on two intervals.
 #[test]
-fn best_approximations() {
+fn known_best_approximations_are_found() {
     let exact = Smoothness::Derivative { order: 40, bound: 0.0 };
     for degree in [1, 4, 7, 10] {
         let f = |x: f64| x.powi(degree as i32 + 1);
@@ -230,7 +232,7 @@ fn best_approximations() {
                 && both.error < 1.03 * (1.0 - a) / (1.0 + a)
         );
     }
-    // x^2 is a sum of even powers, and 0 the best odd polynomial for an even function on both
+    // x^2 is a sum of even powers, and 0 is the best odd polynomial for an even function on both
     // sides.
     let even = minimax(|x| x * x + 1.0, &[(0.2, 2.0)], 2, Parity::Even, exact).unwrap();
     assert!(even.error < 1e-13 && even.polynomial.coefficients()[1] == 0.0);
@@ -238,8 +240,9 @@ fn best_approximations() {
     assert!(odd.error < 1e-10 && (odd.polynomial.evaluate(-2.0) + 32.0).abs() <= odd.error);
 }
 
-/// Where the error alternates as often as there are coefficients and once more, no polynomial does
-/// better; the stated error is hardly more than the least of these extrema.
+/// Checks that the error alternates at one more point than there are coefficients, so that no
+/// polynomial is better, and that the stated error is hardly more than the smallest of these
+/// extrema.
 #[test]
 fn best_errors_alternate() {
     type Case = (fn(f64) -> f64, &'static [(f64, f64)], usize, Parity, Smoothness);
@@ -316,7 +319,7 @@ fn best_errors_alternate() {
 }
 
 #[test]
-fn best_approximations_of_nothing_are_refused() {
+fn invalid_intervals_and_degrees_are_refused() {
     let smooth = Smoothness::Derivative { order: 1, bound: 1.0 };
     let message = |intervals: &[(f64, f64)], degree, parity| {
         minimax(f64::sin, intervals, degree, parity, smooth).unwrap_err().to_string()
@@ -332,7 +335,7 @@ fn best_approximations_of_nothing_are_refused() {
     }
     assert!(message(&[(-1.0, 1.0)], 3, Parity::Odd).contains("below 0"));
     assert!(message(&[(0.0, 1.0)], 0, Parity::Odd).contains("is 0"));
-    assert!(message(&[(0.0, 1.0)], 256, Parity::Any).contains("255 at most"));
+    assert!(message(&[(0.0, 1.0)], 256, Parity::Any).contains("255 is the largest"));
     assert!(
         minimax(f64::ln, &[(-1.0, 1.0)], 3, Parity::Any, smooth)
             .unwrap_err()
@@ -341,10 +344,10 @@ fn best_approximations_of_nothing_are_refused() {
     );
 }
 
-/// Where nothing is said of a function, the error follows from its values, and is no farther from
-/// what is seen than where it is known.
+/// Checks that the error of a function about which nothing is known follows from its values, and is
+/// no farther from the actual error than with knowledge.
 #[test]
-fn functions_of_whom_nothing_is_known_have_an_error() {
+fn sampled_errors_are_close_to_the_actual_ones() {
     type Case = (fn(f64) -> f64, (f64, f64), usize, usize);
     let cases: [Case; 8] = [
         (f64::tanh, (-4.0, 4.0), 16, 15),
@@ -359,28 +362,28 @@ fn functions_of_whom_nothing_is_known_have_an_error() {
     for (i, (f, (low, high), degree, symmetric)) in cases.into_iter().enumerate() {
         let have = best(f, (low, high), degree, Smoothness::Sampled).unwrap();
         let seen = largest(f, |x| have.polynomial.evaluate(x), low, high);
-        // More is said of a kink, to which polynomials come slowly.
+        // The stated error is larger for a kink, where polynomials converge slowly.
         assert!(
             seen <= have.error && have.error < 1.25 * seen + 1e-13,
             "case {i}: {seen:e} {:e}",
             have.error
         );
-        // What is beyond is rounding only.
+        // The remaining error is rounding only.
         let real = have.polynomial.coefficients().iter().rposition(|c| c.abs() > 1e-14).unwrap();
         assert_eq!(real, symmetric, "case {i}");
-        // No worse than what agrees with the function at the nodes.
+        // The result is no worse than the interpolation at the nodes.
         let other = interpolate(f, low, high, degree, Smoothness::Sampled).unwrap();
         assert!(have.error <= other.error + 1e-13, "case {i}: {:e} {:e}", have.error, other.error);
     }
     let odd = best(f64::sin, (-3.0, 3.0), 8, Smoothness::Sampled).unwrap().polynomial;
     assert!(odd.degree() == 7 && odd.coefficients().iter().step_by(2).all(|c| *c == 0.0));
-    // A jump is seen, and no polynomial comes nearer than half of it.
+    // A jump is detected, and no polynomial has an error below half of it.
     let jump = best(f64::signum, (-1.0, 2.0), 30, Smoothness::Sampled).unwrap();
     assert!(jump.error >= 1.0, "{:e}", jump.error);
 }
 
-/// The extrema of `f - p` between its changes of sign, from a fine scan of an interval and the
-/// places of kinks.
+/// Returns the extrema of `f - p` between its changes of sign, from a fine scan of an interval and
+/// the places of kinks.
 fn alternation(f: impl Fn(f64) -> f64, p: &Polynomial, low: f64, high: f64) -> Vec<f64> {
     const STEPS: i32 = 40_000;
     let angle = |j: i32| std::f64::consts::PI * f64::from(j) / f64::from(STEPS);
@@ -405,10 +408,11 @@ fn largest_of(extrema: &[f64]) -> f64 {
     extrema.iter().map(|e| e.abs()).fold(0.0, f64::max)
 }
 
-/// Of even, odd and other functions, smooth ones and such with kinks: no polynomial of the degree
-/// is better (the error alternates once more often than there are coefficients, on the whole
-/// interval), none of less degree and no interpolation either, and the stated error holds and is
-/// what is seen.
+/// Checks best polynomials of even, odd and other functions, both smooth ones and ones with kinks:
+/// - no polynomial of the same degree is better, because the error alternates at one more point
+///   than there are coefficients, on the whole interval;
+/// - no polynomial of lower degree and no interpolation is better;
+/// - the stated error holds and is close to the actual one.
 #[test]
 fn best_polynomials_of_all_degrees() {
     type Case = (&'static str, fn(f64) -> f64, (f64, f64));
@@ -445,7 +449,7 @@ fn best_polynomials_of_all_degrees() {
                 seen <= have.error && have.error <= stated * (1.0 + 1e-6) + rounding,
                 "{context} {stated:e}"
             );
-            // More is said of a kink, to which polynomials come slowly.
+            // The stated error is larger for a kink, where polynomials converge slowly.
             let factor = if i < 7 {
                 1.052
             } else if degree < 64 {
@@ -475,8 +479,9 @@ fn best_polynomials_of_all_degrees() {
     assert!((constant / 0.2802 - 1.0).abs() < 0.005, "{constant}");
 }
 
-/// Polynomials of one parity are found on one half of what all polynomials are on both: by other
-/// equations, with the same error. The sign of all numbers is 1 away from every polynomial.
+/// Checks that polynomials of one parity on one half of the interval have the same error as general
+/// polynomials on both halves, although the equations differ. For the sign of all numbers, every
+/// polynomial has an error of 1.
 #[test]
 fn best_polynomials_of_one_parity_are_those_of_both_halves() {
     let unsaid = Smoothness::Sampled;
@@ -553,7 +558,7 @@ fn the_least_degree_that_reaches_an_error() {
     );
 }
 
-/// The stated ranges and error hold everywhere and are tight.
+/// Checks that the stated ranges and the stated error hold everywhere and are tight.
 fn check_sign(sign: &CompositeSign) {
     let gap = sign.gap();
     let mut seen = 0f64;
@@ -581,7 +586,7 @@ fn check_sign(sign: &CompositeSign) {
 }
 
 #[test]
-fn signs() {
+fn composite_signs_keep_their_error() {
     // GRAFT's comp1 and comp2.
     for (g, gap, error) in [(4, 2f64.powi(-8), 1e-4), (8, 2f64.powi(-16), 1e-4)] {
         let iterated = CompositeSign::iterated(3, g, 2, gap).unwrap();

@@ -1,4 +1,5 @@
-//! Numbers of many bits, on one grafted parameter set for every scale (GRAFT, appendix E).
+//! Tests of multi-precision numbers, on one grafted parameter set for every scale (GRAFT, appendix
+//! E).
 
 use std::collections::BTreeMap;
 
@@ -9,7 +10,7 @@ use hippocrene_rlwe::{Parameters, ParametersLiteral, SecretDistribution, Sprout}
 use num_bigint::BigInt;
 use num_complex::Complex;
 
-/// Units of 48 bits and a sprout: about 490 bits in all. Insecure.
+/// Units of 48 bits and a sprout, about 490 bits in total. Insecure.
 fn insecure() -> Setup {
     let (log_degree, degree) = (12, 1 << 12);
     let sprout = Sprout::for_degree(log_degree).unwrap();
@@ -26,7 +27,7 @@ fn insecure() -> Setup {
     setup(parameters, &[1, 2, 3, 4], Threads::single(), Scale::power_of_two(120))
 }
 
-/// Numbers of 400 bits, of absolute value 1 within 2^-50, at angles that repeat nowhere.
+/// Returns numbers of 400 bits with absolute values within 2^-50 of 1, at angles that never repeat.
 fn numbers(count: usize, seed: u64) -> Vec<Complex<BigFloat>> {
     let mut state = seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1;
     let mut words = || {
@@ -69,9 +70,10 @@ impl Setup {
         self.context.encrypt(&self.secret, &plaintext).unwrap().expand(&self.context)
     }
 
-    /// Checks that the error's standard deviation is within a factor 1.5 of its estimate and the
-    /// largest one within 16 of them (in a slot it is a product of two nearly Gaussian numbers, of
-    /// which one is the secret), and returns how many bits of the worst slot are right.
+    /// Checks that the error's standard deviation is within a factor of 1.5 of its estimate, and
+    /// that the largest error is within 16 of them. The error in a slot is a product of two nearly
+    /// Gaussian numbers, one of which is the secret. Returns the number of correct bits of the
+    /// worst slot.
     fn check_big(
         &self,
         ciphertext: &Ciphertext,
@@ -138,8 +140,8 @@ fn precision_grows_with_the_scale_on_one_insecure_set() {
     }
 }
 
-/// Where a number is rounded to a large scale, and the message is so large that it counts; a
-/// constant alone is off by its own rounding.
+/// Tests the rounding of numbers at a large scale with a message so large that the rounding
+/// matters. A constant alone has its own rounding error.
 #[test]
 fn roundings_of_numbers_are_counted_on_the_insecure_set() {
     let s = insecure();
@@ -187,7 +189,7 @@ fn doubles_keep_their_bits_at_every_scale_on_the_insecure_set() {
         let real: Vec<f64> = x.iter().map(|z| z.re).collect();
         s.check_big(&encrypt(real[..].into()), &reals, "doubles");
     }
-    // Nor do small values lose any beside a large one, there and back.
+    // Small values also lose nothing next to a large one, in both directions.
     let mut beside = vec![1.0; n];
     beside[0] = 1e15;
     let plaintext =
@@ -234,7 +236,7 @@ fn linear_transforms_are_as_precise_on_the_insecure_set() {
 }
 
 #[test]
-fn what_does_not_fit_the_insecure_set_is_named() {
+fn numbers_too_large_for_the_insecure_set_are_refused() {
     let s = insecure();
     let values = numbers(4, 1);
     let encode = |bits| s.context.encode(values[..].into(), 4, Scale::power_of_two(bits), s.top());

@@ -1,4 +1,4 @@
-//! Gates on encrypted bits: at small insecure parameters, and at real ones.
+//! Tests of gates on encrypted bits, at small insecure parameters and at real ones.
 
 use std::sync::{Arc, LazyLock};
 
@@ -106,7 +106,7 @@ impl Setup {
         }
     }
 
-    /// The largest error and the root mean square, of bits that are as they should be.
+    /// Checks the bits, and returns the largest error and the root mean square.
     fn check(&self, a: &BitCiphertext, bits: &[bool], what: &str) -> (f64, f64) {
         let plaintext = self.context.decrypt(&self.secret, a.ciphertext()).unwrap();
         assert_eq!(decode_bits(&self.context, &plaintext, a.packing()).unwrap(), bits, "{what}");
@@ -118,7 +118,7 @@ impl Setup {
     }
 }
 
-/// As good as random, and different for each `seed`.
+/// Returns pseudorandom bits, which differ for each `seed`.
 fn bits(count: usize, seed: u64) -> Vec<bool> {
     let mix = |i: u64| {
         let x = (i + 1).wrapping_mul(0x9E37_79B9_7F4A_7C15)
@@ -153,7 +153,7 @@ fn gates_are_what_their_tables_say() {
         let encrypted: Vec<BitCiphertext> = inputs.iter().map(|bits| s.fresh(bits)).collect();
         let refreshed = s.bootstrapper.refresh(&encrypted[0]).unwrap();
         s.check(&refreshed, &inputs[0], "refresh");
-        assert!((raised - log2(&refreshed) - s.plan().bits_of_refresh()).abs() < 4.0);
+        assert!((raised - log2(&refreshed) - s.plan().modulus_bits_of_refresh()).abs() < 4.0);
         for (gate, k) in Gate::ALL.into_iter().flat_map(|gate| [(gate, 2), (gate, 3)]) {
             if (gate, k) == (Gate::Majority, 2) {
                 continue;
@@ -168,7 +168,7 @@ fn gates_are_what_their_tables_say() {
         for (y, gate) in adder.iter().zip([Gate::Xor, Gate::Majority]) {
             s.check(y, &apply(gate, &slices(&inputs)), "full adder");
         }
-        // Results are operands again, beside fresh ones and those of another gate.
+        // The results are operands again, together with fresh ones and with those of another gate.
         let xor = s.bootstrapper.not_of(&adder[0]);
         let next = s.bootstrapper.gate(Gate::And, &[&xor, &adder[1], &encrypted[2]]).unwrap();
         let not: Vec<bool> = apply(Gate::Xnor, &slices(&inputs));
@@ -187,7 +187,7 @@ impl Not for BitBootstrapper {
     }
 }
 
-/// Operands that are off by much more than their noise.
+/// Returns operands whose errors are much larger than their noise.
 fn off(s: &Setup, bits: &[bool], error: f64) -> BitCiphertext {
     let signed = |i: usize| if i.is_multiple_of(2) { error } else { -error };
     let values: Vec<f64> =
@@ -204,8 +204,8 @@ fn off(s: &Setup, bits: &[bool], error: f64) -> BitCiphertext {
     BitCiphertext::declare(a, BitPacking::Real).unwrap()
 }
 
-/// The largest error of each gate, for errors of the operands beside which noise is small, is what
-/// the formula says.
+/// Checks that the largest error of each gate follows the formula, if the errors of the operands
+/// are much larger than the noise.
 #[test]
 fn errors_of_gates_are_those_of_their_formulas() {
     let context = insecure(8, 9);
@@ -260,14 +260,15 @@ fn errors_of_gates_are_those_of_their_formulas() {
     }
 }
 
-/// The first where the third is 1, else the second.
+/// Returns the first operand where the third is 1, and the second elsewhere.
 fn select(inputs: &[Vec<bool>]) -> Vec<bool> {
     (0..inputs[0].len()).map(|i| if inputs[2][i] { inputs[0][i] } else { inputs[1][i] }).collect()
 }
 
-/// With a cosine so good, and scales so small, that noise is all there is. The estimate is for the
-/// slots with the most: those where cosines are near 1, which the squarings multiply by `sqrt(2)`
-/// each more than others. With one secret it is off by more than with the mean of several.
+/// Checks the noise estimate with a cosine so precise, and scales so small, that noise is the only
+/// error. The estimate is for the slots with the most noise. These are the slots where cosines are
+/// near 1, because each squaring multiplies their noise by `sqrt(2)` more than that of others. A
+/// single secret deviates more from the estimate than the mean of several.
 #[test]
 fn noise_is_what_is_estimated() {
     let context = insecure(10, 9);
@@ -304,7 +305,7 @@ fn noise_is_what_is_estimated() {
     }
 }
 
-/// Hundreds of gates in a row, each of the results of those before.
+/// Runs hundreds of gates in a row, each on the results of earlier ones.
 #[test]
 fn errors_do_not_grow_in_a_chain() {
     let context = insecure(6, 9);
@@ -320,7 +321,7 @@ fn errors_do_not_grow_in_a_chain() {
         let expected = apply(gate, &inputs.map(|k| &plain[k][..]));
         s.check(&y, &expected, &format!("gate {i}"));
         assert!(y.error() < 0.01, "gate {i}: {}", y.error());
-        // Constants are stirred up, so that the chain does not end in them.
+        // Mixing in fresh bits prevents the chain from ending in constants.
         let stirred = s.bootstrapper.gate(Gate::Xor, &[&y, &encrypted[i % 2]]).unwrap();
         plain.push(apply(Gate::Xor, &[&expected, &plain[i % 2]]));
         s.check(&stirred, &plain[count], &format!("stirred {i}"));
@@ -328,9 +329,9 @@ fn errors_do_not_grow_in_a_chain() {
     }
 }
 
-/// Small primes for small scales; the two levels of the first transform share a prime of 28 bits.
+/// Small primes serve small scales. The two levels of the first transform share a prime of 28 bits.
 #[test]
-fn a_simple_chain() {
+fn gates_work_on_a_simple_chain() {
     let degree = 1 << 8;
     let mut units = Vec::new();
     for (bits, count) in [(32, 1), (28, 1), (26, 2), (31, 8), (29, 2)] {
@@ -375,7 +376,7 @@ fn a_simple_chain() {
 }
 
 #[test]
-fn what_could_go_wrong_is_refused() {
+fn invalid_plans_and_operands_are_refused() {
     let context = insecure(6, 9);
     let good = || literal(&context, BitPacking::Real);
     let refused = |l: BitLiteral, words: &str| {
@@ -394,8 +395,8 @@ fn what_could_go_wrong_is_refused() {
         );
     }
     refused(BitLiteral { bit_scale: 2, ..good() }, "2 bits");
-    refused(BitLiteral { scale_bits: 70.0, ..good() }, "are used up");
-    refused(BitLiteral { output_bits: Some(400.0), ..good() }, "no 400.0 are left");
+    refused(BitLiteral { scale_bits: 70.0, ..good() }, "the bootstrap uses");
+    refused(BitLiteral { output_bits: Some(400.0), ..good() }, "fewer than 400.0 are left");
     refused(BitLiteral { base_bits: 16.0, ..good() }, "one with a unit is needed");
     let s = setup(Arc::clone(&context), BitLiteral { output_bits: Some(100.0), ..good() });
     let log2 = |m| context.parameters().log2(m);
@@ -405,10 +406,10 @@ fn what_could_go_wrong_is_refused() {
     let a = s.fresh(&input);
     let y = s.bootstrapper.gate(Gate::And, &[&a, &a]).unwrap();
     assert!((98.0..104.0).contains(&log2(y.ciphertext().modulus())));
-    // Errors that a bit would not survive.
+    // Errors so large that bits would be lost.
     let far = off(&s, &input, 0.3);
     let error = s.bootstrapper.gate(Gate::Nand, &[&far, &far]).unwrap_err().to_string();
-    assert!(error.contains("refresh or clean"), "{error}");
+    assert!(error.contains("Refresh or clean"), "{error}");
     s.check(&s.bootstrapper.refresh(&far).unwrap(), &input, "refreshed");
     let e = s.bootstrapper.evaluator();
     assert!(matches!(e.xor_bits(&far, &far), Err(CkksError::Argument { .. })));
@@ -417,16 +418,18 @@ fn what_could_go_wrong_is_refused() {
         Err(CkksError::Argument { .. })
     ));
     assert!(matches!(s.bootstrapper.gate(Gate::Xor, &[]), Err(CkksError::Argument { .. })));
-    // Too little is left.
+    // Too little capacity is left.
     let low = context.parameters().grafted_modulus(50.0);
     assert!(matches!(
         s.bootstrapper.refresh(&s.encrypt(&input, low)),
         Err(CkksError::Capacity { .. })
     ));
-    // The other packing, fewer slots, too many bits, numbers that are no bits.
+    // The other packing, fewer slots, too many bits, and numbers that are not bits.
     let complex = BitCiphertext::declare(a.ciphertext().clone(), BitPacking::Complex).unwrap();
     assert!(s.bootstrapper.refresh(&complex).unwrap_err().to_string().contains("Complex slots"));
-    assert!(e.and_bits(&complex, &complex).unwrap_err().to_string().contains("no products"));
+    assert!(
+        e.and_bits(&complex, &complex).unwrap_err().to_string().contains("cannot be multiplied")
+    );
     let (scale, modulus) = (s.plan().bit_scale(), s.plan().input_modulus());
     let few = encode_bits(&context, &input[..16], BitPacking::Real, 16, scale, modulus).unwrap();
     let few = context.encrypt(&s.secret, &few).unwrap().expand(&context);
@@ -439,9 +442,9 @@ fn what_could_go_wrong_is_refused() {
     assert!(BitCiphertext::declare(noisy, BitPacking::Real).is_err());
 }
 
-/// A ternary secret at `N = 2^14`, 128 bits of security: `2^13` bits at once.
+/// A ternary secret at `N = 2^14` with 128 bits of security, for `2^13` bits at once.
 #[test]
-fn real_parameters() {
+fn gates_work_at_secure_parameters() {
     let mut units = Vec::new();
     for (bits, count) in [(20, 1), (44, 5), (45, 2)] {
         units.extend(primes::ntt_primes(bits, 1 << 14, count, &[]).unwrap());
@@ -474,7 +477,7 @@ fn real_parameters() {
     let nand = s.bootstrapper.gate(Gate::Nand, &operands(&a[..2])).unwrap();
     let expected = apply(Gate::Nand, &slices(&inputs[..2]));
     s.check(&nand, &expected, "nand");
-    // Small enough for gates in a row, and a refresh takes it back to that.
+    // The bits are still good enough for gates in a row, and a refresh restores them.
     assert!(nand.error() < 0.02, "{}", nand.error());
     let xor = s.bootstrapper.gate(Gate::Xor, &[&nand, &a[2]]).unwrap();
     let expected_xor = apply(Gate::Xor, &[&expected, &inputs[2]]);

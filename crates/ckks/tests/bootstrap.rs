@@ -1,5 +1,5 @@
-//! Bootstraps at small insecure parameters: both orders, full and sparse slots, real and complex,
-//! grafted and simple chains.
+//! Tests of bootstrapping at small insecure parameters: both orders, full and sparse slots, real
+//! and complex values, grafted and simple chains.
 
 use std::{
     borrow::Cow,
@@ -28,8 +28,8 @@ struct Setup {
     bootstrapper: Bootstrapper,
 }
 
-/// Units of 48 bits and a sprout, or a simple chain of a base of 48 bits and `units` primes of 45.
-/// Insecure.
+/// Returns units of 48 bits and a sprout, or a simple chain with a base of 48 bits and `units`
+/// primes of 45. Insecure.
 fn context(log_degree: u32, units: usize, grafted: bool) -> Arc<Context> {
     let degree = 1 << log_degree;
     let mut chain = primes::ntt_primes(48, degree, if grafted { units } else { 1 }, &[]).unwrap();
@@ -74,13 +74,13 @@ impl Setup {
         self.bootstrapper.plan().literal().real
     }
 
-    /// Bootstraps `values`, and checks what comes out, and the estimate of its error within a
-    /// factor of `2^within`.
+    /// Bootstraps `values`, and checks the result and the estimate of its error within a factor of
+    /// `2^within`.
     fn check(&self, values: &[Complex64], a: &Ciphertext, within: f64, what: &str) -> Ciphertext {
         self.check_to(values, a, None, within, what)
     }
 
-    /// [`Setup::check`] of a bootstrap to a modulus of so many bits.
+    /// Like [`Setup::check`], for a bootstrap to a modulus of a given number of bits.
     fn check_to(
         &self,
         values: &[Complex64],
@@ -104,13 +104,14 @@ impl Setup {
     }
 }
 
-/// The square of the error of a part: the real one, where slots are real, else the mean of both.
+/// Returns the square of the error of a part: that of the real part for real slots, and the mean of
+/// both parts otherwise.
 fn square_of(e: Complex64, real: bool) -> f64 {
     if real { e.re * e.re } else { 0.5 * e.norm_sqr() }
 }
 
-/// Numbers whose real and imaginary parts are spread evenly over `[-r, r]`, with absolute values up
-/// to 1.
+/// Returns numbers whose real and imaginary parts fill `[-r, r]` evenly, with absolute values up to
+/// 1.
 fn square(count: usize, real: bool) -> Vec<Complex64> {
     let part = |i: usize, step: f64| 2.0 * (0.5 + i as f64 * step).fract() - 1.0;
     let (x, y) = (0.754_877_666, 0.569_840_291);
@@ -126,7 +127,7 @@ fn levels(radices: &[u32], scale_bits: f64) -> Vec<DftLevel> {
     radices.iter().map(|&radix_log2| DftLevel { radix_log2, scale_bits }).collect()
 }
 
-/// Made once: the search for the degree takes a second.
+/// The reduction is computed once, because the search for the degree takes a second.
 fn reduction() -> ModularReduction {
     static REDUCTION: LazyLock<ModularReduction> =
         LazyLock::new(|| ModularReduction::new(17, -8.0, -36.0, 3, 3).unwrap());
@@ -154,7 +155,7 @@ fn literal(slots: usize, order: Order, real: bool) -> BootstrapLiteral {
     }
 }
 
-/// A bootstrap of `slots` numbers from the least capacity that it asks for.
+/// Bootstraps `slots` numbers from the smallest capacity that the plan accepts.
 fn bootstrapped(c: &Arc<Context>, literal: BootstrapLiteral, within: f64) -> (Setup, Ciphertext) {
     let (slots, order, real) = (literal.slots, literal.order, literal.real);
     let values: Vec<Complex64> = square(slots, real).iter().map(|z| z * literal.bound).collect();
@@ -181,7 +182,7 @@ fn any_slots_in_both_orders() {
         (64, last, false),
         (16, last, true),
     ] {
-        // Of 16 slots the errors are few, and those of their roundings larger or smaller by chance.
+        // With 16 slots there are few errors, so the roundings vary by chance.
         let within = if slots > 16 { 1.0 } else { 2.0 };
         let (s, y) = bootstrapped(&c, literal(slots, order, real), within);
         let plan = s.bootstrapper.plan();
@@ -196,7 +197,7 @@ fn any_slots_in_both_orders() {
     }
 }
 
-/// Both parts of complex slots are reduced at once where there are two threads.
+/// With two threads, both parts of complex slots are reduced at the same time.
 #[test]
 fn bootstraps_are_the_same_with_any_number_of_threads() {
     let c = context(8, 16, true);
@@ -215,7 +216,7 @@ fn bootstraps_are_the_same_with_any_number_of_threads() {
     }
 }
 
-/// Other bounds of the values; and the modulus is raised only as far as the output needs.
+/// Tests other bounds of the values. The modulus is raised only as far as the output needs.
 #[test]
 fn outputs_are_as_large_as_is_asked_for() {
     let c = context(8, 16, true);
@@ -233,8 +234,8 @@ fn outputs_are_as_large_as_is_asked_for() {
     }
 }
 
-/// What has the capacity stays as it is, what has not is bootstrapped, and what nothing gives is
-/// refused.
+/// A ciphertext with enough capacity does not change. One with too little is bootstrapped, and an
+/// impossible request is refused.
 #[test]
 fn refreshed_where_capacity_lacks() {
     let c = context(8, 16, true);
@@ -268,7 +269,7 @@ fn refreshed_where_capacity_lacks() {
     lacks(refresh.refresh(Cow::Borrowed(&a), 5000.0, 5000.0, "test"), 5000.0);
 }
 
-/// A bootstrap with the keys of one plan to any smaller modulus.
+/// Bootstraps with the keys of one plan to any smaller modulus.
 #[test]
 fn each_call_says_how_much_it_needs() {
     let c = context(8, 16, true);
@@ -298,7 +299,7 @@ fn each_call_says_how_much_it_needs() {
 }
 
 #[test]
-fn a_simple_chain_without_a_sparse_secret() {
+fn simple_chains_bootstrap_without_a_sparse_secret() {
     let c = context(8, 16, false);
     let literal = BootstrapLiteral {
         sparse_weight: None,
@@ -314,8 +315,8 @@ fn a_simple_chain_without_a_sparse_secret() {
     assert!(c.parameters().log2(y.modulus()) > 100.0);
 }
 
-/// Levels of fewer bits than primes have wait for each other, and keys are made for where they are
-/// then.
+/// Levels with fewer bits than the primes are deferred. Their keys are made for the moduli that
+/// result.
 #[test]
 fn levels_share_primes() {
     let c = context(8, 16, false);
@@ -331,7 +332,7 @@ fn levels_share_primes() {
 }
 
 #[test]
-fn what_could_go_wrong_is_refused() {
+fn invalid_plans_and_operands_are_refused() {
     let c = context(8, 16, true);
     let good = || literal(16, Order::SlotsToCoefficientsLast, true);
     let plan = |l: BootstrapLiteral| BootstrapPlan::new(Arc::clone(&c), l);
@@ -343,8 +344,8 @@ fn what_could_go_wrong_is_refused() {
     argument(BootstrapLiteral { bound: 0.0, ..good() }, "a bound of 0");
     argument(BootstrapLiteral { bound: f64::NAN, ..good() }, "a bound of NaN");
     argument(BootstrapLiteral { scale_bits: f64::INFINITY, ..good() }, "inf bits");
-    argument(BootstrapLiteral { output_bits: Some(500.0), ..good() }, "no 500.0 are left");
-    argument(BootstrapLiteral { scale_bits: 90.0, ..good() }, "are used up");
+    argument(BootstrapLiteral { output_bits: Some(500.0), ..good() }, "fewer than 500.0 are left");
+    argument(BootstrapLiteral { scale_bits: 90.0, ..good() }, "the bootstrap uses");
     argument(BootstrapLiteral { coefficients_to_slots: levels(&[3], 40.0), ..good() }, "3 stages");
     argument(BootstrapLiteral { base_bits: 16.0, ..good() }, "one with a unit is needed");
 
@@ -367,7 +368,7 @@ fn what_could_go_wrong_is_refused() {
         Err(CkksError::Capacity { .. }) | Err(CkksError::Rlwe(_))
     ));
 
-    // A plan without its keys, and keys that are too few.
+    // A plan without its keys, and too few keys.
     let (plan, e) = (s.bootstrapper.plan(), s.bootstrapper.evaluator());
     let error = Bootstrapper::new(Arc::clone(plan), e.clone(), None).unwrap_err().to_string();
     assert!(error.contains("sparse secret"), "{error}");
@@ -381,7 +382,8 @@ fn what_could_go_wrong_is_refused() {
     ));
 }
 
-/// Numbers of many bits to 50 and to more than 80 bits, by bootstraps of some 28 bits.
+/// Bootstraps multi-precision numbers to 50 and to more than 80 bits, by bootstraps of about 28
+/// bits each.
 #[test]
 fn errors_are_bootstrapped_until_the_precision_is_reached() {
     let c = context(8, 22, true);
@@ -428,15 +430,15 @@ fn errors_are_bootstrapped_until_the_precision_is_reached() {
         );
         assert_eq!(y.bound(), a.bound());
         assert!(y.capacity_bits(&c) > s.bootstrapper.plan().capacity_needed());
-        // What is promised before is for an iteration that begins at the wanted precision.
+        // The guarantee in advance is for an iteration that begins at the wanted precision.
         let more = y.capacity_bits(&c) - s.bootstrapper.most();
         assert!((0.0..32.0).contains(&more), "{more:.1}");
-        // The scale of what is bootstrapped is too small for more.
+        // The scale of the operand is too small for a higher precision.
         let coarse = c.encode((&values[..]).into(), 128, Scale::power_of_two(40), modulus).unwrap();
         let coarse = c.encrypt(&s.secret, &coarse).unwrap().expand(&c);
         let rough = s.bootstrapper.bootstrap(&coarse).unwrap();
         assert!((rough.precision_bits() - coarse.precision_bits()).abs() < 1.1);
-        // No smaller a modulus than errors are found with.
+        // The modulus of a small output is still large enough for the iterations.
         let low = s.bootstrapper.bootstrap_to(&a, Some(60.0)).unwrap();
         assert!(low.precision_bits() > wanted, "{:.1}", low.precision_bits());
         assert!(low.capacity_bits(&c) < y.capacity_bits(&c) - 50.0, "{:.1}", low.capacity_bits(&c));
@@ -453,7 +455,7 @@ fn errors_are_bootstrapped_until_the_precision_is_reached() {
     assert!(refused(last, f64::NAN).contains("NaN"));
 }
 
-/// The first of all slots, with anything in the others.
+/// Bootstraps the first of all slots, with arbitrary values in the others.
 #[test]
 fn the_first_of_all_slots() {
     let c = context(10, 18, true);
@@ -471,13 +473,13 @@ fn the_first_of_all_slots() {
         let bits = 40.0 + 2.0 + s.bootstrapper.plan().capacity_needed();
         let a = s.encrypt(&values, Scale::power_of_two(40), bits);
         let repeated: Vec<Complex64> = (0..most).map(|i| values[i % slots]).collect();
-        // The error of few values may be much smaller than what is estimated for one of the full
+        // The error of few values may be much smaller than the estimate for a value at the full
         // bound.
         let within = if slots > 8 { 1.5 } else { 10.0 };
         let y = s.check(&repeated, &a, within, &format!("{slots} {real}"));
         assert!(y.precision_bits() > 26.5, "{slots} {real}: {}", y.precision_bits());
         assert_eq!(y.slots(), most);
-        // Errors are carried through as they are, again and again.
+        // Repeated bootstraps carry the errors through unchanged.
         let first = y.precision_bits();
         let last = (1..4).fold(y, |y, k| {
             s.check(&repeated, &y, 2.0 * within, &format!("{slots} {real}, after {k}"))
@@ -490,8 +492,8 @@ fn the_first_of_all_slots() {
     }
 }
 
-/// The mean square of the errors of bootstraps under several secrets, and the precision that is
-/// stated, both in bits.
+/// Returns the mean square of the errors of bootstraps under several secrets, and the stated
+/// precision, both in bits.
 fn measured_and_stated(c: &Arc<Context>, secrets: usize, literal: &BootstrapLiteral) -> (f64, f64) {
     let (slots, real) = (literal.slots, literal.real);
     let (mut square_sum, mut stated) = (0.0, 0.0);
@@ -509,12 +511,13 @@ fn measured_and_stated(c: &Arc<Context>, secrets: usize, literal: &BootstrapLite
     (-0.5 * square_sum.log2(), stated)
 }
 
-/// The mean of several secrets: roundings are multiplied by one, and those of 32 slots are few.
+/// The test takes the mean of several secrets, because roundings are multiplied by the secret, and
+/// 32 slots have few of them.
 #[test]
 fn estimates_are_as_large_as_errors() {
     let c = context(10, 19, true);
     let (first, last) = (Order::SlotsToCoefficientsFirst, Order::SlotsToCoefficientsLast);
-    // Polynomials whose own error, which depends on the values, is small.
+    // The polynomials have a small error of their own, which depends on the values.
     let reduction = ModularReduction::new(17, -8.0, -42.0, 3, 5).unwrap();
     for (slots, order, real) in [
         (512, first, false),
@@ -536,8 +539,8 @@ fn estimates_are_as_large_as_errors() {
     }
 }
 
-/// Where the reduction's polynomials are coarse, what they are off by is the error, and in real
-/// parts alone where slots are real.
+/// If the reduction's polynomials are coarse, their error dominates. For real slots it is in the
+/// real parts only.
 #[test]
 fn errors_of_coarse_polynomials_are_stated() {
     let c = context(8, 16, true);

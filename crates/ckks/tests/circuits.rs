@@ -1,4 +1,4 @@
-//! Linear transforms, sums and polynomials against their plain twins.
+//! Tests of linear transforms, sums and polynomials against plain computations.
 
 use std::{collections::BTreeMap, f64::consts::PI};
 
@@ -12,7 +12,7 @@ use hippocrene_rlwe::{Modulus, Parameters, ParametersLiteral, SecretDistribution
 use num_complex::Complex64;
 use proptest::prelude::*;
 
-/// The scales that repeated multiplication runs through from the setup's scale at the top.
+/// Returns the scales that repeated multiplication leads to, from the setup's scale at the top.
 fn scales(s: &Setup) -> impl Fn(Modulus) -> Scale {
     let count = s.context.parameters().unit_count();
     let mut table = vec![s.scale; count];
@@ -66,7 +66,7 @@ fn linear_transforms() {
     assert!(LinearTransform::new(n, BTreeMap::from([(n, vec![Complex64::ONE; n])])).is_err());
 }
 
-/// Diagonals of which few numbers are given map as those with all of their zeros do.
+/// Checks that diagonals given by few numbers map as those with all of their zeros.
 #[test]
 fn linear_transforms_of_few_entries() {
     let s = insecure(10, 2, &[1, 2, 4, 8, 16, 32, 64, 128, 256]);
@@ -97,8 +97,8 @@ fn linear_transforms_of_few_entries() {
     }
     close(&s.decrypt(&y), expected.into_iter(), 1e-6, "few entries");
     for (wrong, say) in [
-        (vec![(2, 1.0), (1, 1.0)], "do not rise"),
-        (vec![(1, 1.0), (1, 1.0)], "do not rise"),
+        (vec![(2, 1.0), (1, 1.0)], "are not in ascending order"),
+        (vec![(1, 1.0), (1, 1.0)], "are not in ascending order"),
         (vec![(n as u32, 1.0)], "not below 512"),
         (vec![(1, f64::NAN)], "NaN"),
     ] {
@@ -107,7 +107,7 @@ fn linear_transforms_of_few_entries() {
     }
 }
 
-/// The map with a rotation for every diagonal, each divided on its own.
+/// Applies the map with one rotation for every diagonal, each divided separately.
 fn one_by_one(
     s: &Setup,
     a: &Ciphertext,
@@ -122,8 +122,8 @@ fn one_by_one(
     e.rescale(&sum, s.scale).unwrap()
 }
 
-/// Both ways have the values, with the noise that they state, and the double hoisting no more than
-/// the other.
+/// Checks that both methods give the right values with the stated noise, and that double hoisting
+/// has no more noise than the other.
 fn check_transform(s: &Setup, rotations: impl IntoIterator<Item = usize>, angle: f64) {
     let slots = s.context.max_slots();
     let diagonals: BTreeMap<usize, Vec<Complex64>> =
@@ -174,7 +174,7 @@ fn linear_transforms_of_a_secure_set() {
     check_transform(&s, 0..20, 0.7);
 }
 
-/// The noise that is stated is that of the slots in which there is a result.
+/// Checks that the stated noise is that of the slots that hold a result.
 #[test]
 fn maps_to_few_slots_are_as_noisy_as_is_estimated() {
     const FEW: usize = 16;
@@ -182,7 +182,7 @@ fn maps_to_few_slots_are_as_noisy_as_is_estimated() {
     let s = insecure(10, 2, &powers);
     let n = s.context.max_slots();
     for factor in [0.05, 1.0, 20.0] {
-        // A reversal of the first slots, times a factor: a diagonal for each.
+        // A reversal of the first slots times a factor has one diagonal for each slot.
         let diagonals = (0..FEW).map(|i| {
             let mut diagonal = vec![Complex64::ZERO; n];
             diagonal[i] = factor.into();
@@ -202,8 +202,8 @@ fn maps_to_few_slots_are_as_noisy_as_is_estimated() {
     }
 }
 
-/// Encodings are dropped when there is no room, the least recently used first, and made again to
-/// the same bits.
+/// Checks that encodings are dropped when memory is exceeded, the least recently used first, and
+/// that they are computed again with the same bits.
 #[test]
 fn encoded_diagonals_keep_to_their_memory() {
     let s = insecure(9, 3, &[1]);
@@ -227,7 +227,7 @@ fn encoded_diagonals_keep_to_their_memory() {
             * s.context.rlwe().degree()
     };
     assert_eq!(both, 2 * 8 * (limbs(&high) + limbs(&low)));
-    // The last one used stays.
+    // The last one used stays in memory.
     t.set_memory(1);
     assert_eq!(t.memory(), (2 * 8 * limbs(&low), 1));
     assert_eq!(apply(&high), expected[0]);
@@ -238,8 +238,8 @@ fn encoded_diagonals_keep_to_their_memory() {
     assert_eq!(t.memory(), (0, 0));
 }
 
-/// Hundreds of diagonals are encoded some at a time where all take more than the memory there is,
-/// to the same bits.
+/// Checks that hundreds of diagonals are encoded in parts if all of them exceed the memory limit,
+/// with the same bits.
 #[test]
 fn hundreds_of_diagonals_are_encoded_in_parts() {
     let n = 1 << 9;
@@ -283,7 +283,7 @@ fn rotations_without_keys_are_composed() {
 }
 
 #[test]
-fn sums() {
+fn sums_add_rotations() {
     let s = insecure(9, 1, &[2, 4, 8]);
     let n = s.context.max_slots();
     let x = circle(n, 1.0, 0.1);
@@ -296,7 +296,8 @@ fn sums() {
     assert!(none.to_string().contains("0 rotations"), "{none}");
 }
 
-/// Sums of a few slots and of all of them, which is a trace: one number is in all slots then.
+/// Sums of a few slots and of all of them. The latter is a trace, which has the same number in all
+/// slots.
 #[test]
 fn sums_are_as_noisy_as_is_estimated() {
     const TRIALS: usize = 60;
@@ -366,14 +367,14 @@ proptest! {
     }
 }
 
-/// Polynomials of values that are known to be real, or of any.
+/// Whether the values are known to be real.
 #[derive(Clone, Copy)]
 enum Slots {
     Real,
     Complex,
 }
 
-/// The mean squares of the errors of `p` over the estimate of them, one for every so many slots.
+/// Returns the squared errors of `p`, divided by the estimate of their mean, for each slot.
 fn polynomial_errors(
     s: &Setup,
     p: &Polynomial,
@@ -395,8 +396,9 @@ fn polynomial_errors(
     s.decrypt(&y).iter().zip(x).map(|(y, x)| unit * (y - value(x)).norm_sqr()).collect()
 }
 
-/// Errors have the standard deviation that is stated, to a factor 1.5, where they are largest of
-/// some places, with all values there, and no more than 1.5 of it at any other.
+/// Checks the noise of `p` at several places. At the worst of them, with all slots at that place,
+/// the standard deviation has to be within a factor of 1.5 of the stated one. At any other place it
+/// must not exceed 1.5 times the stated one.
 fn check_polynomial_noise(
     s: &Setup,
     p: &Polynomial,
@@ -429,14 +431,14 @@ fn check_polynomial_noise(
         places[worst],
         everywhere[worst]
     );
-    // Of a few places that are almost alike, chance says which one is largest.
+    // Among a few places that are almost equal, chance determines the largest.
     let alone = |place: &usize| (errors(&places[*place..=*place])[0], places[*place]);
     let (ratio, place) =
         order.iter().take(3).map(alone).max_by(|x, y| x.0.total_cmp(&y.0)).unwrap();
     assert!((1.0 / 1.5..1.5).contains(&ratio), "{name} at {place}: {ratio} times the estimate");
 }
 
-/// Where `T_8` has their extrema, and the ends.
+/// Returns the extrema of `T_8` on an interval, including the ends.
 fn interval(low: f64, high: f64) -> Vec<Complex64> {
     let (middle, half) = (0.5 * (low + high), 0.5 * (high - low));
     (0..=8).map(|k| (middle + half * (PI * f64::from(k) / 8.0).cos()).into()).collect()
@@ -444,12 +446,12 @@ fn interval(low: f64, high: f64) -> Vec<Complex64> {
 
 const UNIT: Basis = Basis::Chebyshev { low: -1.0, high: 1.0 };
 
-/// The polynomial of one coefficient, 1.
+/// Returns the basis polynomial of a degree: one coefficient is 1 and the others are 0.
 fn single(basis: Basis, degree: usize) -> Polynomial {
     Polynomial::new(basis, [vec![0.0; degree], vec![1.0]].concat()).unwrap()
 }
 
-/// The coefficients of Taylor's series at 0 of the sigmoid, `s' = s (1 - s)`, and of the sine.
+/// Returns the Taylor coefficients at 0 of the sigmoid, `s' = s (1 - s)`, and of the sine.
 fn series(degree: usize) -> [(&'static str, Vec<f64>); 2] {
     let (mut sigmoid, mut sine) = (vec![0.5], vec![0.0, 1.0]);
     for k in 0..degree {
@@ -461,7 +463,7 @@ fn series(degree: usize) -> [(&'static str, Vec<f64>); 2] {
     [("sigmoid", sigmoid), ("sine", sine)]
 }
 
-/// A power and a Chebyshev polynomial of this degree at these places, which are real.
+/// Checks the noise of a power and of a Chebyshev polynomial of this degree at real places.
 fn check_power_noise(s: &Setup, degree: usize, places: &[Complex64]) {
     for (basis, name) in [(Basis::Monomial, "x^"), (UNIT, "T_")] {
         check_polynomial_noise(
@@ -493,7 +495,7 @@ fn powers_and_chebyshev_polynomials_are_as_noisy_as_is_estimated() {
     }
 }
 
-/// Errors that come by several ways to the result add up, or cancel: `1 + 2 + .. + d` in place of
+/// Errors that reach the result along several paths add up or cancel: `1 + 2 + .. + d` instead of
 /// the root of the sum of squares.
 #[test]
 fn polynomials_are_as_noisy_as_is_estimated() {
@@ -526,8 +528,8 @@ fn polynomials_are_as_noisy_as_is_estimated() {
     }
 }
 
-/// With a sprout, powers stand at moduli that do not divide each other, and are brought from one to
-/// the other.
+/// With a sprout, powers have moduli that do not divide each other and are brought from one to the
+/// other.
 #[test]
 fn polynomials_on_grafted_chains_are_as_noisy_as_is_estimated() {
     let s = grafted(10, 6, "sprout-15-16-32", &[]);
@@ -547,7 +549,7 @@ fn polynomials_on_grafted_chains_are_as_noisy_as_is_estimated() {
     }
 }
 
-/// Errors that come to a power by several of its factors add up.
+/// Errors that reach a power through several of its factors add up.
 #[test]
 fn powers_are_as_noisy_as_is_estimated() {
     for s in [insecure(10, 5, &[]), grafted(10, 5, "sprout-15-16-32", &[])] {
@@ -579,7 +581,7 @@ fn powers_are_as_noisy_as_is_estimated() {
     assert!(matches!(error, CkksError::Capacity { operation: "power", .. }), "{error}");
 }
 
-/// Of values that are nothing but errors, the squares of these are left.
+/// If values consist of errors only, the squares of these errors remain.
 #[test]
 fn squares_of_errors_are_estimated() {
     let s = insecure(9, 1, &[]);
@@ -597,7 +599,7 @@ fn squares_of_errors_are_estimated() {
 }
 
 #[test]
-fn approximations() {
+fn approximations_of_functions_are_close() {
     let s = insecure(9, 6, &[]);
     let sigmoid = |x: f64| 1.0 / (1.0 + (-x).exp());
     let p = Polynomial::approximate(sigmoid, -8.0, 8.0, 31).unwrap();
@@ -615,7 +617,7 @@ fn approximations() {
 }
 
 #[test]
-fn what_does_not_fit_is_named() {
+fn invalid_circuits_are_refused() {
     let s = insecure(8, 2, &[]);
     let a = s.encrypt(&circle(s.context.max_slots(), 2.0, 0.0));
     let p = Polynomial::new(Basis::Chebyshev { low: -1.0, high: 1.0 }, vec![0.0, 1.0]).unwrap();
@@ -628,11 +630,14 @@ fn what_does_not_fit_is_named() {
     for (low, high) in [(1.0, 1.0), (-1.7e308, 1.7e308), (0.0, 1e-310)] {
         assert!(Polynomial::new(Basis::Chebyshev { low, high }, vec![1.0]).is_err());
     }
-    for degree in [Polynomial::MOST_APPROXIMATED + 1, 1 << 40, usize::MAX] {
+    for degree in [Polynomial::MAX_APPROXIMATION_DEGREE + 1, 1 << 40, usize::MAX] {
         let refused = Polynomial::approximate(f64::exp, 0.0, 1.0, degree).unwrap_err().to_string();
         assert_eq!(
             refused,
-            format!("approximate a function: degree {degree}: it is 1048576 at most")
+            format!(
+                "approximate a function: degree {degree} is too high: 1048576 is the largest \
+                 possible"
+            )
         );
     }
     for slots in [12, 1 << 40, usize::MAX / 2 + 1] {

@@ -1,5 +1,5 @@
-//! Signs, comparisons, absolute values: the right values with the noise that was estimated, within
-//! the bounds that are stated.
+//! Tests of signs, comparisons and absolute values: the right values, with the estimated noise,
+//! within the stated bounds.
 
 use std::{
     borrow::Cow,
@@ -19,7 +19,7 @@ use hippocrene_ckks::{
 use num_complex::Complex64;
 use proptest::prelude::*;
 
-/// An argument at the scale `2^bits`.
+/// Encrypts an argument at the scale `2^bits`.
 fn encrypt(s: &Setup, x: &[f64], bits: i32, bound: f64) -> Ciphertext {
     let z: Vec<Complex64> = x.iter().map(|x| Complex64::from(*x)).collect();
     let mut a = s.encrypt_at(&z, x.len(), Scale::power_of_two(bits), s.top());
@@ -27,8 +27,8 @@ fn encrypt(s: &Setup, x: &[f64], bits: i32, bound: f64) -> Ciphertext {
     a
 }
 
-/// Of both signs, with logarithms of absolute values spread evenly over `low` to `high`; as many
-/// more are spread evenly over the smaller ones.
+/// Returns arguments of both signs whose absolute values are spread evenly on a logarithmic scale
+/// from `low` to `high`, and as many that are spread evenly over smaller values.
 fn arguments(count: usize, low: f64, high: f64) -> (Vec<f64>, Vec<f64>) {
     let sign = |i: usize| if i.is_multiple_of(2) { 1.0 } else { -1.0 };
     let part = |i: usize| (i as f64 * 0.754_877_666).fract();
@@ -41,8 +41,8 @@ fn reals(s: &Setup, a: &Ciphertext) -> Vec<f64> {
     s.decrypt(a).iter().map(|z| z.re).collect()
 }
 
-/// Checks a ciphertext against numbers: every one within a bound, and the noise as it was estimated
-/// where `polynomials` has what comes without it.
+/// Checks that every value of a ciphertext is within a bound of its number, and that the noise is
+/// as estimated, where `polynomials` holds the values without noise.
 fn check(
     s: &Setup,
     a: &Ciphertext,
@@ -80,8 +80,8 @@ fn check_sign(s: &Setup, plan: &SignPlan, scale: i32, factor: f64, what: &str) {
     let signs: Vec<f64> = outside.iter().map(|x| x.signum()).collect();
     let exact: Vec<f64> = outside.iter().map(|x| plan.apply(*x)).collect();
     check(s, &y, &signs, |_| plan.error(), Some((&exact, factor)), what);
-    // Each product takes as many bits as its factors' scale has, which meets the planned one to
-    // half a bit.
+    // Each product uses as many bits as the scale of its factors has, which is within half a bit of
+    // the planned one.
     let products: usize = plan.stages().iter().map(|stage| stage.polynomial().depth()).sum();
     let used = a.capacity_bits(&s.context) - y.capacity_bits(&s.context);
     assert!(
@@ -103,7 +103,7 @@ fn given_compositions() {
         let plan = SignPlan::composed(&s.context, &composition, literal).unwrap();
         assert!(least.bits() < 0.85 * plan.bits(), "{} {}", least.bits(), plan.bits());
         check_sign(&s, &plan, 40, 1.5, &format!("f_{n}, g_{n}"));
-        // One scale for all: that of the last stage does, and takes more.
+        // One scale for all stages: that of the last stage is sufficient and uses more bits.
         let last = plan.stages().last().unwrap().scale_bits();
         let fixed = SignPlan::at_scale(&s.context, &composition, last, 0.0, literal).unwrap();
         assert!(fixed.error() < 1.5 * plan.error(), "{} {}", fixed.error(), plan.error());
@@ -115,7 +115,7 @@ fn given_compositions() {
 }
 
 #[test]
-fn a_simple_chain_at_its_one_scale() {
+fn simple_chains_compare_at_one_scale() {
     let s = insecure(10, 19, &[]);
     let literal = SignLiteral { slots: 1 << 9, bound: 1.0, gap: 2f64.powi(-6), precision: 1.0 };
     let composition = CompositeSign::iterated(3, 4, 2, literal.gap).unwrap();
@@ -134,15 +134,15 @@ proptest! {
         let literal = SignLiteral { slots: 1 << 9, bound, gap: bound * log_gap.exp2(), precision };
         let plan = SignPlan::new(&s.context, literal).unwrap();
         prop_assert!(plan.error() <= (-precision).exp2() * (1.0 + 1e-9));
-        // Scales meet what is planned to half a bit, and where little precision is asked for errors
-        // are not small beside ranges.
+        // Scales are within half a bit of the planned ones. If the precision is low, errors are not
+        // small compared with the ranges.
         let factor = if precision < 8.0 { 8.0 } else { 2.0 };
         check_sign(&s, &plan, 45, factor, &format!("{literal:?}"));
     }
 }
 
 #[test]
-fn what_follows_from_the_sign() {
+fn comparisons_follow_from_the_sign() {
     let s = grafted(11, 13, "sprout-15-16-32", &[]);
     let (e, none) = (&s.evaluator, NoRefresh(&s.context));
     let n = s.context.max_slots();
@@ -155,8 +155,8 @@ fn what_follows_from_the_sign() {
         .map(|(i, x)| (i == 0, x))
     {
         let a = encrypt(&s, &x, 45, 5.0);
-        // What is stated for a product with the sign: of x, its rounding, and what the argument is
-        // off by.
+        // The stated bound of a product with the sign covers x, its rounding, and the error of the
+        // argument.
         let times = |share: f64| {
             let x = x.clone();
             move |i: usize| {
@@ -203,7 +203,7 @@ fn what_follows_from_the_sign() {
     }
 }
 
-/// Products with the sign have the noise that was estimated, for arguments near the bound.
+/// Checks that products with the sign have the estimated noise, for arguments near the bound.
 #[test]
 fn noise_of_products_with_the_sign() {
     let s = grafted(11, 10, "sprout-15-16-32", &[]);
@@ -218,7 +218,7 @@ fn noise_of_products_with_the_sign() {
     check(&s, &y, &noiseless, |_| 2.0 * plan.error(), Some((&noiseless, 1.5)), "abs");
 }
 
-/// A bootstrapper, and what it was asked for.
+/// A bootstrapper that records the requested capacities.
 struct Counted<'a>(&'a Bootstrapper, Mutex<Vec<f64>>);
 
 impl Refresh for Counted<'_> {
@@ -244,7 +244,7 @@ impl Refresh for Counted<'_> {
     }
 }
 
-/// How many secrets the noise with bootstraps is the mean over.
+/// Number of secrets that the noise with bootstraps is averaged over.
 const SECRETS: usize = 6;
 
 fn bootstrapper(s: &Setup, literal: BootstrapLiteral) -> Bootstrapper {
@@ -299,12 +299,12 @@ fn bootstraps_in_between() {
     assert!(asked.len() >= 2 && asked.iter().all(|bits| *bits <= most), "{asked:?} {most}");
     assert!(
         asked[asked.len() - 1] < most - 16.0,
-        "the last one for what is left: {asked:?} {most}"
+        "the last one for the remaining stages: {asked:?} {most}"
     );
     let signs: Vec<f64> = x.iter().map(|x| x.signum()).collect();
     let exact: Vec<f64> = x.iter().map(|x| sign.apply(*x)).collect();
     check(&s, &y, &signs, |_| sign.error(), None, "with bootstraps");
-    // Of so small a ring, errors depend on the secret.
+    // In such a small ring, errors depend on the secret.
     let (mut measured, mut estimated) = (0.0, 0.0);
     for _ in 0..SECRETS {
         let s = grafted(8, 19, "sprout-15-16-32", &[]);
@@ -323,17 +323,17 @@ fn bootstraps_in_between() {
     let (abs, bits): (Vec<f64>, f64) = (x.iter().map(|x| x.abs()).collect(), (2.0f64).powi(-11));
     check(&s, &e.abs(&a, &sign, &refresh).unwrap(), &abs, |_| bits, None, "abs, with bootstraps");
 
-    // An argument that needs a bootstrap, and a gap that what comes of one is not precise enough
-    // for.
+    // An argument that needs a bootstrap, with a gap for which the bootstrapped values are not
+    // precise enough.
     let fine = SignPlan::new(&s.context, SignLiteral { gap: 2f64.powi(-24), ..literal }).unwrap();
     let low = s.context.parameters().grafted_modulus(62.0 + bootstrapper.reserve());
     let a = s.encrypt_at(&z, slots, Scale::power_of_two(60), low);
     let error = e.sign(&a, &fine, &refresh).unwrap_err().to_string();
-    assert!(error.contains("after a refresh, values have"), "{error}");
+    assert!(error.contains("of precision after a refresh"), "{error}");
 }
 
 #[test]
-fn what_cannot_be_is_refused() {
+fn invalid_plans_and_arguments_are_refused() {
     let s = grafted(10, 4, "sprout-15-16-32", &[]);
     let slots = s.context.max_slots();
     let good = SignLiteral { slots, bound: 1.0, gap: 0.1, precision: 5.0 };
@@ -342,7 +342,7 @@ fn what_cannot_be_is_refused() {
         assert!(error.contains(words), "{error}");
     };
     refused(SignLiteral { slots: 3, ..good }, "3 slots");
-    refused(SignLiteral { gap: 1.0, ..good }, "a gap of 1 among values up to 1:");
+    refused(SignLiteral { gap: 1.0, ..good }, "a gap of 1 among values up to 1 is not possible");
     refused(SignLiteral { gap: 1e300, ..good }, "a gap of 1e300 among values");
     refused(SignLiteral { gap: 1e-10, ..good }, "2^-30 of the bound");
     refused(SignLiteral { gap: f64::NAN, ..good }, "a gap of NaN");

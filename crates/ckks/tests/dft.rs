@@ -1,4 +1,4 @@
-//! The homomorphic DFT against the definition of the embedding.
+//! Tests of the homomorphic DFT against the definition of the embedding.
 
 use std::f64::consts::TAU;
 
@@ -11,7 +11,7 @@ use hippocrene_ring::arith::bit_reverse;
 use num_bigint::BigInt;
 use num_complex::{Complex, Complex64};
 
-/// The coefficients `c_k = t_k + i t_(k+n)` of the message with these slots, from the definition,
+/// Returns the coefficients `c_k = t_k + i t_(k+n)` of the message with these slots, by definition,
 /// in bit-reversed order.
 fn coefficients(z: &[Complex64]) -> Vec<Complex64> {
     let n = z.len();
@@ -28,7 +28,7 @@ fn coefficients(z: &[Complex64]) -> Vec<Complex64> {
     (0..n).map(|j| c[bit_reverse(j, n.ilog2())]).collect()
 }
 
-/// The slots of the message whose coefficients these are.
+/// Returns the slots of the message with these coefficients.
 fn embedding(c: &[Complex64]) -> Vec<Complex64> {
     let n = c.len();
     let c: Vec<Complex64> = (0..n).map(|k| c[bit_reverse(k, n.ilog2())]).collect();
@@ -44,7 +44,7 @@ fn embedding(c: &[Complex64]) -> Vec<Complex64> {
     slots
 }
 
-/// The complex numbers `c_k` as they are packed.
+/// Packs the complex numbers `c_k`.
 fn in_order_of(packing: Packing, c: &[Complex64]) -> Vec<Complex64> {
     let real = || c.iter().map(|c| Complex64::from(c.re));
     match packing {
@@ -54,7 +54,7 @@ fn in_order_of(packing: Packing, c: &[Complex64]) -> Vec<Complex64> {
     }
 }
 
-/// The complex numbers `c_k` that are packed so.
+/// Returns the complex numbers `c_k` of packed slots.
 fn complex(packing: Packing, x: &[Complex64]) -> Vec<Complex64> {
     let n = x.len() / if packing == Packing::SideBySide { 2 } else { 1 };
     let place = |k: usize| bit_reverse(k, n.ilog2());
@@ -79,7 +79,7 @@ fn levels_of(radices: &[u32], scale_bits: f64) -> Vec<DftLevel> {
     radices.iter().map(|&radix_log2| DftLevel { radix_log2, scale_bits }).collect()
 }
 
-/// A transform to slots and one back, with the keys that they ask for.
+/// A transform to slots and one back, with the keys that they need.
 struct Both {
     s: Setup,
     there: HomomorphicDft,
@@ -110,7 +110,8 @@ impl Both {
         Both { s: setup(&rotations), there, back, target }
     }
 
-    /// Slots of absolute value 1, which are real if they have to be; others in each run.
+    /// Returns slots of absolute value 1, which are real if the packing needs that, and differ in
+    /// each run.
     fn slots(&self, run: usize) -> Vec<Complex64> {
         let n = self.there.slots();
         match self.there.packing() {
@@ -121,7 +122,7 @@ impl Both {
         }
     }
 
-    /// Numbers of absolute value 1 in the form of [`Packing`].
+    /// Returns numbers of absolute value 1 in the form of [`Packing`].
     fn packed(&self, run: usize) -> Vec<Complex64> {
         let n = self.back.packed_slots();
         match self.back.packing() {
@@ -130,7 +131,8 @@ impl Both {
         }
     }
 
-    /// Both ways have the values, at the scale that was asked for, with the noise that they state.
+    /// Checks that both directions give the right values at the requested scale, with the stated
+    /// noise.
     fn check(&self, at: Scale) {
         let (s, n, packing) = (&self.s, self.there.slots(), self.there.packing());
         let runs = 0..(256 / n).max(1);
@@ -163,9 +165,9 @@ impl Both {
             let measured = 0.5 * (sum.iter().sum::<f64>() / sum.len() as f64).log2();
             let what =
                 format!("{:?}, {packing:?}, {n} slots, {at} to {}", dft.direction(), self.target);
-            // The roundings of a few numbers, the same in all runs, may be of any size; of up to
-            // 128, in 650 runs of this test, they were smaller by up to 2^0.63, and eight times by
-            // more than 2^0.585.
+            // The rounding of a few numbers, which is the same in all runs, may have any size. In
+            // 650 runs of this test with up to 128 numbers, it was smaller by up to 2^0.63, and
+            // eight times by more than 2^0.585.
             let (low, high) = match n {
                 0..16 => (-8.0, 2.0),
                 16..256 => (-0.8, 1.5f64.log2()),
@@ -221,14 +223,14 @@ fn any_radices_and_scales() {
         Both::new(chain, Packing::Complex, 128, &levels_of(radices, scale_bits), bits(to))
             .check(bits(from));
     }
-    // Levels of one transform at different scales, those of lower degree being had for less.
+    // The levels of one transform have different scales, and levels of lower radix cost less.
     let levels = [(3, 45.0), (2, 40.0), (2, 35.0)]
         .map(|(radix_log2, scale_bits)| DftLevel { radix_log2, scale_bits });
     Both::new(chain, Packing::Complex, 128, &levels, bits(40)).check(bits(40));
     Both::new(simple, Packing::Real, 32, &levels_of(&[3, 2], 40.0), bits(40)).check(bits(40));
 }
 
-/// What is in the slots, encoded to far more bits than a ciphertext has, over the scale.
+/// Returns the slots, encoded with far more bits than a ciphertext has, divided by the scale.
 fn exactly_encoded(s: &Setup, slots: &[Complex<BigFloat>]) -> exact::Fixed {
     let scale = bits(160);
     let plaintext =
@@ -242,7 +244,7 @@ fn exactly_encoded(s: &Setup, slots: &[Complex<BigFloat>]) -> exact::Fixed {
         .collect()
 }
 
-/// Coefficients as exact numbers, and the other way round.
+/// Checks coefficients as exact numbers, and the inverse transform.
 fn check_exactly(both: &Both, at: Scale) {
     let (s, n) = (&both.s, both.there.slots());
     assert_eq!(n, s.context.max_slots(), "every coefficient counts");
@@ -289,9 +291,9 @@ fn precision_beyond_doubles() {
     }
 }
 
-/// Rotations without a key of their own are composed of those that there are.
+/// Rotations without a key of their own are composed of others.
 #[test]
-fn fewer_keys() {
+fn rotations_without_keys_are_composed_in_a_dft() {
     let powers: Vec<i64> = (0..7).map(|k| 1 << k).collect();
     let s = grafted(8, 5, "sprout-15-16-32", &powers);
     let z = circle(128, 1.0, 0.3);
@@ -339,7 +341,7 @@ fn parts_are_taken_apart_and_put_together() {
 }
 
 #[test]
-fn what_does_not_fit_is_named() {
+fn invalid_transforms_are_refused() {
     let s = insecure(8, 3, &[]);
     let make = |slots: usize, levels: &[DftLevel], factor: f64| {
         HomomorphicDft::new(&s.context, Direction::CoefficientsToSlots, slots, levels, factor)

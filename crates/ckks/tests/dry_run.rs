@@ -1,5 +1,5 @@
-//! Circuits without residues: moduli, scales, noise and bounds are those of the same program on
-//! residues, and the values that are followed are those that it decrypts to.
+//! Tests of dry runs: moduli, scales, noise and bounds equal those of the same circuit on residues,
+//! and the known values are those that it decrypts to.
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -43,7 +43,7 @@ impl Side {
         Side { context, secret, evaluator, values: Vec::new() }.with_values()
     }
 
-    /// The same without residues, and with all keys. It has a secret of its own.
+    /// Returns the same setup as a dry run with all keys. It has a secret of its own.
     fn dry_run(parameters: &Parameters) -> Self {
         let context = Arc::new(Context::dry_run(parameters.clone(), Threads::single()).unwrap());
         let secret = SecretKey::generate(context.rlwe()).unwrap();
@@ -114,7 +114,7 @@ impl Side {
             }
             20 => {
                 let c = (0..12).map(|i| number / (1.0 + f64::from(i))).collect();
-                // Of real numbers: the interval is one of the real line.
+                // For real numbers, the interval is an interval of the real line.
                 let p = Polynomial::new(Basis::Chebyshev { low: -2.0, high: 2.0 }, c)?;
                 e.polynomial(&e.real_part(a)?, &p, scale())?
             }
@@ -128,7 +128,7 @@ impl Side {
     }
 }
 
-/// An operation on values that were computed before.
+/// An operation on earlier values.
 #[derive(Debug, Clone)]
 struct Step {
     operation: usize,
@@ -142,12 +142,12 @@ fn step() -> impl Strategy<Value = Step> {
         .prop_map(|(operation, left, right, number)| Step { operation, left, right, number })
 }
 
-/// All that is known of a ciphertext beside its residues.
+/// Returns everything that is known about a ciphertext except its residues.
 fn facts(c: &Ciphertext) -> impl PartialEq + std::fmt::Debug + use<> {
     (c.modulus(), c.scale(), c.slots(), c.bound(), c.inner().noise(), c.inner().parts().len())
 }
 
-/// The values that are known are those that are decrypted, to within many times the noise.
+/// Checks that the known values are the decrypted ones, to within many times the noise.
 fn check_values(real: &Side, got: &Ciphertext, dry: &Ciphertext) {
     assert_eq!(got.known_values(), None);
     let decrypted =
@@ -192,7 +192,7 @@ proptest! {
     }
 }
 
-/// Plaintexts without residues are not decoded, nor ciphertexts decrypted.
+/// Plaintexts of a dry run cannot be decoded, nor ciphertexts decrypted.
 #[test]
 fn there_is_nothing_to_decode() {
     let setup = insecure(9, 2, &[]);
@@ -230,7 +230,7 @@ fn literal(slots: usize, order: Order) -> BootstrapLiteral {
     }
 }
 
-/// Checks that a dry run counts the transforms that are done, within 1 %.
+/// Checks that a dry run counts the transforms that are computed, within 1 %.
 fn assert_same_transforms(done: &[u64]) {
     let (done, counted) = (done[0] as f64, done[1] as f64);
     assert!(done > 0.0 && (counted / done - 1.0).abs() < 0.01, "{done} {counted}");
@@ -282,7 +282,7 @@ fn bootstraps_run_dry() {
         let real =
             Side::real(Arc::clone(&context), Evaluator::new(context, Arc::new(prepared)), secret);
         let mut dry = Side::dry_run(&parameters);
-        // Keys for the same moduli.
+        // Both sets of keys have the same moduli.
         let mut same = EvaluationKeys::empty(dry.context.rlwe(), dry.secret.fingerprint());
         plan(&dry.context).add_keys(&mut same, &dry.secret).unwrap();
         let same = PreparedEvaluationKeys::every_beside(dry.context.rlwe(), &same).unwrap();
@@ -311,8 +311,8 @@ fn bootstraps_run_dry() {
         assert_eq!(facts(&outputs[0]), facts(&outputs[1]));
         check_values(&real, &outputs[0], &outputs[1]);
         assert!(outputs[1].precision_bits() > precision.unwrap_or(24.0));
-        // The keys that were used are those that the plan asks for, but for what a plan for real
-        // slots alone has besides.
+        // The used keys are those of the plan, except for keys that only a plan for real slots
+        // needs.
         let tally = dry.context.rlwe().tally();
         let used: BTreeSet<usize> = tally
             .keys()

@@ -1,5 +1,4 @@
-//! Entries of tables: the right ones, with the noise that was estimated, whatever stands in other
-//! slots.
+//! Tests of tables: the right entries, with the estimated noise, whatever the other slots hold.
 
 use crate::common::{Setup, grafted, insecure};
 use hippocrene_ckks::{
@@ -8,7 +7,7 @@ use hippocrene_ckks::{
 };
 use num_complex::Complex64;
 
-/// Entries up to 10 without any order.
+/// Returns entries up to 10 in no particular order.
 fn entries(count: usize) -> Vec<f64> {
     (0..count).map(|j| ((j as f64 + 1.0) * 0.618_033_988_749_895).fract() * 20.0 - 10.0).collect()
 }
@@ -41,11 +40,11 @@ fn tables_of_every_size() {
             .map(|(got, place)| got.re - plan.literal().entries[*place])
             .collect();
         let worst = errors.iter().fold(0.0f64, |worst, error| worst.max(error.abs()));
-        assert!(worst <= 2f64.powi(-8), "an entry of {p} is off by {worst}");
+        assert!(worst <= 2f64.powi(-8), "an entry of {p} has an error of {worst}");
         if p == 1 {
             continue;
         }
-        // What is stated is the noise at the place where it counts most.
+        // The stated noise is that of the place where it is largest.
         let mean = |square: f64, count: usize| 0.5 * (square / count as f64).log2();
         let mut squares = vec![(0.0, 0); p];
         for (error, place) in errors.iter().zip(&places) {
@@ -56,11 +55,11 @@ fn tables_of_every_size() {
         let all = mean(errors.iter().map(|e| e * e).sum(), errors.len());
         let stated = -y.precision_bits();
         assert!(all < stated + 0.3, "{p}: 2^{all}, stated 2^{stated}");
-        // Of many places there are few slots for each.
+        // With many places, each has few slots.
         assert!(p > 64 || (most - stated).abs() < 1.0, "{p}: 2^{most} at most, stated 2^{stated}");
         let used = a.capacity_bits(&s.context) - y.capacity_bits(&s.context);
         let products: usize = plan.stages().iter().map(|stage| stage.polynomial().depth()).sum();
-        // The bound of the result is another.
+        // The bound of the result is different.
         let bounds = (y.bound() / a.bound()).log2();
         assert!(
             (used - bounds - plan.bits()).abs() < 2.0 + 0.5 * products as f64,
@@ -69,15 +68,15 @@ fn tables_of_every_size() {
     }
 }
 
-/// Nothing up to the bound does harm: what is below the places comes out as what is above, and
-/// others as they were.
+/// Checks that arguments up to the bound do no harm: below the places the result is that of the
+/// mirror image, and all other slots are unaffected.
 #[test]
-fn what_is_no_place_does_no_harm() {
+fn arguments_between_places_do_no_harm() {
     let s = grafted(10, 12, "sprout-15-16-32", &[]);
     for p in [5, 16, 31] {
         let literal = EntriesLiteral { slots: 1 << 9, entries: entries(p), precision: 8.0 };
         let plan = EntriesPlan::new(&s.context, literal).unwrap();
-        assert!(plan.is_tame());
+        assert!(plan.accepts_any_argument());
         let least = -plan.places().1;
         let x: Vec<f64> = (0..1 << 9).map(|i| least * (1.0 - f64::from(i) / 256.0)).collect();
         let y =
@@ -90,7 +89,7 @@ fn what_is_no_place_does_no_harm() {
 }
 
 #[test]
-fn what_is_off_counts_by_its_square() {
+fn argument_errors_count_by_their_square() {
     let s = grafted(10, 12, "sprout-15-16-32", &[]);
     for (p, curvature) in [(4, 8.1), (16, 3.3)] {
         let literal = EntriesLiteral { slots: 1 << 9, entries: entries(p), precision: 12.0 };
@@ -104,7 +103,7 @@ fn what_is_off_counts_by_its_square() {
                 .unwrap();
             for (place, got) in places.iter().zip(s.decrypt(&y)) {
                 let error = (got.re - plan.literal().entries[*place]).abs();
-                // And by its cube, a little.
+                // The cube of the error also has a small effect.
                 assert!(
                     error < 1.2 * curvature * off * off * 20.0 + 2f64.powi(-12),
                     "{error} at {place} of {p}"
@@ -115,7 +114,7 @@ fn what_is_off_counts_by_its_square() {
 }
 
 #[test]
-fn what_cannot_be_is_refused() {
+fn invalid_tables_and_arguments_are_refused() {
     let s = grafted(10, 6, "sprout-15-16-32", &[]);
     let plan = |entries: Vec<f64>, precision| {
         EntriesPlan::new(&s.context, EntriesLiteral { slots: 1 << 9, entries, precision })
@@ -125,11 +124,11 @@ fn what_cannot_be_is_refused() {
         assert!(error.contains(what), "{error}");
     };
     says(plan(vec![], 8.0).map(drop), "0 entries");
-    says(plan(vec![0.0; 5000], 8.0).map(drop), "5000 entries: it has 1 to 4096");
+    says(plan(vec![0.0; 5000], 8.0).map(drop), "5000 entries, and 1 to 4096 are possible");
     says(plan(vec![0.0, f64::INFINITY], 8.0).map(drop), "entry 1 is inf");
     says(
         plan(vec![0.0, 4.0], 39.0).map(drop),
-        "a precision of 39 bits: these entries have 38.0 bits",
+        "a precision of 39 bits is too high: these entries allow 38.0 bits",
     );
     says(plan(vec![0.0, 4.0], f64::NAN).map(drop), "NaN");
     says(plan(entries(300), 8.0).map(drop), "bits of capacity");
@@ -140,7 +139,7 @@ fn what_cannot_be_is_refused() {
     assert!(entries(&a).is_ok());
     let mut wide = a.clone();
     wide.set_bound(2.5);
-    says(entries(&wide), "values up to 2.5 are no places of 3 entries, which are 0 to 2");
+    says(entries(&wide), "values up to 2.5 are not places of 3 entries, which are 0 to 2");
     says(entries(&encrypt(&s, &[0.0; 1 << 8], &table)), "slots");
     let mut rough =
         s.encrypt_at(&[Complex64::from(1.0); 1 << 9], 1 << 9, Scale::power_of_two(8), s.top());

@@ -1,4 +1,4 @@
-//! Every operation of the evaluator: the right values, with the noise that was estimated.
+//! Tests of every operation of the evaluator: the right values, with the estimated noise.
 
 use std::{
     collections::BTreeMap,
@@ -94,7 +94,7 @@ fn every_operation_has_its_value_and_noise() {
     }
 }
 
-/// Fresh ciphertexts have the error that they state where the transforms of `f64` end, too.
+/// Fresh ciphertexts have the stated error, also at scales where the transforms of `f64` end.
 #[test]
 fn fresh_errors_are_as_stated_at_every_scale() {
     let s = insecure(10, 1, &[]);
@@ -146,7 +146,7 @@ fn few_slots_repeat() {
 }
 
 #[test]
-fn what_does_not_fit_is_named() {
+fn mismatched_operands_are_refused() {
     let s = insecure(9, 1, &[]);
     let (e, n) = (&s.evaluator, s.context.max_slots());
     let a = s.encrypt(&circle(n, 1.0, 0.0));
@@ -171,8 +171,8 @@ fn what_does_not_fit_is_named() {
     assert_eq!(error, "encode: value 0 is inf, only finite numbers can be encoded");
 }
 
-/// Moduli that the parameters have not, or that ciphertexts never have, are refused before anything
-/// is computed from them; so are ciphertexts of others.
+/// Moduli that the parameters do not have, or that ciphertexts never have, are refused before
+/// anything is computed. The same holds for ciphertexts of other parameters.
 #[test]
 fn foreign_moduli_are_refused() {
     let (s, larger) = (insecure(8, 2, &[]), insecure(8, 4, &[]));
@@ -222,7 +222,7 @@ fn foreign_moduli_are_refused() {
     }
 }
 
-/// Plaintexts of as many limbs, modulo other primes.
+/// Plaintexts with the same number of limbs, modulo other primes.
 #[test]
 fn plaintexts_of_other_moduli_are_refused() {
     let s = insecure(8, 4, &[]);
@@ -242,7 +242,7 @@ fn plaintexts_of_other_moduli_are_refused() {
     }
 }
 
-/// A set of the shape of [`insecure`] of ring degree `2^8` and depth 2, with other primes.
+/// Returns a set like [`insecure`] of ring degree `2^8` and depth 2, with other primes.
 fn of_other_primes() -> Setup {
     let [base, units, specials] = [(50, 2), (40, 4), (49, 4)]
         .map(|(bits, count)| primes::ntt_primes(bits, 256, count, &[]).unwrap());
@@ -268,24 +268,25 @@ fn products_are_added_up_before_they_are_relinearised() {
     let expected: Vec<_> = (0..n).map(|i| x[i] * y[i] + z[i] * z[i] + y[i] * z[i]).collect();
     s.check(&sum, &expected, "three products");
     assert_eq!(sum.modulus(), e.mul_rescale(&a, &b, s.scale).unwrap().modulus());
-    // Scales that are equal but for rounding are one.
+    // Scales that differ only by rounding count as equal.
     let rounded = [3, 7, 11, 13, 49].map(|d| s.scale.divided_by(d).times_integer(d));
     let close = rounded.into_iter().find(|close| *close != s.scale).unwrap();
     let other = s.encrypt_at(x, n, close, s.top());
     assert!(e.sum_of_products(&[(&a, &b), (&other, &b)], s.scale).is_ok());
     let coarse = s.encrypt_at(x, n, Scale::power_of_two(30), s.top());
-    for (pairs, told) in
-        [(&[][..], "no products"), (&[(&a, &b), (&coarse, &b)], "products of scales 2^")]
-    {
+    for (pairs, told) in [
+        (&[][..], "no products"),
+        (&[(&a, &b), (&coarse, &b)], "products have different scales, 2^"),
+    ] {
         let error = e.sum_of_products(pairs, s.scale).unwrap_err().to_string();
         assert!(error.contains(told), "{error}");
     }
 }
 
-/// Whatever is of other parameters is refused by every operation, of more units or of other primes
-/// of the same size.
+/// Every operation refuses operands of other parameters, with more units or with other primes of
+/// the same size.
 #[test]
-fn what_is_of_other_parameters_is_refused() {
+fn operands_of_other_parameters_are_refused() {
     let s = insecure(8, 2, &[1]);
     let (e, scale, x) = (&s.evaluator, s.scale, circle(128, 1.0, 0.0));
     let own = s.encrypt(&x);
@@ -362,9 +363,9 @@ fn what_is_of_other_parameters_is_refused() {
     }
 }
 
-/// A ciphertext to which no operation has written is no operand.
+/// A ciphertext that no operation has written to is refused as an operand.
 #[test]
-fn what_is_empty_is_refused() {
+fn empty_ciphertexts_are_refused() {
     let s = insecure(8, 2, &[1]);
     let (e, scale, x) = (&s.evaluator, s.scale, circle(128, 1.0, 0.0));
     let (own, a) = (s.encrypt(&x), Ciphertext::empty(&s.context));
@@ -420,8 +421,8 @@ fn what_is_empty_is_refused() {
     }
 }
 
-/// A product modulo `PQ_max` has more bits than the largest modulus of ciphertexts, to which it is
-/// brought.
+/// A product modulo `PQ_max` has more bits than the largest modulus of ciphertexts, and is brought
+/// to that.
 #[test]
 fn rescaling_ends_at_the_largest_modulus() {
     for s in [insecure(8, 2, &[]), grafted(8, 2, "sprout-15-16-32", &[])] {
@@ -456,7 +457,7 @@ fn impossible_parts_are_refused() {
     for modulus in [Modulus::ONE, Modulus::of_range(0..9)] {
         assert!(s.context.encode(Values::Real(&[1.0]), 128, s.scale, modulus).is_err());
     }
-    // A bound that is not known fits nothing.
+    // An unknown bound fits no modulus.
     let mut unknown = a.clone();
     unknown.set_bound(f64::NAN);
     let error = s.evaluator.mul(&unknown, &a).unwrap_err().to_string();
@@ -474,7 +475,7 @@ fn shared_decryptions_carry_the_noise_asked_for() {
     let got = s.context.decode_complex(&shared).unwrap();
     let sum: f64 = got.iter().zip(&x).map(|(g, e)| (g - e).norm_sqr()).sum();
     let measured = (sum / (2 * got.len()) as f64).sqrt().log2();
-    // Twice to four times as wide as the estimate times 2^20.
+    // The noise is two to four times as wide as the estimate times 2^20.
     let wider = measured - (20.0 - a.precision_bits());
     assert!((0.9..2.1).contains(&wider), "{wider}");
     let low = s.encrypt_at(&x, x.len(), Scale::power_of_two(30), Modulus::of_range(0..1));

@@ -1,14 +1,14 @@
-//! Linear maps that are used once, against their plain twins.
+//! Tests of linear maps that are used once, against plain computations.
 
 use crate::common::{Setup, grafted, insecure};
 use hippocrene_ckks::{
     Ciphertext, CkksError, Scale,
-    circuits::{FreshTransform, LinearTransform},
+    circuits::{LinearTransform, OneTimeTransform},
 };
 use num_complex::Complex64;
 use proptest::prelude::*;
 
-/// Numbers in `[-r, r]` that have no pattern.
+/// Returns numbers in `[-r, r]` without a pattern.
 fn spread(seed: usize, i: usize, r: f64) -> f64 {
     let mut z =
         ((seed as u64) << 32 | i as u64).wrapping_add(1).wrapping_mul(0x9E37_79B9_7F4A_7C15);
@@ -17,8 +17,8 @@ fn spread(seed: usize, i: usize, r: f64) -> f64 {
     r * ((z ^ z >> 31) as f64 / 2f64.powi(63) - 1.0)
 }
 
-/// Encrypts `operand` numbers, maps them to `slots` by `count` diagonals, and checks what comes out
-/// and its noise.
+/// Encrypts `operand` numbers, maps them to `slots` by `count` diagonals, and checks the result and
+/// its noise.
 fn check(
     s: &Setup,
     (operand, slots, count, baby): (usize, usize, usize, usize),
@@ -30,7 +30,7 @@ fn check(
     let diagonal = |r: usize, out: &mut [f64]| {
         out.iter_mut().enumerate().for_each(|(i, d)| *d = spread(r, i, entry))
     };
-    let t = FreshTransform {
+    let t = OneTimeTransform {
         slots,
         count,
         baby,
@@ -61,7 +61,7 @@ fn rotations() -> Vec<i64> {
 #[test]
 fn fresh_transforms_of_all_shapes() {
     let s = insecure(10, 2, &rotations());
-    // Fewer slots than N/8 repeat, and are encoded in the small ring; all of them do not.
+    // Fewer slots than N/8 repeat and are encoded in the small ring. All slots are not.
     for shape in [
         (64, 64, 64, 8),
         (64, 64, 10, 4),
@@ -81,7 +81,7 @@ fn a_sprout_and_little_memory_change_nothing() {
     for shape in [(16, 16, 16, 4), (32, 32, 32, 8), (64, 64, 64, 8)] {
         check(&s, shape, 1);
     }
-    // The groups that memory makes are added up to the same bits.
+    // The memory limit determines groups, whose sum has the same bits.
     let x: Vec<Complex64> = (0..32).map(|i| spread(1, i, 1.0).into()).collect();
     let a = s.encrypt_at(&x, 32, s.scale, s.top());
     let map = |memory| {
@@ -90,7 +90,7 @@ fn a_sprout_and_little_memory_change_nothing() {
         };
         let scale = Scale::power_of_two(30);
         let (slots, count, baby) = (32, 32, 8);
-        let t = FreshTransform {
+        let t = OneTimeTransform {
             slots,
             count,
             baby,
@@ -121,7 +121,7 @@ proptest! {
         let kept = s.evaluator.linear_transform(&a, &kept, s.scale).unwrap();
         let diagonal = |r: usize, out: &mut [f64]| out.iter_mut().enumerate().for_each(|(i, d)| *d = spread(r, i, 0.1));
         let (baby, scale) = (1 << log_baby, s.scale);
-        let t = FreshTransform { slots, count, baby, diagonal: &diagonal, magnitude: 0.06, operand: 0.6, bound: 1.6, scale, memory: 1 << 20 };
+        let t = OneTimeTransform { slots, count, baby, diagonal: &diagonal, magnitude: 0.06, operand: 0.6, bound: 1.6, scale, memory: 1 << 20 };
         let fresh = s.evaluator.fresh_linear_transform(&a, &t, s.scale).unwrap();
         prop_assert_eq!((fresh.modulus(), fresh.scale()), (kept.modulus(), kept.scale()));
         for (f, k) in s.decrypt(&fresh).iter().zip(s.decrypt(&kept)) {
@@ -131,11 +131,11 @@ proptest! {
 }
 
 #[test]
-fn refusals() {
+fn invalid_maps_are_refused() {
     let s = insecure(9, 2, &[1]);
     let a = s.encrypt_at(&[Complex64::ONE; 8], 8, s.scale, s.top());
     let diagonal = |_: usize, out: &mut [f64]| out.fill(1.0);
-    let t = |slots, count, bound| FreshTransform {
+    let t = |slots, count, bound| OneTimeTransform {
         slots,
         count,
         baby: 2,

@@ -1,4 +1,4 @@
-//! Grafted parameters: any scale on one and the same chain.
+//! Tests of grafted parameters: any scale on the same chain.
 
 use std::collections::BTreeMap;
 
@@ -19,8 +19,8 @@ fn capacity_is_right(s: &Setup, c: &Ciphertext) {
     assert!((c.capacity_bits(&s.context) - expected).abs() < 1e-9);
 }
 
-/// `x^(2^k)` until the capacity is used up, at one scale. Precision is checked as long as there are
-/// some bits of it.
+/// Computes `x^(2^k)` at one scale until the capacity is used up. Checks the precision as long as
+/// some bits of it are left.
 fn squares(s: &Setup, bits: i32, x: &[Complex64]) -> usize {
     let scale = Scale::power_of_two(bits);
     let mut expected = exact::encoded(s, x, scale);
@@ -61,7 +61,7 @@ fn chains_of_products_at_every_scale() {
     let x = circle(s.context.max_slots(), 1.0, 0.3);
     for bits in [15, 20, 30, 40, 60, 80, 100] {
         let depth = squares(&s, bits, &x);
-        // Every squaring takes the bits of the scale, but for the first scale and the bit of the
+        // Every squaring uses the bits of the scale, except for the first scale and the bit of the
         // sign.
         let expected = (total - 1.0) / f64::from(bits) - 1.0;
         assert!(
@@ -71,7 +71,7 @@ fn chains_of_products_at_every_scale() {
     }
 }
 
-/// Every sprout that has a name, with words as large as it is universal for.
+/// Tests every named sprout with the largest words for which it is universal.
 #[test]
 fn every_sprout() {
     for name in Sprout::names() {
@@ -105,7 +105,7 @@ fn every_sprout() {
     }
 }
 
-/// A ciphertext of `x` at `scale`, brought to about so many bits of modulus.
+/// Returns a ciphertext of `x` at `scale` with a modulus of about `bits` bits.
 fn at(s: &Setup, x: &[Complex64], scale: Scale, bits: f64) -> Ciphertext {
     let modulus = s.context.parameters().grafted_modulus(bits);
     s.encrypt_at(x, x.len(), scale, modulus)
@@ -114,8 +114,8 @@ fn at(s: &Setup, x: &[Complex64], scale: Scale, bits: f64) -> Ciphertext {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(40))]
 
-    /// GRAFT C.3: the error of an adjusted ciphertext is that of the ciphertext, scaled, that of
-    /// the rescale, and `Delta m/2c`.
+    /// GRAFT C.3: the error of an adjusted ciphertext consists of the scaled error of the
+    /// ciphertext, the error of the rescale, and `Delta m/2c`.
     #[test]
     fn adjusting_keeps_to_its_bound(bits in 20.0f64..100.0, to_bits in 20.0f64..100.0, down in 0.0f64..200.0, bound in 0.01f64..8.0) {
         let s = grafted(9, 6, "sprout-15-16-32", &[]);
@@ -125,14 +125,14 @@ proptest! {
         let (before, log2_top) = (exact::message(&s, &a), s.context.parameters().log2(s.top()));
         let to = s.context.parameters().grafted_modulus(log2_top - down);
         let fits = s.context.parameters().log2(to) >= to_bits + bound.max(1.0).log2() + 1.0;
-        // The integer's bits, when all of Q is Q_mid.
+        // The size of the integer in bits, if Q_mid is all of Q.
         let constant = log2_top - s.context.parameters().log2(to) + wanted.log2() - scale.log2();
         match s.evaluator.adjust(&a, to, wanted) {
             Ok(out) => {
                 prop_assert!((out.modulus(), out.scale()) == (to, wanted));
                 exact::check(&s, &out, &exact::encoded(&s, &x, scale), "adjusted");
-                // Beside the scaled error: (1 + |s|_1)/2, and as much as the rounding of the
-                // constant may be.
+                // In addition to the scaled error: (1 + |s|_1)/2, and the largest rounding error of
+                // the constant.
                 let off = exact::log2_max(&difference(&exact::message(&s, &out), &before))
                     - exact::FRACTION as f64 + wanted.log2();
                 let rescale = 0.5 * (1.0 + x.len() as f64 * 2.0);
@@ -146,19 +146,19 @@ proptest! {
         }
     }
 
-    /// Operands of any modulus and scale meet, and neither loses precision to speak of.
+    /// Operands of any modulus and scale are aligned, and neither loses noticeable precision.
     #[test]
     fn random_pairs_are_aligned(
         bits in (20.0f64..80.0, 20.0f64..80.0), at in (150.0f64..351.0, 150.0f64..351.0), near in 0..3,
         large in prop_oneof![Just(0.0), 1.0f64..36.0],
     ) {
-        // Some of one scale but for a little, and some of one modulus.
+        // Some pairs have almost the same scale, and some the same modulus.
         let other = if near > 0 { bits.0 + 0.01 } else { bits.1 };
         check_aligned((bits.0, other), (at.0, if near > 1 { at.0 } else { at.1 }), large)?;
     }
 }
 
-/// The operand with the larger modulus is the more precise one, so that the other takes its scale.
+/// The operand with the larger modulus is more precise, so the other takes its scale.
 #[test]
 fn the_less_precise_of_a_pair_is_off() {
     check_aligned(
@@ -169,7 +169,7 @@ fn the_less_precise_of_a_pair_is_off() {
     .unwrap();
 }
 
-/// The constant is a multiple of the power of two that is divided away: nothing is rounded.
+/// The constant is a multiple of the power of two that is divided away, so nothing is rounded.
 #[test]
 fn exact_divisions_add_no_noise() {
     check_aligned(
@@ -178,12 +178,12 @@ fn exact_divisions_add_no_noise() {
         0.0,
     )
     .unwrap();
-    // All of the power of two.
+    // All of the power of two is divided away.
     check_aligned((79.71487639095317, 20.0), (231.433445655564, 161.96925604140097), 0.0).unwrap();
 }
 
-/// Large fresh values meet small ones some products deep: neither the divisor that is enough for
-/// values up to 1 nor the whole modulus gives a constant.
+/// Large fresh values are aligned with small ones after several products. Neither the divisor that
+/// is enough for values up to 1 nor the whole modulus gives a constant.
 #[test]
 fn large_values_meet_small_ones_of_any_depth() {
     for at in [150.0, 180.0, 210.0, 240.0, 270.0, 300.0] {
@@ -193,8 +193,8 @@ fn large_values_meet_small_ones_of_any_depth() {
     }
 }
 
-/// Aligns ciphertexts of scales of these bits, modulo moduli of these bits, the first one of values
-/// up to `2^large`.
+/// Aligns ciphertexts with scales and moduli of the given bits. The values of the first one are up
+/// to `2^large`.
 fn check_aligned(
     (bits, other_bits): (f64, f64),
     (at_a, at_b): (f64, f64),
@@ -213,7 +213,7 @@ fn check_aligned(
             exact::check(&s, &q, &exact::encoded(&s, &y, other), "right");
             let used = left - p.capacity_bits(&s.context);
             prop_assert!(used < 0.75 * bits.min(other_bits) + large, "{used} bits used");
-            // What was the less precise is as precise as it was, but for the error of a rescale.
+            // The less precise operand keeps its precision, except for the error of a rescale.
             let before = a.precision_bits().min(b.precision_bits());
             let after = p.precision_bits().min(q.precision_bits());
             prop_assert!(after > before - 4.0, "{after} bits after {before}");
@@ -248,7 +248,7 @@ proptest! {
         let x: Vec<Complex64> = reals.iter().map(|x| Complex64::from(*x)).collect();
         let a = at(&s, &x, target, modulus_bits);
 
-        // A linear transform lands where a square does, whatever limbs its modulus has.
+        // A linear transform ends at the modulus of a square, whatever limbs its modulus has.
         let diagonals: BTreeMap<usize, Vec<Complex64>> =
             rotations.iter().map(|&r| (r, circle(n, 0.3, r as f64))).collect();
         let t = LinearTransform::new(n, diagonals.clone()).unwrap();
@@ -262,7 +262,7 @@ proptest! {
         prop_assert!(error < (14.0 - bits).exp2(), "linear transform at 2^{bits}: {}", error.log2());
         prop_assert!(error.log2() < 3.5 - y.precision_bits(), "{} {}", error.log2(), y.precision_bits());
 
-        // A polynomial lands where as many squarings do.
+        // A polynomial ends at the modulus of as many squarings as its depth.
         let basis = if chebyshev { Basis::Chebyshev { low: -1.0, high: 1.0 } } else { Basis::Monomial };
         let p = Polynomial::new(basis, coefficients).unwrap();
         let expected: Vec<Complex64> = reals.iter().map(|x| Complex64::from(p.evaluate(*x))).collect();
@@ -283,7 +283,7 @@ proptest! {
                 prop_assert!(error < allowed, "degree {} at 2^{bits}: {}", p.degree(), error.log2());
             }
             Err(CkksError::Capacity { .. }) => {
-                // The values on the way are up to twice those of the result.
+                // Intermediate values are up to twice as large as the result.
                 prop_assert!(need + size.log2() + 1.0 > a.capacity_bits(&s.context));
             }
             Err(error) => prop_assert!(false, "{}", error),
@@ -299,8 +299,8 @@ fn difference(a: &[BigInt], b: &[BigInt]) -> Vec<BigInt> {
     a.iter().zip(b).map(|(a, b)| a - b).collect()
 }
 
-/// The mean over `runs` products of log2 of the error in the worst slot, rescaled in one go and on
-/// its own.
+/// Returns the mean over `runs` products of log2 of the error in the worst slot, rescaled in one
+/// step and separately.
 fn worst_slots(s: &Setup, runs: usize) -> [f64; 2] {
     let n = s.context.max_slots();
     let mut sums = [0.0; 2];
@@ -318,8 +318,8 @@ fn worst_slots(s: &Setup, runs: usize) -> [f64; 2] {
 }
 
 /// GRAFT Theorem 3.2: a rational rescale is as precise as a plain one. The difference of two means
-/// of 100 worst slots has a standard deviation of about 0.05 bits, most of it from the weights of
-/// the two secrets.
+/// of 100 worst slots has a standard deviation of about 0.05 bits, mostly due to the weights of the
+/// two secrets.
 #[test]
 fn rational_rescales_are_as_precise_as_those_of_the_simple_twin() {
     let simple = insecure(11, 5, &[]);
@@ -330,7 +330,7 @@ fn rational_rescales_are_as_precise_as_those_of_the_simple_twin() {
     }
 }
 
-/// A set of 128 bits, with every operation of the evaluator at two scales.
+/// A set with 128 bits of security, with every operation of the evaluator at two scales.
 #[test]
 fn secure_parameters() {
     let (log_degree, degree) = (14, 1 << 14);

@@ -1,6 +1,6 @@
-//! A simple chain of mostly large primes with a few small ones, by which scales are kept (MG23
-//! 3.7): when the small ones are used up, the key switch of the next product brings them back for
-//! large ones.
+//! Tests of a simple chain of mostly large primes with a few small ones, which keep the scales
+//! (MG23 3.7). When the small primes are used up, the key switch of the next product restores them
+//! in exchange for large ones.
 
 use crate::common::{Setup, circle, setup};
 use hippocrene_ckks::{Ciphertext, Scale};
@@ -8,7 +8,7 @@ use hippocrene_ring::{Threads, primes::ntt_primes};
 use hippocrene_rlwe::{Modulus, Parameters, ParametersLiteral, SecretDistribution, Sprout};
 use num_complex::Complex64;
 
-/// Small primes, of the size of a scale: together as large as `MU` large ones.
+/// Number of small primes, of the size of a scale. Together they are as large as `MU` large ones.
 const KAPPA: usize = 3;
 const MU: usize = 2;
 const LARGE: usize = 9;
@@ -29,7 +29,7 @@ fn chain() -> Setup {
     setup(parameters.unwrap(), &[1], Threads::single(), Scale::power_of_two(SCALE))
 }
 
-/// The modulus of so many small and large primes.
+/// Returns the modulus of `small` small and `large` large primes.
 fn modulus(small: usize, large: usize) -> Modulus {
     Modulus::of_range(0..small).lcm(Modulus::of_range(KAPPA..KAPPA + large))
 }
@@ -43,8 +43,8 @@ struct Product {
 }
 
 impl Product {
-    /// Multiplies by a fresh ciphertext of this modulus, and brings the result to `small` small and
-    /// `large` large primes in the key switch.
+    /// Multiplies by a fresh ciphertext of this modulus. The key switch brings the result to
+    /// `small` small and `large` large primes.
     fn multiply(&mut self, s: &Setup, round: usize, small: usize, large: usize) {
         let y = circle(s.context.max_slots(), 1.0, round as f64);
         let factor = s.encrypt_at(&y, y.len(), s.scale, modulus(self.small, self.large));
@@ -59,15 +59,15 @@ impl Product {
     fn check(&self, s: &Setup, what: &str) {
         assert_eq!(self.ciphertext.modulus(), modulus(self.small, self.large));
         let drift = self.ciphertext.scale().log2() - f64::from(SCALE);
-        assert!(drift.abs() < 0.01, "{what}: the scale is off by {drift} bits");
+        assert!(drift.abs() < 0.01, "{what}: the scale differs by {drift} bits");
         s.check(&self.ciphertext, &self.expected, what);
     }
 }
 
-/// Down to the last large primes, one small prime for each product, and every time they are used up
-/// a swap: in the division of the product that comes then, or before its rescale (the paper's steps
-/// 5 and 6). The scale stays, so does the precision but for the noise of each level, and rotations
-/// work at every modulus on the way.
+/// Multiplies down to the last large primes, with one small prime for each product. Whenever the
+/// small primes are used up, they are swapped, either in the division of the next product or before
+/// its rescale (the paper's steps 5 and 6). The scale stays the same, and so does the precision
+/// except for the noise of each level. Rotations work at every modulus in between.
 #[test]
 fn small_primes_keep_the_scale_for_many_levels() {
     let s = chain();

@@ -1,11 +1,11 @@
-//! The reduction modulo 1 of ciphertexts against plain numbers.
+//! Tests of the reduction modulo 1 on ciphertexts against plain numbers.
 
 use crate::common::{Setup, grafted, insecure};
 use hippocrene_ckks::{Scale, approximation::ModularReduction};
 use num_complex::Complex64;
 
-/// Integers up to `k - 1` with a deviation of `k/10`, which for `k = 17` is that of a secret of
-/// Hamming weight 32, and what is off them by up to `epsilon`.
+/// Returns integers up to `k - 1` with a standard deviation of `k/10`, plus offsets of up to
+/// `epsilon`. For `k = 17` this is the deviation for a secret of Hamming weight 32.
 fn arguments(count: usize, k: u32, epsilon: f64) -> Vec<f64> {
     let most = f64::from(k) - 1.0;
     (0..count)
@@ -37,8 +37,8 @@ fn check(s: &Setup, r: &ModularReduction, scale: Scale, target: Scale, what: &st
         got.iter().zip(&x).map(|(y, x)| (y.re - (x - x.round())).abs()).fold(0.0, f64::max);
     assert!(true_error <= r.log2_error().exp2() + 8.0 * rms.exp2(), "{what}");
     assert!(x.iter().all(|x| (x - x.round()).abs() <= y.bound() * (1.0 + 1e-9)));
-    // The arcsine of degree 7 and the simple chain have roundings that meet again in ways which are
-    // not followed.
+    // With an arcsine of degree 7 and on the simple chain, roundings combine in ways that the
+    // estimate does not track.
     let (estimated, most) = (-y.precision_bits(), if r.cosine().degree() < 25 { 1.0 } else { 0.9 });
     assert!(
         (-0.6..most).contains(&(estimated - rms)),

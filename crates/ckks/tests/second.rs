@@ -1,4 +1,5 @@
-//! Ciphertexts brought to a second parameter set and secret, and computed with there (MG23 3.6).
+//! Tests of ciphertexts that are transferred to a second parameter set and secret and used there
+//! (MG23 3.6).
 
 use std::sync::Arc;
 
@@ -7,9 +8,9 @@ use hippocrene_ckks::{Ciphertext, CkksError, Scale, Transfer};
 use hippocrene_ring::Threads;
 use hippocrene_rlwe::{Modulus, TransferKey};
 
-/// Two sets, each with its keys, and the way from one to the other.
+/// Returns two sets, each with its keys, and the transfer from one to the other.
 fn pair(first: Setup, top: Modulus) -> (Setup, Setup, Transfer) {
-    let parameters = first.context.parameters().second_insecure(top).unwrap();
+    let parameters = first.context.parameters().key_transfer_set_insecure(top).unwrap();
     let second = setup(parameters, &[1], Threads::single(), first.scale);
     let (wide, narrow) = (first.context.rlwe(), second.context.rlwe());
     let key = TransferKey::generate(wide, narrow, &first.secret, &second.secret).unwrap();
@@ -25,9 +26,10 @@ fn pairs() -> [(Setup, Setup, Transfer); 2] {
     [pair(simple, Modulus::of_range(0..4)), pair(grafted, top)]
 }
 
-/// From the top and after a product of the first set; then a product and a rotation of the second.
+/// Transfers from the top modulus and after a product of the first set, followed by a product and a
+/// rotation of the second.
 #[test]
-fn what_was_transferred_is_computed_with() {
+fn transferred_ciphertexts_can_be_computed_with() {
     for (first, second, transfer) in pairs() {
         let slots = first.context.max_slots();
         let (x, y) = (circle(slots, 1.0, 0.3), circle(slots, 0.8, 1.1));
@@ -50,7 +52,7 @@ fn what_was_transferred_is_computed_with() {
     }
 }
 
-/// A product that is not rescaled ends at a modulus of the second set in the one switch.
+/// A product that is not rescaled is brought to a modulus of the second set in a single switch.
 #[test]
 fn a_transfer_rescales() {
     for (first, second, transfer) in pairs() {
@@ -60,7 +62,7 @@ fn a_transfer_rescales() {
         let to = Modulus::of_range(0..3);
         let named = transfer.key().modulus(to);
         let bits = |m: Modulus| first.context.parameters().log2(m);
-        // Down from a divisor that has about the bits of one scale more.
+        // The transfer starts from a divisor that has about the bits of one scale more.
         let from = Modulus::of_range(0..4);
         assert!((bits(from) - bits(named) - 40.0).abs() < 9.0);
         let square = first.evaluator.reduce_modulus(&square, from).unwrap();
@@ -75,7 +77,7 @@ fn a_transfer_rescales() {
 }
 
 #[test]
-fn what_does_not_fit_the_second_set_is_refused() {
+fn values_too_large_for_the_second_set_are_refused() {
     let [(first, second, transfer), _] = pairs();
     let x = circle(first.context.max_slots(), 1.0, 0.7);
     let large = first.encrypt_at(&x, x.len(), Scale::power_of_two(175), first.top());

@@ -1,6 +1,6 @@
-//! Plaintexts of which few slots are not zero: their coefficients are few waves, and so would be
-//! the errors of rounding these to nearest. What is left of a number is held to what is stated,
-//! however small it is beside the scale.
+//! Tests of plaintexts with few non-zero slots. Their coefficients are few waves, and so would be
+//! the errors of rounding to nearest. The error of a number has to keep to the stated one, however
+//! small the number is compared with the scale.
 
 use crate::common::insecure;
 use hippocrene_ckks::{BigFloat, Scale, Values, circuits::LinearTransform};
@@ -8,7 +8,8 @@ use num_complex::Complex64;
 
 const LOG_DEGREE: u32 = 13;
 
-/// The largest error of a slot, in deviations of `sqrt(N/2)` independent errors of variance 1/6.
+/// Returns the largest error of a slot, in standard deviations of `sqrt(N/2)` independent errors of
+/// variance 1/6.
 fn largest_error(have: &[f64], want: &[f64], scale: Scale) -> f64 {
     let deviation = (2f64.powi(LOG_DEGREE as i32 - 1) / 6.0).sqrt() / scale.to_f64();
     have.iter().zip(want).map(|(x, y)| (x - y).abs() / deviation).fold(0.0, f64::max)
@@ -35,8 +36,8 @@ fn errors_are_as_if_they_were_independent() {
     }
 }
 
-/// The mean of few numbers at a low scale, by a vector and by a matrix: a sum that has other
-/// numbers in other slots, times a small number in one of them.
+/// Computes the mean of few numbers at a low scale, by a vector and by a matrix. It is a sum with
+/// other numbers in other slots, times a small number in one of them.
 #[test]
 fn small_factors_keep_what_is_stated() {
     let s = insecure(LOG_DEGREE, 1, &[1]);

@@ -1,4 +1,4 @@
-//! Threads change nothing but the time.
+//! Tests that the number of threads changes nothing but the time.
 
 use std::sync::Arc;
 
@@ -12,7 +12,7 @@ use hippocrene_rlwe::{
 #[test]
 fn results_are_the_same_with_any_number_of_threads() {
     let degree = 1 << 10;
-    // More limbs than one group has, and groups that the threads do not share evenly.
+    // The sets have more limbs than one group, and groups that the threads do not share evenly.
     let primes = primes::ntt_primes(45, degree, 24, &[]).unwrap();
     let parameters = Parameters::new_insecure(ParametersLiteral {
         log_degree: 10,

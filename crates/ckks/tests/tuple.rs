@@ -1,5 +1,5 @@
-//! Tuples: values, errors against Theorem D.6 and the estimates, and the capacity that products
-//! take.
+//! Tests of tuples: values, errors against Theorem D.6 and the estimates, and the capacity that
+//! products use.
 
 use crate::common::{
     Setup, circle,
@@ -17,7 +17,7 @@ fn setup() -> Setup {
     grafted(8, 6, "sprout-15-16-32", &[])
 }
 
-/// The partial recombinations of a tuple, encrypted one by one.
+/// Encrypts the partial recombinations of a tuple one by one.
 fn encrypt(s: &Setup, x: &[Complex64], scale: Scale, length: usize, divisor: u64) -> Tuple {
     let mut scales = vec![scale];
     while scales.len() < length {
@@ -28,7 +28,7 @@ fn encrypt(s: &Setup, x: &[Complex64], scale: Scale, length: usize, divisor: u64
     s.evaluator.tuple(&partial, divisor).unwrap()
 }
 
-/// The decrypted recombination, exactly.
+/// Returns the decrypted recombination, exactly.
 fn recombined(s: &Setup, a: &Tuple) -> Vec<BigInt> {
     decrypted(s, s.evaluator.rcb(a).unwrap().inner())
 }
@@ -37,7 +37,7 @@ fn random(s: &Setup, seed: f64) -> Vec<Complex64> {
     circle(s.context.max_slots(), 1.0, seed)
 }
 
-/// The largest coefficient, as a number.
+/// Returns the largest coefficient as a number.
 fn norm(a: &[BigInt]) -> f64 {
     log2_max(a).exp2()
 }
@@ -59,8 +59,8 @@ fn check_estimates(s: &Setup, a: &Tuple, expected: &[BigInt], what: &str) {
     );
 }
 
-/// `DCP` (CCKS23 Def. 3.3): the recombination is what was taken apart, and for pairs with `q_div =
-/// Q_0/Q` the remainder is one by `q_div`.
+/// `DCP` (CCKS23 Def. 3.3): the recombination is the original ciphertext. For pairs with `q_div =
+/// Q_0/Q`, the remainder is one by `q_div`.
 #[test]
 fn decomposing_and_recombining_change_nothing() {
     let s = setup();
@@ -72,7 +72,7 @@ fn decomposing_and_recombining_change_nothing() {
         [(2, 15, 15.0), (2, 7, 7.0), (2, 20, 60.0), (3, 14, 60.0), (4, 11, 60.0)]
     {
         let to = if dropped < 16.0 {
-            // 2^15 is in the top modulus: an exact multiple of the divisor.
+            // 2^15 divides the top modulus, so it is an exact multiple of the divisor.
             let (words, odd, two) = s.top().to_parts();
             let parts = (words, odd, two - dropped as u8);
             let without = if parts.2 == 0 { parts.0 & !(1 << 127) } else { parts.0 };
@@ -97,9 +97,9 @@ fn decomposing_and_recombining_change_nothing() {
     assert!(s.evaluator.dcp(&a, 1, 2, near).is_err() && s.evaluator.dcp(&a, 2, 1, near).is_err());
 }
 
-/// Theorem D.6 for pairs, and for longer tuples with the terms that they leave out: the
-/// recombination of a product, by definitions D.1, D.2 and D.4 one after the other and in one go,
-/// against the exact product of the recombinations.
+/// Tests Theorem D.6 for pairs, and for longer tuples with the terms that they omit. The
+/// recombination of a product is compared with the exact product of the recombinations, both for
+/// definitions D.1, D.2 and D.4 in sequence and for the combined operation.
 #[test]
 fn products_keep_to_the_theorem() {
     let s = setup();
@@ -119,8 +119,8 @@ fn products_keep_to_the_theorem() {
         let product = s.evaluator.tuple_mul(&a, &b, scale).unwrap();
         assert_eq!((rescaled.modulus(), rescaled.scale()), (product.modulus(), product.scale()));
 
-        // M_, the largest that the low parts decrypt to, and what the terms left out come to: those
-        // with i + j >= t, over q_div^{i+j+1-t}.
+        // M_ is the largest value that the low parts decrypt to. The omitted terms are those with i
+        // + j >= t, divided by q_div^{i+j+1-t}.
         let low =
             |t: &Tuple| t.parts()[1..].iter().map(|c| norm(&decrypted(&s, c))).fold(0.0, f64::max);
         let terms: f64 = (length..2 * length - 1)
@@ -129,7 +129,7 @@ fn products_keep_to_the_theorem() {
             })
             .sum();
         let left_out = n * low(&a) * low(&b) * terms;
-        // E, the error of relinearisation: what it is here, and six standard deviations where it
+        // E is the error of relinearisation: the actual one here, and six standard deviations if it
         // ends in another modulus.
         let before = exact.iter().map(|x| x / &q).collect::<Vec<_>>();
         let error = norm(&difference(&recombined(&s, &relinearised), &before));
@@ -153,8 +153,8 @@ fn products_keep_to_the_theorem() {
             let result: Vec<BigInt> = recombined(&s, result).into_iter().map(|x| x << 32).collect();
             let error = (log2_max(&difference(&result, &expected)) - 32.0).exp2();
             assert!(error <= bound, "tuple of {length}, {what}: {error} > {bound}");
-            // Not by far: half of the secret's coefficients or so is what the worst of N sums comes
-            // to.
+            // The bound is not far away, because the worst of N sums reaches about half of the
+            // secret's coefficients.
             assert!(error > bound * 1e-3, "tuple of {length}, {what}: {error}, bound {bound}");
         }
     }
@@ -179,8 +179,8 @@ fn rescaling_is_rescaling_the_recombination() {
     }
 }
 
-/// What rounding three parts adds is more than what rounding two does, by the weight of the square
-/// of the secret.
+/// Rounding three parts adds more error than rounding two, in proportion to the weight of the
+/// square of the secret.
 #[test]
 fn tensor_products_are_rescaled_with_the_error_of_three_parts() {
     let s = setup();
@@ -200,7 +200,7 @@ fn tensor_products_are_rescaled_with_the_error_of_three_parts() {
     assert!(rescaled.noise() >= noise::rounding(s.context.parameters().secret_weight(), 3));
 }
 
-/// The precision of a tuple is that of its recombination, of however many slots.
+/// The precision of a tuple is that of its recombination, for any number of slots.
 #[test]
 fn precision_goes_by_the_slots() {
     let s = setup();
@@ -218,8 +218,8 @@ fn precision_goes_by_the_slots() {
     }
 }
 
-/// Products in a row: noise and size of the low parts as estimated, and the capacity that they take
-/// beside plain products as precise.
+/// For successive products, noise and size of the low parts are as estimated, and so is the
+/// capacity compared with plain products of the same precision.
 #[test]
 fn products_in_a_row_take_little_capacity() {
     let s = setup();
@@ -256,7 +256,7 @@ fn products_in_a_row_take_little_capacity() {
             );
         }
     }
-    // What a plain product takes, all of the scale, is used up sooner.
+    // Plain products, which use all bits of the scale, exhaust the capacity sooner.
     let left = |t: &Tuple| t.capacity_bits(&s.context);
     assert!(
         left(&tuples[1]) > left(&tuples[0])
@@ -269,7 +269,7 @@ fn products_in_a_row_take_little_capacity() {
 }
 
 #[test]
-fn what_does_not_fit_is_named() {
+fn mismatched_tuples_are_refused() {
     let s = setup();
     let x = random(&s, 0.3);
     let scale = Scale::power_of_two(BITS);

@@ -8,12 +8,12 @@ use std::path::PathBuf;
 use std::str::FromStr;
 
 const EXIT_STATUS: &str = "\
-Exit status: 0 done; 1 refused for what the files hold (wrong key, not enough capacity, values that cannot be encrypted);
+Exit status: 0 done; 1 refused because of the files' contents (wrong key, not enough capacity, values that cannot be encrypted);
 2 wrong arguments (unknown, out of range, or not for these parameters); 3 a file cannot be read or written;
-4 a file holds something else than is needed.
+4 a file has other contents than needed.
 
-A command that is stopped while it writes FILE can leave a part of it beside, in .FILE.PROCESS.NUMBER.part. It can be deleted,
-and on Linux the next command that writes FILE does so, ten minutes later or more.";
+A command that is stopped while it writes FILE can leave a partial file .FILE.PROCESS.NUMBER.part in the same folder. You can
+delete it. On Linux, the next command that writes FILE after ten minutes deletes it.";
 
 /// Encrypt arrays of numbers, and read results computed on them.
 #[derive(Debug, Parser)]
@@ -88,7 +88,7 @@ pub struct Keygen {
     #[arg(long, short, default_value = "n14")]
     pub preset: String,
     /// Default precision of results, in bits after the binary point (by default, 32 for parameters
-    /// that let one choose). Every multiplication costs this number of bits of capacity, plus about
+    /// that allow a choice). Every multiplication costs this number of bits of capacity, plus about
     /// 15 more.
     #[arg(long, value_name = "BITS", allow_negative_numbers = true)]
     pub precision: Option<f64>,
@@ -99,7 +99,7 @@ pub struct Keygen {
     /// 786433 from the ring degree 2^16).
     #[arg(long, value_name = "PRIME")]
     pub plain_modulus: Option<u64>,
-    /// Folder for the keys; it is made when it does not exist.
+    /// Folder for the keys; it is made if it does not exist.
     #[arg(long, short, value_name = "FOLDER")]
     pub output: PathBuf,
     /// Limit the evaluation keys to rotations by these numbers of places, separated by commas.
@@ -150,7 +150,7 @@ pub struct Second {
     /// capacity makes the set of moduli smaller, and usually the keys.
     #[arg(long, short, value_name = "BITS", allow_negative_numbers = true)]
     pub capacity: f64,
-    /// Folder for the keys; it is made when it does not exist.
+    /// Folder for the keys; it is made if it does not exist.
     #[arg(long, short, value_name = "FOLDER")]
     pub output: PathBuf,
     /// Limit the evaluation keys to rotations by these numbers of places, separated by commas.
@@ -169,22 +169,22 @@ pub struct Rotations(Vec<i64>);
 
 impl Rotations {
     /// The places of all `--rotations` together, or `None` if the option is absent.
-    pub fn together(said: Option<&[Self]>) -> Option<Vec<i64>> {
-        Some(said?.iter().flat_map(|rotations| rotations.0.iter().copied()).collect())
+    pub fn together(options: Option<&[Self]>) -> Option<Vec<i64>> {
+        Some(options?.iter().flat_map(|rotations| rotations.0.iter().copied()).collect())
     }
 }
 
 impl FromStr for Rotations {
     type Err = String;
 
-    fn from_str(said: &str) -> Result<Self, String> {
-        if said.trim().is_empty() {
+    fn from_str(text: &str) -> Result<Self, String> {
+        if text.trim().is_empty() {
             return Ok(Self(Vec::new()));
         }
         let places = |one: &str| {
-            one.trim().parse().map_err(|e| format!("{one:?} is no number of places: {e}"))
+            one.trim().parse().map_err(|e| format!("{one:?} is not a number of places: {e}"))
         };
-        said.split(',').map(places).collect::<Result<_, _>>().map(Self)
+        text.split(',').map(places).collect::<Result<_, _>>().map(Self)
     }
 }
 
@@ -300,7 +300,7 @@ fn interval(text: &str) -> Result<Interval, String> {
     let ends = text.split_once(',').and_then(|(low, high)| {
         Some((low.trim().parse::<f64>().ok()?, high.trim().parse::<f64>().ok()?))
     });
-    let (low, high) = ends.ok_or("two numbers with a comma between are needed, such as 0,120")?;
+    let (low, high) = ends.ok_or("two numbers separated by a comma are needed, such as 0,120")?;
     Interval::finite(low, high).map_err(|error| error.to_string())
 }
 
@@ -317,7 +317,7 @@ fn delimiter(text: &str) -> Result<u8, String> {
                 Ok(byte)
             }
             _ => Err(
-                "one ASCII character is needed that is in no number, such as ';', or \\t for tabs"
+                "one ASCII character that does not occur in numbers is needed, such as ';', or \\t for tabs"
                     .to_owned(),
             ),
         },
@@ -387,7 +387,7 @@ mod tests {
     use clap::CommandFactory;
 
     #[test]
-    fn the_tree_is_consistent() {
+    fn arguments_are_consistent() {
         Arguments::command().debug_assert();
     }
 
@@ -406,12 +406,12 @@ mod tests {
         assert_eq!(parse("--json"), None);
         assert_eq!(
             "1,,2".parse::<Rotations>().unwrap_err(),
-            "\"\" is no number of places: cannot parse integer from empty string"
+            "\"\" is not a number of places: cannot parse integer from empty string"
         );
     }
 
     #[test]
-    fn columns_and_what_divides_them() {
+    fn columns_and_delimiters_are_parsed() {
         let parse = |delimiter: &str| {
             let encrypt = [
                 "hippocrene",
@@ -434,18 +434,18 @@ mod tests {
             }
         };
         let columns = vec![Column::Place(2), Column::Name("blood pressure".to_owned())];
-        for (said, delimiter) in
+        for (text, delimiter) in
             [(";", b';'), ("\\t", b'\t'), ("\t", b'\t'), ("tab", b'\t'), ("|", b'|')]
         {
-            assert_eq!(parse(said), Ok((Some(delimiter), Some(columns.clone()))), "{said}");
+            assert_eq!(parse(text), Ok((Some(delimiter), Some(columns.clone()))), "{text}");
         }
-        for said in ["", ";;", "1", "e", ".", "-", "\"", "\n", "\u{a7}"] {
-            assert!(parse(said).unwrap_err().contains("one ASCII character is needed"), "{said:?}");
+        for text in ["", ";;", "1", "e", ".", "-", "\"", "\n", "\u{a7}"] {
+            assert!(parse(text).unwrap_err().contains("one ASCII character that"), "{text:?}");
         }
     }
 
     #[test]
-    fn headers_and_indices_are_said_one_way() {
+    fn header_and_index_options_exclude_each_other() {
         let table = |flags: &[&str]| {
             let encrypt = ["hippocrene", "encrypt", "-k", "key", "in.csv", "-o", "out"];
             match Arguments::try_parse_from(encrypt.iter().chain(flags))

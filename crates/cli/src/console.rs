@@ -148,7 +148,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn results_are_words_or_one_json_object() {
+    fn results_are_text_or_one_json_object() {
         #[derive(Serialize)]
         struct Answer {
             bits: f64,
@@ -165,7 +165,7 @@ mod tests {
     }
 
     #[test]
-    fn steps_hand_on_results_and_errors() {
+    fn steps_return_results_and_errors() {
         let (mut out, mut err) = (Vec::new(), Vec::new());
         let console = Console::new(&mut out, &mut err, false, true);
         assert_eq!(console.step("one", || Ok(1)).expect("a result"), 1);
@@ -173,7 +173,7 @@ mod tests {
     }
 
     #[test]
-    fn one_thing_is_singular() {
+    fn a_count_of_one_is_singular() {
         assert_eq!([0, 1, 2].map(|n| count(n, "column")), ["0 columns", "1 column", "2 columns"]);
     }
 

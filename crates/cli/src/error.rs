@@ -20,7 +20,7 @@ pub enum CliError {
     },
     /// The array is encrypted for another key.
     #[error(
-        "{}: it is encrypted for the key {have}, and {} is the key {need}: take the secret key of the former",
+        "{}: it is encrypted for the key {have}, and {} is the key {need}: use the secret key of {have}",
         path.display(),
         key.display()
     )]
@@ -108,7 +108,7 @@ impl CliError {
     /// - 1: the operation was refused because of the contents of files.
     /// - 2: the arguments are wrong.
     /// - 3: a file cannot be read or written.
-    /// - 4: a file holds something else than the command needs.
+    /// - 4: a file has other contents than the command needs.
     pub fn status(&self) -> u8 {
         match self {
             Self::Library(error) | Self::File { error, .. } => match error {

@@ -1,4 +1,4 @@
-//! The command from its arguments to what it prints.
+//! Tests of the whole command, from its arguments to its output.
 
 use crate::common::{Folder, run, succeed};
 use hippocrene::Stored;
@@ -6,7 +6,7 @@ use std::fs;
 use std::path::Path;
 
 #[test]
-fn numbers_go_in_and_come_out() {
+fn numbers_round_trip() {
     let folder = Folder::new("round-trip");
     let made =
         succeed(&["keygen", "-p", "n13", "--rotations=1", "-o", &folder.path("keys"), "--json"]);
@@ -37,7 +37,7 @@ fn numbers_go_in_and_come_out() {
 }
 
 #[test]
-fn numbers_of_more_digits_than_doubles_have_go_in_and_come_out() {
+fn numbers_with_more_digits_than_doubles_round_trip() {
     let folder = Folder::new("digits");
     succeed(&["keygen", "-p", "n14", "--rotations=1", "-o", &folder.path("keys")]);
     let (client, public) = (folder.path("keys/client.key"), folder.path("keys/public.key"));
@@ -57,7 +57,7 @@ fn numbers_of_more_digits_than_doubles_have_go_in_and_come_out() {
         assert!(near(lines[0], digits) && near(lines[1], "-0.1"), "{out}");
         assert!(lines[0].len() < 40, "no digits that mean nothing: {out}");
     }
-    // To a file, and doubles elsewhere.
+    // Many digits are written to a file, and doubles elsewhere.
     let (text, npy) = (folder.path("out.csv"), folder.path("out.npy"));
     succeed(&["decrypt", "-k", &client, &enc, "-o", &text]);
     assert!(fs::read_to_string(&text).expect("a file").starts_with("0.12345678901234567890123"));
@@ -67,17 +67,17 @@ fn numbers_of_more_digits_than_doubles_have_go_in_and_come_out() {
         String::from_utf8_lossy(&bytes).contains("'<f8'")
             && bytes.ends_with(&(-0.1f64).to_le_bytes())
     );
-    let told: serde_json::Value =
+    let printed: serde_json::Value =
         serde_json::from_str(&succeed(&["decrypt", "-k", &client, &enc, "--json"])).expect("JSON");
-    assert_eq!(told["values"][1].as_f64(), Some(-0.1));
-    // All bits of long doubles: a tenth, as x86 has it.
+    assert_eq!(printed["values"][1].as_f64(), Some(-0.1));
+    // All bits of a long double are kept: this is a tenth on x86.
     let long = folder.path("long.npy");
     let tenth = [&[0xcd][..], &[0xcc; 7], &[0xfb, 0x3f], &[0; 6]].concat();
     fs::write(&long, self::npy("<f16", "(1,)", &tenth)).expect("a file");
     succeed(&["encrypt", "-k", &client, &long, "-o", &enc, "--precision", "90"]);
     let out = succeed(&["decrypt", "-k", &client, &enc]);
     assert!(out.starts_with("0.100000000000000000001355"), "{out}");
-    // At a precision that doubles have, they are doubles.
+    // At a precision within that of doubles, the numbers are doubles.
     succeed(&["encrypt", "-k", &client, &long, "-o", &enc]);
     let out = succeed(&["decrypt", "-k", &client, &enc]);
     assert!(
@@ -90,7 +90,7 @@ fn numbers_of_more_digits_than_doubles_have_go_in_and_come_out() {
 }
 
 #[test]
-fn text_has_the_digits_that_are_right() {
+fn text_has_the_correct_digits() {
     let folder = Folder::new("right-digits");
     succeed(&["keygen", "-p", "n14", "--rotations=1", "-o", &folder.path("keys")]);
     let (client, csv, enc) =
@@ -99,9 +99,9 @@ fn text_has_the_digits_that_are_right() {
     for precision in ["8", "20", "32"] {
         succeed(&["encrypt", "-k", &client, &csv, "-o", &enc, "--precision", precision]);
         for sharing in [&[][..], &["--for-sharing=4"]] {
-            let told = succeed(&[&["decrypt", "-k", &client, &enc, "--json"], sharing].concat());
-            let told: serde_json::Value = serde_json::from_str(&told).expect("JSON");
-            let bits = told["precision_bits"].as_f64().expect("bits");
+            let printed = succeed(&[&["decrypt", "-k", &client, &enc, "--json"], sharing].concat());
+            let printed: serde_json::Value = serde_json::from_str(&printed).expect("JSON");
+            let bits = printed["precision_bits"].as_f64().expect("bits");
             let places = (bits * std::f64::consts::LOG10_2).floor() as usize;
             let out = succeed(&[&["decrypt", "-k", &client, &enc], sharing].concat());
             let cells: Vec<&str> = out.trim().split(',').collect();
@@ -123,7 +123,7 @@ fn text_has_the_digits_that_are_right() {
 }
 
 #[test]
-fn integers_go_in_and_come_out() {
+fn integers_round_trip() {
     let folder = Folder::new("integers");
     succeed(&[
         "keygen",
@@ -151,9 +151,12 @@ fn integers_go_in_and_come_out() {
     assert!(
         String::from_utf8_lossy(&bytes).contains("'<i8'") && bytes.ends_with(&4i64.to_le_bytes())
     );
-    let told: serde_json::Value =
+    let printed: serde_json::Value =
         serde_json::from_str(&succeed(&["decrypt", "-k", &client, &enc, "--json"])).expect("JSON");
-    assert_eq!((&told["plain_modulus"], &told["values"][1]), (&65_537.into(), &65_535.into()));
+    assert_eq!(
+        (&printed["plain_modulus"], &printed["values"][1]),
+        (&65_537.into(), &65_535.into())
+    );
     let inspected = succeed(&["inspect", &enc, &client]);
     for words in ["integers modulo 65537", "budget  ", "integers    modulo 65537, bgv"] {
         assert!(inspected.contains(words), "{inspected}");
@@ -178,7 +181,7 @@ fn integers_go_in_and_come_out() {
         (
             &["keygen", "-o", &folder.path("other"), "--from", &client, "--bootstrapping"],
             2,
-            "a key for integers has no use for them",
+            "keys for integers cannot use them",
         ),
         (
             &["keygen", "-o", &folder.path("other"), "--scheme", "bfv", "--precision", "9"],
@@ -192,17 +195,17 @@ fn integers_go_in_and_come_out() {
 }
 
 #[test]
-fn bits_go_in_and_come_out() {
+fn bits_round_trip() {
     let folder = Folder::new("bits");
     let made = succeed(&["keygen", "-p", "bits14", "-o", &folder.path("keys")]);
     assert!(made.contains("evaluation.keys"), "{made}");
     fs::write(folder.path("in.csv"), "left,right\n1,0\n0,1\n1,1\n").unwrap();
     let (public, array) = (folder.path("keys/public.key"), folder.path("bits.hpc"));
     succeed(&["encrypt", "-k", &public, &folder.path("in.csv"), "-o", &array]);
-    let told = succeed(&["inspect", &folder.path("keys/evaluation.keys"), &array]);
-    assert!(told.contains("gates       of bits, 8192 in a ciphertext"), "{told}");
-    assert!(told.contains("[3, 2], bits, in 1 ciphertext\n"), "{told}");
-    assert!(!told.contains("precision"), "bits have none: {told}");
+    let printed = succeed(&["inspect", &folder.path("keys/evaluation.keys"), &array]);
+    assert!(printed.contains("gates       of bits, 8192 in a ciphertext"), "{printed}");
+    assert!(printed.contains("[3, 2], bits, in 1 ciphertext\n"), "{printed}");
+    assert!(!printed.contains("precision"), "bits have none: {printed}");
     let out = succeed(&["decrypt", "-k", &folder.path("keys/client.key"), &array]);
     assert_eq!(out, "1,0\n0,1\n1,1\n");
     fs::write(folder.path("two.csv"), "1,2\n").unwrap();
@@ -214,7 +217,7 @@ fn bits_go_in_and_come_out() {
     );
 }
 
-/// A file of this header and these bytes.
+/// Returns a file with this header and these bytes.
 fn npy(descr: &str, shape: &str, data: &[u8]) -> Vec<u8> {
     let header = format!("{{'descr': '{descr}', 'fortran_order': False, 'shape': {shape}, }}");
     [b"\x93NUMPY\x01\x00", &(header.len() as u16).to_le_bytes()[..], header.as_bytes(), data]
@@ -237,9 +240,9 @@ fn booleans_are_bits() {
     );
     succeed(&["encrypt", "-k", &client, &out, "-o", &enc]);
     assert_eq!(succeed(&["decrypt", "-k", &client, &enc]), "1,0\n0,1\n1,1\n");
-    let (_, told, _) = run(&["decrypt", "-k", &client, &enc, "--json", "--format", "npy"]);
-    let told: serde_json::Value = serde_json::from_str(&told).expect("JSON");
-    assert_eq!(told["values"][0], 1, "numbers are printed");
+    let (_, printed, _) = run(&["decrypt", "-k", &client, &enc, "--json", "--format", "npy"]);
+    let printed: serde_json::Value = serde_json::from_str(&printed).expect("JSON");
+    assert_eq!(printed["values"][0], 1, "numbers are printed");
 
     let two = folder.path("two.npy");
     fs::write(&two, npy("|u1", "(2,)", &[1, 2])).unwrap();
@@ -268,7 +271,7 @@ fn integers_of_64_bits_are_exact() {
     succeed(&["encrypt", "-k", &client, &out, "-o", &enc]);
     assert_eq!(decrypted(), want, "what was written is read");
 
-    // The least of 64 bits with a sign, and the largest without one.
+    // The smallest signed integer of 64 bits and the largest unsigned one.
     for (descr, data, value) in [
         ("<i8", i64::MIN.to_le_bytes(), i128::from(i64::MIN)),
         (">i8", i64::MIN.to_be_bytes(), i128::from(i64::MIN)),
@@ -323,7 +326,7 @@ fn integers_of_64_bits_are_exact() {
 }
 
 #[test]
-fn failures_leave_no_output_and_have_a_status() {
+fn failures_have_a_status_and_leave_no_output() {
     let folder = Folder::new("failures");
     let (key, csv, out) =
         (folder.path("client.key"), folder.path("in.csv"), folder.path("out.enc"));
@@ -371,7 +374,7 @@ fn failures_leave_no_output_and_have_a_status() {
 }
 
 #[test]
-fn nothing_that_is_needed_is_written_over() {
+fn needed_files_are_not_overwritten() {
     let folder = Folder::new("output");
     let (key, csv, enc) =
         (folder.path("keys/client.key"), folder.path("in.csv"), folder.path("in.enc"));
@@ -393,7 +396,7 @@ fn nothing_that_is_needed_is_written_over() {
     }
     assert_eq!(fs::read_to_string(&csv).expect("numbers"), "1,2\n");
 
-    // A result that does not fit the format leaves alone what was there.
+    // If a result does not fit the format, the existing output file stays as it is.
     fs::write(folder.path("cube.npy"), npy("<f8", "(1, 1, 1)", &1f64.to_le_bytes()))
         .expect("a file");
     succeed(&["encrypt", "-k", &key, &folder.path("cube.npy"), "-o", &enc]);
@@ -403,7 +406,7 @@ fn nothing_that_is_needed_is_written_over() {
 }
 
 #[test]
-fn a_file_without_end_is_not_read_to_its_end() {
+fn an_infinite_file_is_rejected() {
     if Path::new("/dev/zero").exists() {
         let (status, _, err) = run(&["inspect", "/dev/zero"]);
         assert!(status == 4 && err.contains("not a Hippocrene file"), "{err}");
@@ -419,10 +422,10 @@ fn a_file_without_end_is_not_read_to_its_end() {
 #[test]
 fn presets_are_listed_with_their_sizes() {
     let words = succeed(&["presets"]);
-    let page = include_str!("../../../docs/parameters.md");
+    let page = include_str!("../../../docs/reference/parameters.md");
     assert!(
         page.contains(&format!("```\n{words}```\n")),
-        "docs/parameters.md has another list than:\n{words}"
+        "docs/reference/parameters.md has another list than:\n{words}"
     );
     let listed: serde_json::Value =
         serde_json::from_str(&succeed(&["presets", "--json"])).expect("JSON");
@@ -443,10 +446,10 @@ fn presets_are_listed_with_their_sizes() {
         let failures = preset["bootstraps"].as_array().expect("bootstraps");
         for failure in failures {
             let likely = failure["log2_failure_probability"].as_f64();
-            let told = likely.map_or("never".to_owned(), |log2| format!("2^{log2:.0}"));
-            let told = if failure["of"] == "bits" { format!("bits {told}") } else { told };
+            let printed = likely.map_or("never".to_owned(), |log2| format!("2^{log2:.0}"));
+            let printed = if failure["of"] == "bits" { format!("bits {printed}") } else { printed };
             assert!(
-                line.contains(&format!(" {told} ")) || line.contains(&format!(" {told},")),
+                line.contains(&format!(" {printed} ")) || line.contains(&format!(" {printed},")),
                 "{line}"
             );
         }
@@ -470,7 +473,7 @@ fn presets_are_listed_with_their_sizes() {
     );
 }
 
-/// The command as a process of its own, with the profile that it finds.
+/// Runs the command as a separate process, with this profile.
 fn with_profile(profile: &str, arguments: &[&str]) -> (Option<i32>, String, String) {
     let command = std::process::Command::new(env!("CARGO_BIN_EXE_hippocrene"))
         .args(arguments)
@@ -482,7 +485,7 @@ fn with_profile(profile: &str, arguments: &[&str]) -> (Option<i32>, String, Stri
 }
 
 #[test]
-fn a_measured_profile_is_what_is_planned_by() {
+fn plans_use_the_measured_profile() {
     let folder = Folder::new("tune");
     let path = folder.path("settings/profile.json");
     let (status, out, _) = with_profile(&path, &["tune", "--json"]);
@@ -493,8 +496,8 @@ fn a_measured_profile_is_what_is_planned_by() {
     );
     assert_eq!(tuned["profile"]["limbs"].as_array().map(Vec::len), Some(18));
 
-    // Twice the time for everything, and half the speed of memory: twice the time that is
-    // predicted.
+    // If every operation takes twice the time and the memory has half the speed, the predicted time
+    // doubles.
     let plan = |profile: &str| -> serde_json::Value {
         let (status, out, err) = with_profile(profile, &["plan", "n13", "--json"]);
         assert_eq!((status, err.as_str()), (Some(0), ""));
@@ -539,9 +542,9 @@ fn a_measured_profile_is_what_is_planned_by() {
 }
 
 #[test]
-fn plans_go_from_the_top_to_the_bottom() {
+fn plans_list_moduli_from_the_largest() {
     let folder = Folder::new("plan");
-    // No settings: typical figures.
+    // Without a folder for settings, typical figures are used.
     let words = |preset: &str| {
         let command = std::process::Command::new(env!("CARGO_BIN_EXE_hippocrene"))
             .args(["plan", preset])
@@ -554,7 +557,7 @@ fn plans_go_from_the_top_to_the_bottom() {
     };
     let grafted = words("n14");
     assert!(grafted.contains("typical figures"), "{grafted}");
-    // The modulus of fresh ciphertexts, then 6 units to 1.
+    // The rows are the modulus of fresh ciphertexts, then 6 units down to 1.
     let first_columns: Vec<[usize; 2]> = grafted
         .lines()
         .filter_map(|line| {
@@ -567,7 +570,7 @@ fn plans_go_from_the_top_to_the_bottom() {
 }
 
 #[test]
-fn presets_say_what_they_bootstrap() {
+fn presets_show_their_bootstrapping() {
     let plan = |preset: &str| -> serde_json::Value {
         serde_json::from_str(&succeed(&["plan", preset, "--json"])).expect("JSON")
     };
@@ -582,12 +585,17 @@ fn presets_say_what_they_bootstrap() {
         succeed(&["plan", "bits14"])
             .contains("bootstraps bits\n  failure     with probability 2^-")
     );
-    let told = &plan("n16s")["bootstrapping"];
-    assert_eq!((told["precision"].as_f64(), told["complex"].as_bool()), (Some(32.0), Some(false)));
-    assert!(told["log2_failure_probability"].is_null() && told["sparse_log2_pq_limit"] == 121);
-    let bits = |field: &str| told[field].as_f64().expect("bits");
-    assert!(bits("capacity_after") > bits("capacity_needed") + 200.0, "{told}");
-    // Look-ups fail more often, and there is no room for them below 2^15.
+    let printed = &plan("n16s")["bootstrapping"];
+    assert_eq!(
+        (printed["precision"].as_f64(), printed["complex"].as_bool()),
+        (Some(32.0), Some(false))
+    );
+    assert!(
+        printed["log2_failure_probability"].is_null() && printed["sparse_log2_pq_limit"] == 121
+    );
+    let bits = |field: &str| printed[field].as_f64().expect("bits");
+    assert!(bits("capacity_after") > bits("capacity_needed") + 200.0, "{printed}");
+    // Look-ups fail more often, and presets below 2^15 have too little capacity for them.
     assert!(none["look_ups"].is_null());
     let look_ups = &plan("n15")["look_ups"];
     let likely = look_ups["log2_failure_probability"].as_f64().expect("a probability");
@@ -619,7 +627,7 @@ fn presets_say_what_they_bootstrap() {
 }
 
 #[test]
-fn a_profile_is_not_written_over_a_secret_key() {
+fn a_profile_does_not_overwrite_a_secret_key() {
     let folder = Folder::new("tune-key");
     succeed(&["keygen", "-p", "n13", "--rotations=1", "-o", &folder.path("keys")]);
     let key = folder.path("keys/client.key");
@@ -629,10 +637,10 @@ fn a_profile_is_not_written_over_a_secret_key() {
     assert_eq!(fs::read(&key).expect("the key"), secret);
 }
 
-/// A second key from the command line: what a server has transferred with it, the second key
-/// decrypts, of numbers and of integers.
+/// With a second key from the command line, a server transfers arrays of numbers and of integers,
+/// which this key decrypts.
 #[test]
-fn a_second_key_takes_over() {
+fn arrays_convert_to_a_second_key() {
     for (scheme, capacity) in [("ckks", "60"), ("bgv", "40")] {
         let folder = Folder::new(&format!("second-{scheme}"));
         let [first, second] = ["first", "second"].map(|name| folder.path(name));
@@ -682,9 +690,9 @@ fn a_second_key_takes_over() {
     }
 }
 
-/// A negative number is a value, of which it is said what is wrong, and never the name of a file.
+/// A negative number is read as a value and refused by its meaning, not taken for an option.
 #[test]
-fn negative_numbers_are_values() {
+fn negative_numbers_are_not_read_as_options() {
     let folder = Folder::new("negative-numbers");
     succeed(&["keygen", "-p", "n13", "--rotations=1", "-o", &folder.path("keys")]);
     fs::write(folder.path("in.csv"), "1\n").expect("a file");

@@ -1,10 +1,10 @@
-//! Files of numbers and of encrypted arrays, and streams in their places.
+//! Tests of files of numbers and of encrypted arrays, and of streams in their places.
 
 use crate::common::{Folder, process, run, succeed};
 use std::fs;
 use std::path::Path;
 
-/// Keys in a folder: the paths of the secret and of the public one.
+/// Makes keys in a folder, and returns the paths of the secret and of the public key.
 fn keygen(folder: &Folder, name: &str, preset: &str) -> [String; 2] {
     succeed(&["keygen", "-p", preset, "--rotations=1", "-o", &folder.path(name)]);
     ["client.key", "public.key"].map(|key| folder.path(&format!("{name}/{key}")))
@@ -21,12 +21,15 @@ fn assert_close(text: &str, want: &[f64]) {
 }
 
 #[test]
-fn streams_stand_for_files() {
+fn standard_streams_replace_files() {
     let folder = Folder::new("streams");
     let [client, public] = keygen(&folder, "keys", "n13");
-    let (status, encrypted, told) =
+    let (status, encrypted, printed) =
         process(&["encrypt", "-k", &public, "-", "--format", "csv", "-o", "-"], b"a,b\n1.5,-2\n");
-    assert!(status == Some(0) && told.contains("-: an encrypted array of shape [1, 2]"), "{told}");
+    assert!(
+        status == Some(0) && printed.contains("-: an encrypted array of shape [1, 2]"),
+        "{printed}"
+    );
     let (status, inspected, _) = process(&["inspect", "-"], &encrypted);
     assert!(
         status == Some(0) && String::from_utf8_lossy(&inspected).contains("an encrypted array")
@@ -37,64 +40,65 @@ fn streams_stand_for_files() {
     }
     for input in inputs {
         for output in [&[][..], &["-o", "-"]] {
-            let (status, out, told) =
+            let (status, out, printed) =
                 process(&[&["decrypt", "-k", &client, input], output].concat(), &encrypted);
-            assert_eq!((status, told.as_str()), (Some(0), ""), "{input}");
+            assert_eq!((status, printed.as_str()), (Some(0), ""), "{input}");
             assert_close(&String::from_utf8(out).expect("text"), &[1.5, -2.0]);
         }
     }
-    let (status, out, told) =
+    let (status, out, printed) =
         process(&["decrypt", "-k", &client, "-", "-o", "-", "--json"], &encrypted);
-    let told_json: serde_json::Value = serde_json::from_slice(&out).expect("JSON");
+    let printed_json: serde_json::Value = serde_json::from_slice(&out).expect("JSON");
     assert_eq!(
-        (status, told.as_str(), told_json["values"].as_array().map(Vec::len)),
+        (status, printed.as_str(), printed_json["values"].as_array().map(Vec::len)),
         (Some(0), "", Some(2))
     );
-    let (status, _, told) =
+    let (status, _, printed) =
         process(&["encrypt", "-k", &public, "-", "--format", "csv", "-o", "-", "--json"], b"1\n");
-    let told: serde_json::Value = serde_json::from_str(&told).expect("JSON");
-    assert_eq!((status, &told["shape"][0], &told["path"]), (Some(0), &1.into(), &"-".into()));
+    let printed: serde_json::Value = serde_json::from_str(&printed).expect("JSON");
+    assert_eq!((status, &printed["shape"][0], &printed["path"]), (Some(0), &1.into(), &"-".into()));
 
-    let (status, _, told) = process(&["encrypt", "-k", &public, "-", "-o", "-"], b"1\n");
-    assert!(status == Some(2) && told.contains("say --format csv"), "{told}");
-    let (status, _, told) = process(
+    let (status, _, printed) = process(&["encrypt", "-k", &public, "-", "-o", "-"], b"1\n");
+    assert!(status == Some(2) && printed.contains("use --format csv"), "{printed}");
+    let (status, _, printed) = process(
         &["decrypt", "-k", &client, "-"],
         b"something else, as long as a header has to be, and longer",
     );
-    assert!(status == Some(4) && told.contains("-: this is not a Hippocrene file"), "{told}");
+    assert!(status == Some(4) && printed.contains("-: this is not a Hippocrene file"), "{printed}");
     assert!(!Path::new("-").exists());
 }
 
-/// A key that is a pipe is read once, whichever key it is.
+/// A key that is a pipe is read only once, whichever kind of key it is.
 #[cfg(target_os = "linux")]
 #[test]
-fn keys_may_be_pipes() {
+fn keys_can_be_read_from_pipes() {
     let folder = Folder::new("piped");
     let [client, public] = keygen(&folder, "keys", "n12");
     let (csv, enc) = (folder.path("in.csv"), folder.path("in.enc"));
     fs::write(&csv, "3,-2\n").expect("a file");
     for key in [&client, &public] {
         let bytes = fs::read(key).expect("a key");
-        let (status, _, told) = process(&["encrypt", "-k", "/dev/stdin", &csv, "-o", &enc], &bytes);
-        assert_eq!(status, Some(0), "{told}");
-        let (status, out, told) = process(&["decrypt", "-k", &client, &enc, "-o", "-"], b"");
-        assert_eq!(status, Some(0), "{told}");
+        let (status, _, printed) =
+            process(&["encrypt", "-k", "/dev/stdin", &csv, "-o", &enc], &bytes);
+        assert_eq!(status, Some(0), "{printed}");
+        let (status, out, printed) = process(&["decrypt", "-k", &client, &enc, "-o", "-"], b"");
+        assert_eq!(status, Some(0), "{printed}");
         assert_close(&String::from_utf8(out).expect("text"), &[3.0, -2.0]);
         fs::remove_file(&enc).expect("a file");
     }
     let evaluation = fs::read(folder.path("keys/evaluation.keys")).expect("a key");
-    let (status, _, told) =
+    let (status, _, printed) =
         process(&["encrypt", "-k", "/dev/stdin", &csv, "-o", &enc], &evaluation);
     assert!(
-        status == Some(4) && told.contains("evaluation keys, not a public key or a secret key"),
-        "{told}"
+        status == Some(4) && printed.contains("evaluation keys, not a public key or a secret key"),
+        "{printed}"
     );
 }
 
-/// What cannot be told stops no work.
+/// An error while writing progress or warnings does not stop the work.
 #[cfg(target_os = "linux")]
 #[test]
-fn a_full_standard_error_is_no_error() {
+fn a_full_standard_error_does_not_fail() {
     let folder = Folder::new("full");
     let keys = folder.path("keys");
     let status = std::process::Command::new(env!("CARGO_BIN_EXE_hippocrene"))
@@ -106,10 +110,10 @@ fn a_full_standard_error_is_no_error() {
     assert!(Path::new(&keys).join("evaluation.keys").exists());
 }
 
-/// What is redirected is written to where it leads, not replaced.
+/// Redirected output is written to the target of the redirection and does not replace it.
 #[cfg(target_os = "linux")]
 #[test]
-fn standard_output_is_not_replaced() {
+fn special_files_are_written_in_place() {
     let folder = Folder::new("redirected");
     let [client, public] = keygen(&folder, "keys", "n13");
     let (csv, enc, out) = (folder.path("in.csv"), folder.path("in.enc"), folder.path("out.csv"));
@@ -122,14 +126,14 @@ fn standard_output_is_not_replaced() {
         .status();
     assert!(status.expect("the command").success());
     let text = fs::read_to_string(&out).expect("numbers");
-    assert_close(text.strip_prefix("before\n").expect("what was there"), &[3.0, -2.0]);
+    assert_close(text.strip_prefix("before\n").expect("the earlier text"), &[3.0, -2.0]);
     succeed(&["decrypt", "-k", &client, &enc, "-o", "/dev/null", "--format", "csv"]);
     assert!(!fs::metadata("/dev/null").expect("a device").is_file());
 }
 
 #[cfg(unix)]
 #[test]
-fn numbers_are_written_whole_or_not_at_all() {
+fn outputs_are_written_completely_or_not_at_all() {
     use std::os::unix::fs::PermissionsExt;
     let folder = Folder::new("numbers-whole");
     let [client, public] = keygen(&folder, "keys", "n13");
@@ -178,7 +182,7 @@ fn columns_of_tables_are_encrypted() {
         run(&[&encrypt[..], &["--delimiter", ";", "--columns", "height"]].concat());
     assert!(status == 4 && error.contains("there is no column \"height\""), "{error}");
 
-    // Names of others command no terminal, and accents stand.
+    // Names in files of others cannot control the terminal, and accents stay as they are.
     let evil = folder.path("\u{1b}[31min.csv");
     fs::write(&evil, "\u{1b}[2Jhöhe,\u{7}\n1,2\n").expect("a file");
     let (status, _, error) =
@@ -188,9 +192,9 @@ fn columns_of_tables_are_encrypted() {
         error.contains(r"\u{1b}[31min.csv") && !error.trim_end().contains(char::is_control),
         "{error}"
     );
-    let told =
+    let printed =
         succeed(&["encrypt", "-k", &public, &evil, "-o", &evil.replace("csv", "enc"), "--header"]);
-    assert!(told.contains(r"\u{1b}[31min.enc") && !told.contains('\u{1b}'), "{told}");
+    assert!(printed.contains(r"\u{1b}[31min.enc") && !printed.contains('\u{1b}'), "{printed}");
 
     fs::write(&csv, "x\n1\n\n3\n").expect("a file");
     let (status, _, error) = run(&encrypt);
@@ -206,7 +210,7 @@ fn columns_of_tables_are_encrypted() {
 }
 
 #[test]
-fn complex_numbers_are_those_of_npy() {
+fn complex_numbers_match_those_of_npy() {
     let folder = Folder::new("complex");
     let [client, public] = keygen(&folder, "keys", "n13");
     let (npy, enc, out) = (folder.path("in.npy"), folder.path("in.enc"), folder.path("out.npy"));
@@ -230,9 +234,9 @@ fn complex_numbers_are_those_of_npy() {
             parts.map(|part| f64::from_le_bytes(part.try_into().expect("8 bytes"))).collect();
         assert!(parts.iter().zip(want).all(|(got, want)| (got - want).abs() < 1e-4), "{parts:?}");
     }
-    let told = succeed(&["decrypt", "-k", &client, &enc, "--json"]);
-    let told: serde_json::Value = serde_json::from_str(&told).expect("JSON");
-    assert!((told["values"][1][1].as_f64().expect("a part") - 4.0).abs() < 1e-4, "{told}");
+    let printed = succeed(&["decrypt", "-k", &client, &enc, "--json"]);
+    let printed: serde_json::Value = serde_json::from_str(&printed).expect("JSON");
+    assert!((printed["values"][1][1].as_f64().expect("a part") - 4.0).abs() < 1e-4, "{printed}");
     for (arguments, words) in [
         (&["decrypt", "-k", &client, &enc][..], "write them as .npy"),
         (&["decrypt", "-k", &client, &enc, "-o", &out, "--for-sharing"], "is for real numbers"),
@@ -251,7 +255,7 @@ fn complex_numbers_are_those_of_npy() {
 }
 
 #[test]
-fn a_wrong_key_is_a_wrong_key() {
+fn a_wrong_key_is_reported() {
     let folder = Folder::new("wrong-key");
     let [_, public] = keygen(&folder, "keys", "n13");
     let [same, _] = keygen(&folder, "same", "n13");
@@ -274,28 +278,31 @@ fn a_wrong_key_is_a_wrong_key() {
 }
 
 #[test]
-fn names_of_columns_are_written_back_from_the_file_that_has_them() {
+fn column_names_are_restored_from_their_file() {
     let folder = Folder::new("header-from");
     let [client, public] = keygen(&folder, "keys", "n13");
     let (csv, enc, out) = (folder.path("in.csv"), folder.path("in.enc"), folder.path("out.csv"));
     let encrypt = ["encrypt", "-k", &public, &csv, "-o", &enc];
     let decrypt = ["decrypt", "-k", &client, &enc, "--header-from", &csv];
     fs::write(&csv, "age,\"pressure, mmHg\"\n30,120.5\n40,110.25\n").expect("a file");
-    let told = succeed(&encrypt);
-    assert!(told.contains(&format!("decrypt --header-from {csv} writes them again")), "{told}");
+    let printed = succeed(&encrypt);
+    assert!(
+        printed.contains(&format!("decrypt --header-from {csv} writes them again")),
+        "{printed}"
+    );
     succeed(&[&decrypt[..], &["-o", &out]].concat());
     for text in [succeed(&decrypt), fs::read_to_string(&out).expect("a file")] {
         let rows = text.strip_prefix("age,\"pressure, mmHg\"\n").expect("the names");
         assert_close(rows, &[30.0, 120.5, 40.0, 110.25]);
     }
     assert_close(&succeed(&["decrypt", "-k", &client, &enc]), &[30.0, 120.5, 40.0, 110.25]);
-    let told: serde_json::Value =
+    let printed: serde_json::Value =
         serde_json::from_str(&succeed(&[&encrypt[..], &["--json"]].concat())).expect("JSON");
-    assert_eq!(told["columns"][1], "pressure, mmHg");
+    assert_eq!(printed["columns"][1], "pressure, mmHg");
     let bytes = fs::read(&enc).expect("an array");
     assert!(!bytes.windows(4).any(|part| part == b"mmHg"), "the array tells no names");
 
-    // What was left out when it was encrypted is left out here too.
+    // A column that was left out for encryption is left out here too.
     fs::write(&csv, ";age;weight\n0;30;60.5\n1;40;70.25\n").expect("a file");
     let (status, _, error) = run(&[&encrypt[..], &["--delimiter", ";"]].concat());
     assert!(
@@ -316,7 +323,7 @@ fn names_of_columns_are_written_back_from_the_file_that_has_them() {
         (
             &["--delimiter", ";"][..],
             2,
-            "names 3 columns, and the array of shape [2, 2] has 2 columns. Give",
+            "names 3 columns, and the array of shape [2, 2] has 2 columns. If the array",
         ),
         (&["--delimiter", ";", "--columns", "height"], 4, "there is no column \"height\""),
         (
@@ -342,7 +349,7 @@ fn names_of_columns_are_written_back_from_the_file_that_has_them() {
 }
 
 #[test]
-fn names_stand_above_integers_and_bits() {
+fn integers_and_bits_have_column_names() {
     let folder = Folder::new("header-integers");
     let keys = folder.path("bgv");
     succeed(&["keygen", "-p", "n12", "--scheme", "bgv", "--rotations=1", "-o", &keys]);
@@ -362,7 +369,7 @@ fn names_stand_above_integers_and_bits() {
 
 /// Files as spreadsheets, pandas, R and laboratories write them.
 #[test]
-fn strange_files_are_read_or_refused_with_what_to_do() {
+fn unusual_files_are_read_or_refused_with_advice() {
     let folder = Folder::new("strange");
     let [client, public] = keygen(&folder, "keys", "n12");
     let (csv, enc) = (folder.path("in.csv"), folder.path("in.enc"));
@@ -428,15 +435,15 @@ fn strange_files_are_read_or_refused_with_what_to_do() {
     }
     let (status, _, error) = encrypt("1,2\n", &["--no-header", "--columns", "age"]);
     assert!(
-        status == 2 && error.contains("\"age\" is the name of a column, and --no-header"),
+        status == 2 && error.contains("\"age\" is the name of a column, but with --no-header"),
         "{error}"
     );
 }
 
-/// What cannot be read is told of, not repeated; and an array of more axes than files have is
-/// refused when it is encrypted.
+/// Errors shorten unreadable text. An array with more axes than its file can have is refused at
+/// encryption.
 #[test]
-fn errors_are_short_and_arrays_of_too_many_axes_are_refused() {
+fn errors_are_short_and_too_many_axes_are_refused() {
     let folder = Folder::new("short");
     let [_, public] = keygen(&folder, "keys", "n12");
     let encrypt = |name: &str, bytes: &[u8]| {
@@ -466,10 +473,10 @@ fn errors_are_short_and_arrays_of_too_many_axes_are_refused() {
     }
 }
 
-/// The name of a file need not be text, in JSON either.
+/// The name of a file need not be text, not even in JSON.
 #[cfg(unix)]
 #[test]
-fn names_that_are_no_text_are_told() {
+fn file_names_that_are_not_utf_8_are_printed() {
     use std::ffi::OsString;
     use std::os::unix::ffi::OsStringExt;
     let folder = Folder::new("names");
@@ -483,13 +490,13 @@ fn names_that_are_no_text_are_told() {
     let status =
         hippocrene_cli::run_with(arguments.into_iter().chain([name.clone()]), &mut out, &mut err);
     assert_eq!((status, String::from_utf8_lossy(&err).as_ref()), (0, ""));
-    let told: serde_json::Value = serde_json::from_slice(&out).expect("JSON");
-    assert!(told["path"].as_str().expect("a name").ends_with("\u{fffd}.enc"), "{told}");
+    let printed: serde_json::Value = serde_json::from_slice(&out).expect("JSON");
+    assert!(printed["path"].as_str().expect("a name").ends_with("\u{fffd}.enc"), "{printed}");
     assert!(Path::new(&name).exists());
 }
 
-/// What the arguments say is wrong by itself has status 2; what they say of a file that does not
-/// fit, 1.
+/// Arguments that are wrong by themselves give status 2, and arguments that do not fit a file give
+/// status 1.
 #[test]
 fn wrong_arguments_have_one_status() {
     let folder = Folder::new("status");
@@ -538,7 +545,7 @@ impl std::io::Write for Gone {
 }
 
 #[test]
-fn who_has_read_enough_is_told_nothing() {
+fn a_closed_pipe_is_no_error() {
     use std::ffi::OsString;
     use std::io::ErrorKind;
     for more in [&[][..], &["--json"]] {
@@ -555,7 +562,7 @@ fn who_has_read_enough_is_told_nothing() {
 }
 
 #[test]
-fn files_that_can_be_inspected_are_where_others_cannot() {
+fn other_files_are_inspected_after_an_error() {
     let folder = Folder::new("inspected");
     let [client, public] = keygen(&folder, "keys", "n12");
     let (csv, missing) = (folder.path("in.csv"), folder.path("missing"));
@@ -569,17 +576,17 @@ fn files_that_can_be_inspected_are_where_others_cannot() {
     }
 
     let (status, out, error) = run(&["inspect", &csv, &public, "--json"]);
-    let told: serde_json::Value = serde_json::from_str(&out).expect("JSON");
-    assert_eq!(told["files"].as_array().map(Vec::len), Some(1));
+    let printed: serde_json::Value = serde_json::from_str(&out).expect("JSON");
+    assert_eq!(printed["files"].as_array().map(Vec::len), Some(1));
     let error: serde_json::Value = serde_json::from_str(&error).expect("JSON");
     assert_eq!((status, &error["error"]["kind"]), (4, &"FormatError".into()));
     let (status, out, _) = run(&["inspect", &csv]);
     assert_eq!((status, out.as_str()), (4, ""));
 }
 
-/// No seconds are spent on a profile that cannot be written.
+/// A profile that cannot be written is refused before seconds are spent on measurements.
 #[test]
-fn a_profile_that_cannot_be_written_is_not_measured() {
+fn an_unwritable_profile_fails_before_measuring() {
     let folder = Folder::new("tune-nowhere");
     let csv = folder.path("in.csv");
     fs::write(&csv, "1\n").expect("a file");

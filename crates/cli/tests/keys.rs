@@ -1,4 +1,4 @@
-//! Keys from the command line: sets of files that are whole, and never lost.
+//! Tests of keys from the command line: files are written all or none, and never lost.
 
 use crate::common::{Folder, run, succeed};
 use std::collections::BTreeMap;
@@ -6,7 +6,7 @@ use std::fs::{self, File};
 use std::path::Path;
 use std::time::{Duration, SystemTime};
 
-/// Every file in a folder.
+/// Returns the contents of every file in a folder.
 fn contents(folder: &str) -> BTreeMap<String, Vec<u8>> {
     let entries = fs::read_dir(folder).expect("the folder").map(|entry| entry.expect("an entry"));
     entries
@@ -22,15 +22,15 @@ fn contents(folder: &str) -> BTreeMap<String, Vec<u8>> {
         .collect()
 }
 
-/// The fingerprint that a file of keys names.
+/// Returns the fingerprint in a file of keys.
 fn owner(path: &str) -> String {
-    let told: serde_json::Value =
+    let printed: serde_json::Value =
         serde_json::from_str(&succeed(&["inspect", path, "--json"])).expect("JSON");
-    told["files"][0]["key"].as_str().expect("a fingerprint").to_owned()
+    printed["files"][0]["key"].as_str().expect("a fingerprint").to_owned()
 }
 
 #[test]
-fn keys_that_cannot_be_replaced_all_stay_as_they_are() {
+fn keys_stay_unchanged_if_one_cannot_be_replaced() {
     let folder = Folder::new("whole");
     let keys = folder.path("keys");
     let arguments = ["keygen", "-p", "n13", "--rotations=1", "-o", &keys, "--force"];
@@ -39,7 +39,7 @@ fn keys_that_cannot_be_replaced_all_stay_as_they_are() {
 
     #[cfg(unix)]
     {
-        // A file system without room for the last of the files.
+        // The file system has no room for the last of the files.
         let blocks = (before["evaluation.keys"].len() - 1) / 512;
         assert!(before["public.key"].len() < 512 * blocks);
         let limited = std::process::Command::new("sh")
@@ -48,8 +48,11 @@ fn keys_that_cannot_be_replaced_all_stay_as_they_are() {
             .args(arguments)
             .output()
             .expect("the command");
-        let told = String::from_utf8_lossy(&limited.stderr);
-        assert!(limited.status.code() == Some(3) && told.contains("evaluation.keys: "), "{told}");
+        let printed = String::from_utf8_lossy(&limited.stderr);
+        assert!(
+            limited.status.code() == Some(3) && printed.contains("evaluation.keys: "),
+            "{printed}"
+        );
         assert!(contents(&keys) == before, "keys have changed");
     }
 
@@ -61,10 +64,10 @@ fn keys_that_cannot_be_replaced_all_stay_as_they_are() {
     assert!(contents(&keys) == before, "keys have changed");
 }
 
-/// The warning is told however quiet the command is to be, and the work is done.
+/// The warning is shown even if the command is quiet, and the work is done.
 #[cfg(unix)]
 #[test]
-fn secret_keys_that_others_can_read_are_warned_of() {
+fn readable_secret_keys_cause_a_warning() {
     use std::os::unix::fs::PermissionsExt;
     let folder = Folder::new("readable");
     let [key, csv, enc, out] =
@@ -81,18 +84,18 @@ fn secret_keys_that_others_can_read_are_warned_of() {
         &["decrypt", "-k", &key, &enc, "-o", &out],
         &["keygen", "--from", &key, "--rotations=1", "-o", &folder.path("more")],
     ] {
-        let (status, _, told) = run(arguments);
-        assert_eq!((status, told.as_str()), (0, warned.as_str()), "{arguments:?}");
+        let (status, _, printed) = run(arguments);
+        assert_eq!((status, printed.as_str()), (0, warned.as_str()), "{arguments:?}");
     }
     fs::set_permissions(&key, fs::Permissions::from_mode(0o600)).expect("permissions");
     succeed(&["decrypt", "-k", &key, &enc, "-o", &out]);
     succeed(&["encrypt", "-k", &folder.path("keys/public.key"), &csv, "-o", &enc]);
 }
 
-/// Files of two keys would not fit each other.
+/// A folder never holds files of two different keys.
 #[cfg(unix)]
 #[test]
-fn keys_take_their_places_together() {
+fn keys_are_placed_together() {
     use std::{thread, time::Duration};
 
     let folder = Folder::new("together");
@@ -108,8 +111,8 @@ fn keys_take_their_places_together() {
         .stdout(std::process::Stdio::null())
         .spawn()
         .expect("the command");
-    // Longer than it takes to make such keys. Files have no name before they take their places, so
-    // that it cannot be seen when they are complete.
+    // The time exceeds that of making such keys. Files appear under their names only when they are
+    // complete, so an incomplete one cannot be seen.
     thread::sleep(Duration::from_secs(2));
     assert!(
         other.try_wait().expect("the command").is_none(),
@@ -127,7 +130,7 @@ fn keys_take_their_places_together() {
 }
 
 #[test]
-fn no_folder_is_left_where_no_keys_come_to_be() {
+fn a_failed_run_leaves_no_folder() {
     let folder = Folder::new("no-folder");
     let deep = folder.path("deeper/keys");
     for more in
@@ -137,14 +140,14 @@ fn no_folder_is_left_where_no_keys_come_to_be() {
         assert_ne!(run(&arguments).0, 0, "{more:?}");
         assert!(!Path::new(&folder.path("deeper")).exists(), "{more:?}");
     }
-    // A folder that was there stays.
+    // An existing folder stays.
     fs::create_dir_all(&deep).expect("a folder");
     assert_ne!(run(&["keygen", "-p", "n13", "--bootstrapping", "-o", &deep]).0, 0);
     assert!(Path::new(&deep).exists());
 }
 
 #[test]
-fn of_keys_made_at_once_one_set_is_there() {
+fn concurrent_runs_leave_one_set_of_keys() {
     let folder = Folder::new("at-once");
     let keys = folder.path("keys");
     let arguments = ["keygen", "-p", "n13", "--rotations=1", "-o", &keys, "--json"];
@@ -165,7 +168,7 @@ fn of_keys_made_at_once_one_set_is_there() {
 }
 
 #[test]
-fn other_keys_are_made_of_a_secret_key_that_is_there() {
+fn keys_are_made_from_an_existing_secret_key() {
     let folder = Folder::new("from");
     let [keys, more] = ["keys", "more"].map(|name| folder.path(name));
     succeed(&["keygen", "-p", "n13", "--rotations=1", "-o", &keys]);
@@ -184,24 +187,24 @@ fn other_keys_are_made_of_a_secret_key_that_is_there() {
     let made: serde_json::Value = serde_json::from_str(&made).expect("JSON");
     assert_eq!((&made["preset"], made["files"].as_array().map(Vec::len)), (&"n13".into(), Some(2)));
     assert_eq!(contents(&more).len(), 2, "no secret key is made");
-    let told = succeed(&["inspect", &folder.path("more/evaluation.keys")]);
+    let printed = succeed(&["inspect", &folder.path("more/evaluation.keys")]);
     assert!(
-        told.contains("rotations   -3, 2\n") && told.contains("relinearisation, conjugation"),
-        "{told}"
+        printed.contains("rotations   -3, 2\n") && printed.contains("relinearisation, conjugation"),
+        "{printed}"
     );
     fs::write(folder.path("in.csv"), "3,-2\n").expect("a file");
     let (public, encrypted) = (folder.path("more/public.key"), folder.path("in.enc"));
     succeed(&["encrypt", "-k", &public, &folder.path("in.csv"), "-o", &encrypted]);
     assert!(succeed(&["decrypt", "-k", &key, &encrypted]).starts_with(['2', '3']));
 
-    // Beside the secret key only where that is asked for, and the secret key never.
+    // Existing evaluation keys are replaced only on request, and a secret key never.
     let (status, _, error) = run(&["keygen", "--from", &key, "-o", &keys]);
-    assert!(status == 2 && error.contains("public.key exists already: say --force"), "{error}");
+    assert!(status == 2 && error.contains("public.key exists already: use --force"), "{error}");
     assert!(contents(&keys) == before, "keys have changed");
     let none = folder.path("none-at-all");
     succeed(&["keygen", "--from", &key, "-o", &none, "--rotations="]);
-    let told = succeed(&["inspect", &folder.path("none-at-all/evaluation.keys")]);
-    assert!(told.contains("rotations   none\n"), "{told}");
+    let printed = succeed(&["inspect", &folder.path("none-at-all/evaluation.keys")]);
+    assert!(printed.contains("rotations   none\n"), "{printed}");
     succeed(&["keygen", "--from", &key, "-o", &keys, "--rotations=5", "--force"]);
     let after = contents(&keys);
     assert_eq!(after["client.key"], before["client.key"]);
@@ -222,7 +225,7 @@ fn other_keys_are_made_of_a_secret_key_that_is_there() {
 }
 
 #[test]
-fn keys_that_would_be_of_no_use_are_refused() {
+fn useless_keys_are_refused() {
     let folder = Folder::new("no-use");
     let keys = folder.path("keys");
     succeed(&["keygen", "-p", "n13", "--rotations=4095,-4095", "-o", &keys]);
@@ -241,7 +244,8 @@ fn keys_that_would_be_of_no_use_are_refused() {
         (
             &["keygen", "-p", "n13", "-o", &other, "--scheme", "bgv", "--plain-modulus", "7"],
             2,
-            "plaintext modulus 7: it gives no slots for the elements of arrays; a prime that is 1 modulo 16384, twice the ring degree, does, such as 65537",
+            "plaintext modulus 7: it gives no slots for the elements of arrays; a prime that is 1 \
+             modulo 16384, twice the ring degree, does, such as 65537",
         ),
         (
             &["second", "-k", &public, "-c", "40", "-o", &other],
@@ -261,9 +265,9 @@ fn keys_that_would_be_of_no_use_are_refused() {
     }
 }
 
-/// The folder of the key that is read takes no second one, whatever it is called.
+/// The folder of the key that is read gets no second secret key, whatever the file's name.
 #[test]
-fn a_second_key_does_not_take_the_place_of_the_first() {
+fn a_second_key_does_not_replace_the_first() {
     let folder = Folder::new("second-over-first");
     let keys = folder.path("keys");
     succeed(&["keygen", "-p", "n13", "--rotations=1", "-o", &keys]);
@@ -281,7 +285,7 @@ fn a_second_key_does_not_take_the_place_of_the_first() {
         assert!(status == 2 && error.contains("client.key, which is read"), "{status}: {error}");
         assert!(contents(&keys) == before, "keys have changed");
     }
-    // A key that is called as another file is made neither.
+    // A key is not written over a file that it is read from under another name.
     let renamed = folder.path("renamed/public.key");
     fs::create_dir(folder.path("renamed")).expect("a folder");
     fs::copy(&key, &renamed).expect("a key");
@@ -292,37 +296,37 @@ fn a_second_key_does_not_take_the_place_of_the_first() {
 }
 
 #[test]
-fn files_of_other_keys_are_told() {
-    let folder = Folder::new("strangers");
+fn files_of_other_keys_are_reported() {
+    let folder = Folder::new("foreign-files");
     let [keys, second] = ["keys", "second"].map(|name| folder.path(name));
     succeed(&["keygen", "-p", "n13", "--rotations=1", "-o", &keys]);
     let key = folder.path("keys/client.key");
-    let told = succeed(&["second", "-k", &key, "-c", "40", "--rotations=1", "-o", &second]);
-    assert!(!told.contains("other keys"), "{told}");
-    // Its own transfer key, and its own secret one.
+    let printed = succeed(&["second", "-k", &key, "-c", "40", "--rotations=1", "-o", &second]);
+    assert!(!printed.contains("other keys"), "{printed}");
+    // The folder's own transfer key and secret key.
     let own = folder.path("second/client.key");
-    let told = succeed(&["keygen", "--from", &own, "--rotations=1", "--force", "-o", &second]);
-    assert!(!told.contains("other keys"), "{told}");
+    let printed = succeed(&["keygen", "--from", &own, "--rotations=1", "--force", "-o", &second]);
+    assert!(!printed.contains("other keys"), "{printed}");
 
     let before = fs::read(folder.path("second/transfer.key")).expect("a key");
     let keygen = ["keygen", "-p", "n13", "--rotations=1", "--force", "-o", &second];
-    let told = succeed(&keygen);
-    let words = "transfer.key: left as it is, and of other keys than these";
-    assert!(told.contains(words) && told.matches("other keys").count() == 1, "{told}");
+    let printed = succeed(&keygen);
+    let words = "transfer.key: belongs to other keys, and is left as it is";
+    assert!(printed.contains(words) && printed.matches("other keys").count() == 1, "{printed}");
     assert!(fs::read(folder.path("second/transfer.key")).expect("a key") == before);
-    let told: serde_json::Value =
+    let printed: serde_json::Value =
         serde_json::from_str(&succeed(&[&keygen[..], &["--json"]].concat())).expect("JSON");
-    let path = told["strangers"][0].as_str().expect("a path");
+    let path = printed["foreign_files"][0].as_str().expect("a path");
     assert_eq!(path, folder.path("second/transfer.key"));
 }
 
 #[cfg(target_os = "linux")]
 #[test]
-fn parts_that_stopped_runs_have_left_are_removed() {
+fn partial_files_of_stopped_runs_are_removed() {
     let folder = Folder::new("parts");
     let keys = folder.path("keys");
     fs::create_dir(&keys).expect("a folder");
-    // No process has the largest of these numbers.
+    // No process has such a large number.
     let dead = u32::MAX;
     let new = format!(".client.key.{dead}.1.part");
     let kept = [

@@ -1,5 +1,5 @@
-//! The integration tests in one program, which compiles and runs in less time than one for each
-//! file.
+//! All integration tests in one program, which compiles and runs in less time than one program for
+//! each file.
 
 mod common;
 

@@ -1,24 +1,34 @@
-//! Parameter sets by name.
+//! Named parameter sets of look-ups.
 
 use hippocrene_ring::primes::ntt_primes;
 use hippocrene_rlwe::SecretDistribution;
 
 use crate::{FhewError, LweParameters, RotationGadget, RotationParameters};
 
-/// A parameter set by name: rotations, and the gadget of the keys that switch to the secret of
-/// their inputs.
+/// A named parameter set of look-ups: rotations, and the gadget of the keys that switch to the
+/// secret of their inputs.
 ///
-/// Ours have 128 bits of security, every key at its own dimension and modulus
-/// ([`hippocrene_rlwe::security::limit_at`]): inputs of dimension 1024 modulo a prime of 25 bits
-/// with uniform binary secrets, and rings of one prime of 48 bits with uniform ternary ones, of two
-/// digits of 15 bits. So ciphertexts are switched to 25 bits before they change the dimension; a
-/// switch from dimension `2^16` then adds an error of `2^-11.8` of the modulus, 4.6 entries of the
-/// largest table, beside the 4.6 of the index's own rounding.
+/// The sets of [`Preset::by_name`] have 128 bits of security. Every key is checked at its own
+/// dimension and modulus ([`hippocrene_rlwe::security::limit_at`]). Inputs have dimension 1024, a
+/// prime modulus of 25 bits and uniform binary secrets. Rings have one prime of 48 bits, uniform
+/// ternary secrets and two digits of 15 bits. So ciphertexts are switched to 25 bits before they
+/// change the dimension. A switch from dimension `2^16` then adds an error of `2^-11.8` of the
+/// modulus, which is 4.6 entries of the largest table. The rounding of the index adds as much
+/// again.
 ///
 /// [`Preset::paper_insecure`] has the dimensions, moduli and digits of PEGASUS Table IV, with
-/// secrets of Hamming weight 64; the paper says 119 bits of security at its error widths of `2^13`
-/// and `2^10`. **Insecure** by our limits, and for comparisons only: it has our errors of width
-/// 3.19.
+/// secrets of Hamming weight 64. The paper states 119 bits of security for error widths of `2^13`
+/// and `2^10`. The errors here have width 3.19, so the set is **insecure** by the limits of this
+/// library and serves comparisons only.
+///
+/// ```
+/// use hippocrene_fhew::Preset;
+///
+/// let preset = Preset::by_name("lut12")?;
+/// assert_eq!(preset.rotation().ring().dimension(), 1 << 12);
+/// assert!(Preset::by_name("lut99").is_err());
+/// # Ok::<(), hippocrene_fhew::FhewError>(())
+/// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Preset {
     name: &'static str,
@@ -26,58 +36,64 @@ pub struct Preset {
     switching: (u32, usize),
 }
 
-/// The names: rings of degree `2^11`, `2^12` (the one to take if nothing else is said) and `2^13`.
+/// The names of the secure sets, with rings of degree `2^11`, `2^12` (the default) and `2^13`.
 const NAMES: [&str; 3] = ["lut11", "lut12", "lut13"];
 
 impl Preset {
-    /// The set of that name.
+    /// Returns the secure parameter set with this name.
     ///
     /// # Errors
-    /// [`FhewError::Parameters`] with the names there are, when it is none of them.
+    /// [`FhewError::Parameters`] with the list of names if there is no such set.
     pub fn by_name(name: &str) -> Result<Self, FhewError> {
-        let Some(name) = NAMES.into_iter().find(|known| *known == name) else {
+        let Some(name) = NAMES.into_iter().find(|preset| *preset == name) else {
             let what = format!("there is no set {name:?}; there are {}", NAMES.join(", "));
             return Err(FhewError::Parameters { what });
         };
         let rotation = match name {
-            "lut11" => ours(1 << 11)?,
-            "lut12" => ours(1 << 12)?,
-            _ => ours(1 << 13)?,
+            "lut11" => secure_rotation(1 << 11)?,
+            "lut12" => secure_rotation(1 << 12)?,
+            _ => secure_rotation(1 << 13)?,
         };
         Ok(Preset { name, rotation, switching: (4, 6) })
     }
 
-    /// The set of the paper, which is **insecure** by our limits, and for comparisons only. Its
-    /// name is `pegasus-paper-insecure`, by which it is not found.
+    /// Returns the parameter set of the paper, which is **insecure** and for comparisons only.
+    ///
+    /// Its name is `pegasus-paper-insecure`, but [`Preset::by_name`] does not find it.
     ///
     /// # Errors
     /// None.
     pub fn paper_insecure() -> Result<Self, FhewError> {
-        Ok(Preset { name: "pegasus-paper-insecure", rotation: paper()?, switching: (7, 7) })
+        Ok(Preset {
+            name: "pegasus-paper-insecure",
+            rotation: paper_rotation()?,
+            switching: (7, 7),
+        })
     }
 
-    /// Every name.
+    /// Returns the names of all secure sets.
     pub fn names() -> [&'static str; 3] {
         NAMES
     }
 
-    /// Its name.
+    /// Returns the name of the set.
     pub fn name(&self) -> &'static str {
         self.name
     }
 
-    /// What look-ups are computed with.
+    /// Returns the parameters of the rotations.
     pub fn rotation(&self) -> RotationParameters {
         self.rotation
     }
 
-    /// Bits and number of the digits of keys that switch to [`RotationParameters::input`].
+    /// Returns the bits and the number of the digits of keys that switch to
+    /// [`RotationParameters::input`].
     pub fn switching_digits(&self) -> (u32, usize) {
         self.switching
     }
 }
 
-fn ours(degree: usize) -> Result<RotationParameters, FhewError> {
+fn secure_rotation(degree: usize) -> Result<RotationParameters, FhewError> {
     let of = |dimension, bits, secret| {
         let q = ntt_primes(bits, dimension, 1, &[])?[0];
         LweParameters::new(dimension, q, secret)
@@ -87,9 +103,9 @@ fn ours(degree: usize) -> Result<RotationParameters, FhewError> {
     RotationParameters::new(input, of(degree, 48, SecretDistribution::Ternary)?, gadget)
 }
 
-fn paper() -> Result<RotationParameters, FhewError> {
+fn paper_rotation() -> Result<RotationParameters, FhewError> {
     let degree = 1 << 12;
-    // One prime for all dimensions, up to that of CKKS.
+    // The same prime serves all dimensions, up to the ring degree of CKKS.
     let q = ntt_primes(45, 1 << 16, 1, &[])?[0];
     let p = ntt_primes(60, degree, 1, &[])?[0];
     let of = |dimension| {

@@ -1,18 +1,18 @@
-//! RLWE samples: what all keys of this crate are made of.
+//! RLWE samples, which all keys of this crate consist of.
 
 use hippocrene_ring::{Kernel, ResidueRing, Sampler, Seed};
 use zeroize::Zeroizing;
 
 use crate::{FhewError, LweSecretKey};
 
-/// What error seeds are derived for.
+/// The domain that the seeds of errors are derived for.
 const DOMAIN_ERRORS: u64 = 1;
 
-/// The rings `Z_q[X]/(X^n + 1)` of these moduli: primes, or powers of two.
+/// Returns the rings `Z_q[X]/(X^n + 1)` for `n = degree` and the given moduli.
 ///
 /// # Errors
-/// When `n` is no ring degree or a modulus neither a prime that has a transform there nor a power
-/// of two.
+/// If `n` is not a ring degree, or a modulus is neither a power of two nor a prime with a transform
+/// of this degree.
 pub(crate) fn rings(degree: usize, moduli: &[u64]) -> Result<Vec<ResidueRing>, FhewError> {
     let kernel = Kernel::detect()?;
     let ring = |q: &u64| match q.is_power_of_two() {
@@ -22,9 +22,10 @@ pub(crate) fn rings(degree: usize, moduli: &[u64]) -> Result<Vec<ResidueRing>, F
     moduli.iter().map(|q| Ok(ring(q)?)).collect()
 }
 
-/// Makes samples `(b, a)` modulo a product of primes, or a power of two, with `b = -a s + e`, limb
-/// after limb in the evaluation domain. Of `k` primes, limb `j` of the `a` of sample `i` is the
-/// uniform polynomial of stream `k i + j` of one seed.
+/// Makes samples `(b, a)` with `b = -a s + e`, limb by limb in the evaluation domain.
+///
+/// The modulus is a product of primes or a power of two. With `k` moduli, limb `j` of the `a` of
+/// sample `i` is the uniform polynomial of stream `k i + j` of one seed.
 pub(crate) struct SampleMaker {
     rings: Vec<ResidueRing>,
     seed: Seed,
@@ -34,7 +35,7 @@ pub(crate) struct SampleMaker {
 }
 
 impl SampleMaker {
-    /// Under `secret` as a polynomial, modulo these primes.
+    /// Prepares samples under `secret` as a polynomial, modulo these moduli.
     pub(crate) fn new(secret: &LweSecretKey, moduli: &[u64]) -> Result<Self, FhewError> {
         let rings = rings(secret.parameters().ring_degree(), moduli)?;
         let of_ring = |ring: &ResidueRing| {
@@ -51,17 +52,17 @@ impl SampleMaker {
         &self.rings
     }
 
-    /// The seed of the `a`.
+    /// Returns the seed of the `a`.
     pub(crate) fn seed(&self) -> &Seed {
         &self.seed
     }
 
-    /// `s` in the evaluation domain, limb `j`.
+    /// Returns limb `j` of `s`, in the evaluation domain.
     pub(crate) fn secret(&self, j: usize) -> &[u64] {
         &self.secret[j]
     }
 
-    /// The `b` of sample `i`.
+    /// Writes the `b` of sample `i`, limb after limb.
     pub(crate) fn sample(&self, i: usize, b: &mut [u64]) {
         let degree = self.rings[0].degree();
         let mut error = Zeroizing::new(vec![0; degree]);
@@ -76,7 +77,7 @@ impl SampleMaker {
     }
 }
 
-/// Limb `j` of the `a` of sample `i`, in the evaluation domain.
+/// Returns limb `j` of the `a` of sample `i`, in the evaluation domain.
 pub(crate) fn expand(rings: &[ResidueRing], seed: &Seed, i: usize, j: usize) -> Vec<u64> {
     let ring = &rings[j];
     let mut a = vec![0; ring.degree()];

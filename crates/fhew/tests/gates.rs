@@ -1,9 +1,9 @@
-//! Gates of single bits: the right ones, errors as estimated, mistakes named.
+//! Tests of gates: results, noise estimates and refused operands.
 
 use crate::common::assert_noise;
 use hippocrene_fhew::{
-    CERTAIN_DEVIATIONS, FhewError, GateEvaluator, GateKeys, GateParameters, GateSecretKey,
-    LweCiphertext, LweParameters, LweSwitchingKey, RotationGadget, RotationParameters,
+    FhewError, GateEvaluator, GateKeys, GateParameters, GateSecretKey, LweCiphertext,
+    LweParameters, LweSwitchingKey, MIN_GATE_DEVIATIONS, RotationGadget, RotationParameters,
 };
 use hippocrene_ring::{Threads, primes::ntt_primes};
 use hippocrene_rlwe::{Gate, RlweError, SecretDistribution};
@@ -21,7 +21,8 @@ fn keys(parameters: GateParameters) -> Keys {
     Keys { secret, evaluator }
 }
 
-/// Inputs of dimension 40, which is no power of two, and a ring of degree 256: without security.
+/// Makes insecure keys with inputs of dimension 40, which is not a power of two, and ring degree
+/// 256.
 fn insecure(secret: SecretDistribution) -> Keys {
     let of = |dimension: usize, bits, secret| {
         let q = ntt_primes(bits, dimension.next_power_of_two(), 1, &[]).unwrap()[0];
@@ -42,7 +43,7 @@ fn encrypt(secret: &GateSecretKey, bits: &[bool]) -> Vec<LweCiphertext> {
     (0..bits.len()).map(|i| expanded[i / degree].extract(i % degree).unwrap()).collect()
 }
 
-/// The gates that are one rotation.
+/// Returns the gates that need one rotation, each with its numbers of operands.
 fn gates() -> impl Iterator<Item = (Gate, usize)> {
     let all = Gate::ALL.into_iter().flat_map(|gate| [(gate, 2), (gate, 3)]);
     all.filter(|(gate, count)| match gate {
@@ -87,8 +88,8 @@ fn every_gate_of_every_operand() {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(12))]
 
-    /// Circuits of forty random gates, multiplexers, complements and constants, as their plain
-    /// twins.
+    /// Circuits of forty random gates, multiplexers, complements and constants give the same bits
+    /// as plain computation.
     #[test]
     fn circuits(steps in proptest::collection::vec((0usize..11, any::<[u8; 3]>()), 40), start in any::<u8>()) {
         let Keys { secret, evaluator } = insecure(SecretDistribution::Binary);
@@ -119,7 +120,8 @@ proptest! {
     }
 }
 
-/// At 128 bits of security: a chain of gates, several threads, and errors as estimated.
+/// The standard parameter set computes a chain of gates on several threads, with errors as
+/// estimated.
 #[test]
 fn the_standard_set() {
     let Keys { secret, evaluator } = keys(GateParameters::standard().unwrap());
@@ -156,13 +158,13 @@ fn the_standard_set() {
     assert_eq!(evaluator.rotations(), 9 * 96 + 2 * 96);
 }
 
-/// How far a bit is from its message.
+/// Returns the difference between the phase of a bit and its message.
 fn error(secret: &GateSecretKey, bit: &LweCiphertext, message: i64, q: u64) -> f64 {
     let phase = secret.phase(bit).unwrap();
     crate::common::centred_difference(phase, message, q)
 }
 
-/// The switch to inputs whose dimension is no power of two: its error is as estimated.
+/// A switch to inputs whose dimension is not a power of two has the estimated error.
 #[test]
 fn switches_to_any_dimension() {
     let q = ntt_primes(20, 64, 1, &[]).unwrap()[0];
@@ -201,13 +203,13 @@ fn mistakes_are_named() {
     );
     assert!(secret.decrypt(&encrypt(&other.secret, &[true])[0]).is_err());
 
-    // A sum of many results, which no gate gives.
+    // No sum of results of gates has so large an error.
     let mut sum = evaluator.gate(Gate::And, &[a, b]).unwrap();
     sum.set_noise(sum.noise().scaled(8.0));
     let error = evaluator.gate(Gate::And, &[&sum, b]).unwrap_err();
-    assert!(matches!(error, FhewError::Uncertain { need: CERTAIN_DEVIATIONS, .. }), "{error}");
+    assert!(matches!(error, FhewError::Uncertain { need: MIN_GATE_DEVIATIONS, .. }), "{error}");
 
-    // Digits of 14 bits would leave errors that are too large, and parameters of them are refused.
+    // Digits of 14 bits would leave errors that are too large, so these parameters are refused.
     let rotation = secret.parameters().rotation();
     let gadget = RotationGadget::Digits { base_log2: 15, count: 2 };
     let coarse = RotationParameters::insecure(rotation.input(), rotation.ring(), gadget).unwrap();

@@ -1,4 +1,4 @@
-//! LWE ciphertexts and their linear operations: messages exact, errors as estimated.
+//! Tests of LWE ciphertexts and their linear operations: exact messages, and errors as estimated.
 
 use crate::common::{assert_noise, centred_difference, ternary};
 use hippocrene_fhew::{
@@ -13,7 +13,7 @@ use proptest::prelude::*;
 
 const Q: u64 = (1 << 45) - 229;
 
-/// The error of each ciphertext that should hold `expected(i)`.
+/// Returns the error of each ciphertext, which should hold `expected(i)`.
 fn errors(
     secret: &LweSecretKey,
     all: &[LweCiphertext],
@@ -68,7 +68,7 @@ fn noise_of_encryption_and_linear_operations() {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(64))]
 
-    /// Ciphertexts without an error are decrypted exactly, whatever is done to them.
+    /// Linear operations on ciphertexts without errors are exact.
     #[test]
     fn linear_operations_are_those_of_messages(x in 0..Q, y in 0..Q, factor in -1000i64..1000, c in any::<i32>(), seed: [u8; 32]) {
         let parameters = LweParameters::insecure(24, Q, SecretDistribution::Ternary).unwrap();
@@ -83,8 +83,8 @@ proptest! {
         prop_assert_eq!(i128::from(secret.decrypt(&a).unwrap()).rem_euclid(q), expected);
     }
 
-    /// Decryption is the formula `b + <a, s>`, here with the secret as its own trivial encryptions
-    /// show it.
+    /// Decryption computes `b + <a, s>`. The entries of the secret are read by decrypting
+    /// ciphertexts with unit vectors `a`.
     #[test]
     fn decryption_is_the_inner_product(a in proptest::collection::vec(0..Q, 24), b in 0..Q, seed: [u8; 32]) {
         let parameters = LweParameters::insecure(24, Q, SecretDistribution::SparseTernary { weight: 5 }).unwrap();
@@ -101,7 +101,7 @@ proptest! {
     }
 }
 
-/// Every coefficient of an RLWE ciphertext, at one prime.
+/// Extraction gives every coefficient of an RLWE ciphertext modulo one prime.
 #[test]
 fn extraction_gives_the_coefficients() {
     let degree = 64;
@@ -148,8 +148,8 @@ fn extraction_gives_the_coefficients() {
     assert!(error.to_string().contains("one limb is needed"), "{error}");
 }
 
-/// The secret of a secure set stays within its limit as one of LWE: what it encrypts, and keys that
-/// switch to it, would be modulo whatever is asked for.
+/// A secret of a secure set, used as an LWE secret, is refused moduli beyond the limit of the set.
+/// Otherwise it could encrypt, or be the target of switching keys, at any modulus.
 #[test]
 fn secrets_of_secure_sets_keep_to_their_limit() {
     let literal = ParametersLiteral {
@@ -170,7 +170,8 @@ fn secrets_of_secure_sets_keep_to_their_limit() {
     }
 }
 
-/// Every number of seven ciphertexts, of which the last is not full, with the error as estimated.
+/// Every number of seven ciphertexts, the last of which is not full, is decrypted with the
+/// estimated error.
 #[test]
 fn coefficients_are_encrypted_as_their_seed_and_one_residue_each() {
     let (degree, count) = (64, 410);
@@ -222,7 +223,7 @@ fn mistakes_are_named() {
     assert_eq!(
         a.clone().add_assign(&trivial(16, 1 << 20)).unwrap_err().to_string(),
         format!(
-            "add LWE ciphertexts: the modulus is {}, but {Q} is needed; switch it first",
+            "add LWE ciphertexts: the modulus is {}, but {Q} is needed. Switch the modulus first.",
             1 << 20
         )
     );
@@ -257,7 +258,7 @@ fn security_is_checked_at_the_own_dimension_and_modulus() {
             .is_err()
     );
 
-    // Moduli up to that which was checked are as secure; larger ones are checked anew.
+    // Moduli up to the checked one are at least as secure. Larger ones are checked anew.
     let binary = LweParameters::new(1024, 1 << 24, SecretDistribution::Binary).unwrap();
     assert_eq!(binary.with_modulus(1 << 10).unwrap().modulus(), 1 << 10);
     assert_eq!(binary.with_modulus(1 << 25).unwrap().modulus(), 1 << 25);
@@ -267,7 +268,7 @@ fn security_is_checked_at_the_own_dimension_and_modulus() {
             Err(FhewError::Rlwe(RlweError::Insecure { .. }))
         ));
     }
-    // Ciphertexts are switched to any.
+    // Ciphertexts can be switched to any modulus.
     let secret = LweSecretKey::generate(binary).unwrap();
     let switched = secret.encrypt(1 << 20).unwrap().switch_modulus(1 << 60).unwrap();
     let off = secret.decrypt(&switched).unwrap() - (1 << 56);

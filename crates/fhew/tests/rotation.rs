@@ -1,4 +1,4 @@
-//! Look-ups: the right entries, errors as estimated, Theorem 1's bound.
+//! Tests of look-ups: entries, noise estimates and the bound of Theorem 1.
 
 use crate::common::{assert_noise, centred_difference, rms, secret, ternary};
 use hippocrene_fhew::{
@@ -8,7 +8,7 @@ use hippocrene_fhew::{
 use hippocrene_ring::{Threads, primes::ntt_primes};
 use hippocrene_rlwe::{Noise, RlweError, SecretDistribution};
 
-/// Keys without security: the input's secret, the ring's, and the key.
+/// Insecure keys: the secret of inputs, the secret of the ring, and the rotation key.
 struct Keys {
     input: LweSecretKey,
     ring: LweSecretKey,
@@ -24,12 +24,13 @@ fn special(degree: usize) -> RotationGadget {
     RotationGadget::SpecialPrime { p: ntt_primes(47, degree, 1, &[]).unwrap()[0] }
 }
 
-/// Of dimension `n` modulo `2^20` with a ternary secret, ring degree `N`, and a modulus of 45 bits.
+/// Makes insecure keys for ternary inputs of dimension `n` modulo `2^20`, and a ring of this degree
+/// with a modulus of 45 bits.
 fn insecure(n: usize, degree: usize, gadget: RotationGadget) -> Keys {
     insecure_of(SecretDistribution::Ternary, n, degree, gadget)
 }
 
-/// [`insecure`] with a secret of inputs of that distribution.
+/// The same as [`insecure`], for inputs with secrets of this distribution.
 fn insecure_of(
     distribution: SecretDistribution,
     n: usize,
@@ -40,7 +41,7 @@ fn insecure_of(
     let (input, ring) = (secret(n, 1 << 20, distribution), ternary(degree, q));
     let parameters =
         RotationParameters::insecure(input.parameters(), ring.parameters(), gadget).unwrap();
-    // What is made on several threads is what one makes.
+    // The number of threads does not change the key.
     let threads = Threads::new(2).unwrap();
     let key = BlindRotationKey::generate(parameters, &input, &ring, &threads)
         .unwrap()
@@ -49,8 +50,8 @@ fn insecure_of(
     Keys { input, ring, key }
 }
 
-/// Without noise in the input, and with `a = 0`, the rotation is exact: every entry of the table is
-/// found, by both gadgets. A slow reference: the function itself.
+/// A rotation of inputs without noise and with `a = 0` is exact, so both gadgets find every entry.
+/// The reference is the function itself.
 #[test]
 fn every_entry_is_found() {
     let (n, degree) = (8, 64);
@@ -61,7 +62,7 @@ fn every_entry_is_found() {
         let scale = 2f64.powi(30);
         let table =
             LookupTable::new(&keys.key.parameters(), 32.0, scale, |x| x * x - 7.0 * x).unwrap();
-        // One entry is 1 wide, and 2^20 is 4 times the domain.
+        // An entry is 1 wide, and 2^20 is 4 times the domain.
         let input = keys.input.parameters();
         for x in -32i64..32 {
             let message = (x << 13).rem_euclid(1 << 20) as u64;
@@ -72,7 +73,8 @@ fn every_entry_is_found() {
     }
 }
 
-/// The accumulator's error, for constant tables, where that of the index does not count.
+/// The accumulator's error is as estimated. The tables are constant, so the error of the index has
+/// no effect.
 #[test]
 fn noise_of_rotations_is_as_estimated() {
     for (degree, distribution) in SECRETS.into_iter().flat_map(|d| [(256, d), (1024, d)]) {
@@ -106,8 +108,8 @@ fn noise_of_rotations_is_as_estimated() {
     }
 }
 
-/// A linear function shows the error of the index; the bound is formula (3) of Theorem 1's
-/// analysis.
+/// The error of a linear function shows that of the index. The bound is formula (3) of the analysis
+/// of Theorem 1.
 #[test]
 fn errors_of_values_keep_to_theorem_1() {
     SECRETS.into_iter().for_each(keeps_to_theorem_1);
@@ -123,7 +125,7 @@ fn keeps_to_theorem_1(distribution: SecretDistribution) {
     let input_scale = table.input_scale(1 << 20);
     let (mut errors, mut estimate) = (Vec::new(), Noise::NONE);
     for i in 0..300 {
-        // 95 % of the domain, so that the noise does not lead out of it.
+        // Inputs cover 95 % of the domain, so that the noise does not lead out of it.
         let x = domain * 0.95 * (i as f64 / 150.0 - 1.0);
         let message = ((x * input_scale).round() as i64).rem_euclid(1 << 20) as u64;
         let value = keys.key.look_up(&keys.input.encrypt(message).unwrap(), &table).unwrap();
@@ -140,10 +142,10 @@ fn keeps_to_theorem_1(distribution: SecretDistribution) {
     let rotation = (parameters.noise().log2_std() - scale.log2()).exp2();
     let bound = 6.0 * (slope * index.sqrt() + rotation);
     assert!(errors.iter().all(|e| e.abs() < bound), "{bound} {errors:?}");
-    assert!(rms(&errors) > bound / 20.0, "the bound says something");
+    assert!(rms(&errors) > bound / 20.0, "the bound is within a factor 20");
 }
 
-/// `|x| - D` continues itself: the absolute value on the double domain.
+/// `|x| - D` continues itself, so the absolute value can be looked up on the double domain.
 #[test]
 fn tables_go_on_beyond_their_domain_with_the_other_sign() {
     let keys = insecure(16, 512, DIGITS);
@@ -168,8 +170,9 @@ fn mistakes_are_named() {
     };
     assert!(new(8.0, 1e3, |x| 1.0 / x).starts_with("table: the value at 0.0 is inf, but"));
     assert!(
-        new(8.0, 1e13, |x| x)
-            .contains("the value at -8.0 is -8.0, but at the scale 10000000000000.0 less than 1.7")
+        new(8.0, 1e13, |x| x).contains(
+            "the value at -8.0 is -8.0, but at the scale 10000000000000.0 and the modulus"
+        )
     );
     assert!(new(0.0, 1.0, |x| x).contains("positive"));
     assert!(new(1.0, f64::NAN, |x| x).contains("positive"));
@@ -187,7 +190,7 @@ fn mistakes_are_named() {
     assert!(LookupTables::new(&parameters, &[]).is_err());
     let wider = LookupTable::new(&parameters, 2.0, 1.0, |x| x).unwrap();
     let domains = LookupTables::new(&parameters, &[table, wider]).unwrap_err().to_string();
-    assert_eq!(domains, "table: one domain is needed, but there are 1 and 2");
+    assert_eq!(domains, "table: the domains are 1 and 2, but one domain is needed for all tables");
     assert!(LookupTables::new(&parameters, &[wrong]).is_err());
     assert!(matches!(
         keys.key.rotate_all(&[(&ct, &[u64::MAX; 64])], &Threads::single()),
@@ -195,7 +198,7 @@ fn mistakes_are_named() {
     ));
 }
 
-/// Keys modulo `q p` count with both.
+/// The security of keys modulo `q p` is checked at this product.
 #[test]
 fn security_is_that_of_the_keys() {
     let primes = |bits| ntt_primes(bits, 4096, 2, &[]).unwrap();
@@ -216,8 +219,8 @@ fn security_is_that_of_the_keys() {
     );
 }
 
-/// Every pair of coefficients of a binary secret turns the accumulator as far as it should: inputs
-/// with a mask of one coefficient, or of two.
+/// Every pair of coefficients of a binary secret turns the accumulator as far as it should. The
+/// inputs have a mask of one or two coefficients.
 #[test]
 fn pairs_of_binary_secrets_turn_by_both() {
     let (n, degree) = (8, 64);
@@ -232,8 +235,8 @@ fn pairs_of_binary_secrets_turn_by_both() {
             let ct =
                 LweCiphertext::from_parts(parameters, 0, a, Noise::NONE, keys.input.fingerprint());
             let ct = ct.unwrap();
-            // In entries, of which there are 128 around the circle: beyond the domain with the
-            // other sign.
+            // The index counts entries, and the circle has 128 of them. Beyond the domain
+            // they have the other sign.
             let index = keys.input.decrypt(&ct).unwrap() / step as i64;
             let expected = match index {
                 -32..32 => 5 * index,
@@ -253,7 +256,7 @@ fn pairs_of_binary_secrets_turn_by_both() {
     assert!(refused.to_string().contains("in pairs, but the dimension is 9"), "{refused}");
 }
 
-/// Secrets of another distribution have another limit, and the key another error.
+/// Secrets of another distribution have another limit, and their keys another error.
 #[test]
 fn keys_are_for_secrets_of_their_distributions() {
     let ternary = insecure(16, 64, DIGITS);
@@ -270,7 +273,9 @@ fn keys_are_for_secrets_of_their_distributions() {
     for (input, ring) in [(&input, &ternary.ring), (&ternary.input, &ring)] {
         let error = BlindRotationKey::generate(parameters, input, ring, &threads).unwrap_err();
         assert!(
-            matches!(&error, FhewError::Parameters { what } if what == "a sparse ternary (Hamming weight 8) secret where the parameters are for a ternary one"),
+            matches!(&error, FhewError::Parameters { what } if what
+                == "the secret is sparse ternary (Hamming weight 8), but the parameters need a \
+                    ternary one"),
             "{error}"
         );
     }
@@ -279,7 +284,7 @@ fn keys_are_for_secrets_of_their_distributions() {
     assert!(BlindRotationKey::generate(parameters, &input, &ring, &threads).is_ok());
 }
 
-/// Three tables by one rotation: the entries of each, with the error as estimated.
+/// One rotation gives the entries of three tables, with errors as estimated.
 #[test]
 fn several_tables_take_one_rotation() {
     for gadget in [DIGITS, special(512)] {
@@ -300,31 +305,32 @@ fn several_tables_take_one_rotation() {
             let x = 1.8 * (f64::from(i) / 120.0 - 1.0);
             let message = ((x * input_scale).round() as i64).rem_euclid(1 << 20) as u64;
             let ct = keys.input.encrypt(message).unwrap();
-            for (k, value) in keys.key.look_up_several(&ct, &together).unwrap().iter().enumerate() {
+            for (k, value) in keys.key.look_up_in_tables(&ct, &together).unwrap().iter().enumerate()
+            {
                 errors[k].push(keys.ring.decrypt(value).unwrap() as f64 / scale - functions[k](x));
                 estimates[k] = value.noise().scaled(-scale.log2());
             }
         }
-        // The parabola's slope goes from 0 to its steepest.
+        // The slope of the parabola goes from 0 to its maximum.
         assert!(rms(&errors[0]) < 1.5 * estimates[0].log2_std().exp2());
-        // All inputs of a constant have one rounding: the norm of the one step, at the ends of the
-        // table, counts.
+        // All inputs of a constant have the same rounding error. Its factor has the norm of one
+        // step, at the ends of the table.
         assert!(rms(&errors[1]) < 1.5 * estimates[1].log2_std().exp2());
         assert_noise(&errors[2], estimates[2], &format!("linear function {gadget:?}"));
     }
 }
 
-/// With wide steps the rotation's error dominates, times the norm of the factor.
+/// With wide steps, the rotation's error times the norm of the factor dominates.
 #[test]
 fn noise_of_several_tables_is_as_estimated() {
-    // How the sum over the steps comes out depends on the key.
+    // The sum over the steps depends on the key.
     let all: Vec<Keys> = (0..16)
         .map(|_| insecure(64, 512, RotationGadget::Digits { base_log2: 10, count: 3 }))
         .collect();
     let parameters = all[0].key.parameters();
     let zigzag = |x: f64| if (x * 256.0).floor() as i64 % 2 == 0 { 8.0 } else { 7.0 };
     let scale = 2f64.powi(40);
-    // Beside it a table of zeros, which shows that nothing leaks from one to the other.
+    // The second table is zero, which shows that its values do not depend on the first.
     let tables = [zigzag, |_| 0.0]
         .map(|f: fn(f64) -> f64| LookupTable::new(&parameters, 1.0, scale, f).unwrap());
     let together = LookupTables::new(&parameters, &tables).unwrap();
@@ -332,7 +338,7 @@ fn noise_of_several_tables_is_as_estimated() {
     let mut errors = Vec::new();
     for (keys, i) in all.iter().flat_map(|keys| (0..30).map(move |i| (keys, i))) {
         let ct = keys.input.encrypt(i << 12).unwrap();
-        let values = keys.key.look_up_several(&ct, &together).unwrap();
+        let values = keys.key.look_up_in_tables(&ct, &together).unwrap();
         let all = keys.key.look_up_several_all(&[&ct, &ct], &together, &Threads::single()).unwrap();
         assert_eq!(all, [values.clone(), values.clone()]);
         assert_eq!(values[1].noise().log2_std(), (together.quantum() as f64 / 12f64.sqrt()).log2());
@@ -347,7 +353,7 @@ fn noise_of_several_tables_is_as_estimated() {
             .unwrap();
         errors.push(nearest);
     }
-    // The steps of the test polynomial over the quantum; around its end with the other sign.
+    // The steps of the test polynomial in quanta. Around its end the sign changes.
     let entries: Vec<f64> =
         tables[0].coefficients().iter().map(|x| centred_difference(*x as i64, 0, q)).collect();
     let before = |j: usize| if j == 0 { -entries[511] } else { entries[j - 1] };
@@ -357,7 +363,7 @@ fn noise_of_several_tables_is_as_estimated() {
     assert_noise(&errors, estimate, "zigzag");
 }
 
-/// What no rotation can be computed with is refused before there are keys.
+/// Parameters without a possible rotation are refused before keys are made.
 #[test]
 fn moduli_that_do_not_rotate_are_refused() {
     let of = |n, q| LweParameters::insecure(n, q, SecretDistribution::Ternary).unwrap();

@@ -1,5 +1,5 @@
-//! Key switching: messages exact up to an error as estimated, for single values and for many
-//! coefficients at once.
+//! Tests of key switching of single values and of many coefficients at once: messages, and errors
+//! as estimated.
 
 use crate::common::{assert_noise, centred_difference, ternary};
 use hippocrene_fhew::{
@@ -17,8 +17,8 @@ fn random(q: u64, length: usize, seed: u8) -> Vec<u64> {
     out
 }
 
-/// Digits that cover all bits (the last with fewer of its own) and digits that do not; strides 1,
-/// 2, 16.
+/// The gadgets have digits that cover all bits, the last one with fewer bits, and digits that do
+/// not. The strides are 1, 2 and 16.
 #[test]
 fn switched_values_have_the_estimated_error() {
     for (from, to, bits, base_log2, count) in
@@ -47,7 +47,8 @@ fn switched_values_have_the_estimated_error() {
     }
 }
 
-/// Every class of coefficients of one RLWE ciphertext, against extraction of each coefficient.
+/// Switching each class of coefficients gives the same as extracting and switching each
+/// coefficient.
 #[test]
 fn coefficients_are_switched_together() {
     let degree = 512;
@@ -97,7 +98,7 @@ fn coefficients_are_switched_together() {
     ));
 }
 
-/// The switch at its secure default size: 4096 to 1024 at 26 bits.
+/// A switch at a secure size, from 4096 to 1024 at 26 bits, has the estimated error.
 #[test]
 fn secure_parameters() {
     let q = ntt_primes(26, 1024, 1, &[]).unwrap()[0];

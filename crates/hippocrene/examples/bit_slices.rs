@@ -1,5 +1,6 @@
-//! Integers in bit slices: `2^13` pairs of numbers of 8 bits are added and compared, by gates on
-//! encrypted bits. At the end a hundred nands in a row.
+//! Arithmetic on integers in bit slices, with gates on encrypted bits.
+//!
+//! It adds and compares `2^13` pairs of 8-bit numbers. Then it runs a hundred NAND gates in a row.
 //!
 //! `cargo run --release -p hippocrene --example bit_slices`
 
@@ -13,7 +14,7 @@ const NANDS: usize = 100;
 
 type Result<T> = std::result::Result<T, Box<dyn Error>>;
 
-/// `x + y`, lowest bits first: a full adder for each slice.
+/// Returns `x + y` with the lowest bits first, by a full adder for each slice.
 fn add(server: &BitServer, x: &[BitArray], y: &[BitArray]) -> Result<Vec<BitArray>> {
     let mut carry: Option<BitArray> = None;
     let mut sum = Vec::with_capacity(x.len() + 1);
@@ -31,7 +32,7 @@ fn add(server: &BitServer, x: &[BitArray], y: &[BitArray]) -> Result<Vec<BitArra
     Ok(sum)
 }
 
-/// Whether `x > y`: the carry of `x + not y`.
+/// Returns the bit `x > y`, which is the carry of `x + not y`.
 fn greater(server: &BitServer, x: &[BitArray], y: &[BitArray]) -> Result<BitArray> {
     let mut carry: Option<BitArray> = None;
     for (x, y) in x.iter().zip(y) {
@@ -41,11 +42,11 @@ fn greater(server: &BitServer, x: &[BitArray], y: &[BitArray]) -> Result<BitArra
             Some(c) => server.gate(Gate::Majority, &[x, &y, c])?,
         });
     }
-    carry.ok_or_else(|| "numbers have a bit at least".into())
+    carry.ok_or_else(|| "numbers need at least one bit".into())
 }
 
 fn main() -> Result<()> {
-    // The client.
+    // The client encrypts.
     let preset = Preset::by_name("bits14")?;
     let client = ClientKey::generate(preset.settings()?)?;
     let plan = client.bit_plan(preset.bits()?)?;
@@ -59,7 +60,7 @@ fn main() -> Result<()> {
     };
     let (a, b) = (encrypt(&x)?, encrypt(&y)?);
 
-    // The server.
+    // The server computes.
     let server = Server::new(keys)?;
     let server = server.bits()?;
     let start = Instant::now();
@@ -77,7 +78,7 @@ fn main() -> Result<()> {
     println!("{NANDS} nands in a row: {} bootstraps", server.bootstraps() - before);
     println!("a bootstrap fails once in 2^{:.0} times", -plan.log2_failure_probability());
 
-    // The client.
+    // The client decrypts and checks.
     let slices = sum
         .iter()
         .map(|bits| client.decrypt_bits(bits))

@@ -1,5 +1,6 @@
-//! Writes the corpus of the hostile-file tests anew: to be run after a change of the format's
-//! version.
+//! Writes the corpus of the hostile-file tests.
+//!
+//! Run it after a change of the format's version.
 //!
 //! `cargo run -p hippocrene --example write_corpus`
 
@@ -16,7 +17,8 @@ use hippocrene::{
 };
 use wire_common::things;
 
-/// Where the ciphertext heads of an array with one axis start: see `docs/wire-format.md`.
+/// The position of the ciphertext heads in the file of an array with one axis, see
+/// `docs/reference/wire-format.md`.
 const HEADS: usize = 56 + 32 + 16;
 
 fn main() {
@@ -26,7 +28,7 @@ fn main() {
     let things = things(4);
     let mut files: std::collections::HashMap<_, _> = things.files().into_iter().collect();
     let (trees, mut keys) = trees();
-    // Of the keys of a server, which have 100 MB, what a file that is cut short has.
+    // The server's keys have 100 MB. The corpus holds only their beginning, as a truncated file.
     keys.truncate(256);
     seal(&mut keys);
     write("bad-keys-length", &keys);
@@ -65,8 +67,9 @@ fn main() {
     bad("clusters", "array", 56 + 56, &[0xff; 8]);
 }
 
-/// Files of decision trees, and the keys of their server: of real parameters, under another key
-/// whenever this is run.
+/// Returns files of decision trees and the keys of their server.
+///
+/// The parameters are real ones. Each run uses a new key.
 fn trees() -> ([(&'static str, Vec<u8>); 3], Vec<u8>) {
     let tables = TreeTables::by_name("lut11").unwrap();
     let ranges = FeatureRanges::new(vec![(0.0, 10.0), (-1.0, 1.0)]).unwrap();
@@ -91,8 +94,9 @@ fn trees() -> ([(&'static str, Vec<u8>); 3], Vec<u8>) {
     (files, keys.to_bytes())
 }
 
-/// Two points in two clusters after an iteration, with the points: numbers that can be written, if
-/// not computed with.
+/// Returns a file of two points in two clusters after one iteration, with the points.
+///
+/// The numbers are valid for a file, but computing with them makes no sense.
 fn clusters(client: &hippocrene::ClientKey) -> Vec<u8> {
     let (shape, slots) = (Shape::new(2, 1, 2).unwrap(), client.session().slots());
     let array = |extents: Vec<usize>, strides: Vec<usize>| {

@@ -27,10 +27,10 @@ pub use hippocrene_arrays::{
     BootstrappingKeys, Capacity, CiphertextBody, ClientKey, Clustering, Comparison, Complex64,
     Computed, DecisionTree, Diagonals, Elements, EncryptedArray, Encryption, Error, EvaluationKeys,
     Extent, FeatureRanges, Fingerprint, Fresh, Function, Gate, GateArray, GateClient, GateKeys,
-    GateServer, IntegerArray, IntegerPolynomial, Integers, Interval, KeyRequest, Layout,
-    LinearMaps, LookUpKeys, LookUpPlan, LookUps, LookUpsDescription, Numbers, Origin, Padding,
-    PlainNumbers, Polynomial, Polynomials, PublicKey, Purpose, Report, Residues, ScaleAndBound,
-    Scheme, Sectors, Seed, Server, ServerMemory, Session, Settings, Shape, SharedErrors,
+    GateServer, IntegerArray, IntegerPolynomial, Integers, Interval, IterationTimes, KeyRequest,
+    Layout, LinearMaps, LookUpKeys, LookUpPlan, LookUps, LookUpsDescription, Numbers, Origin,
+    Padding, PlainNumbers, Polynomial, Polynomials, PublicKey, Purpose, Report, Residues,
+    ScaleAndBound, Scheme, Seed, Server, ServerMemory, Session, Settings, Shape, SharedErrors,
     Simulation, SlotContents, Tables, Tangents, Ties, TransferKey, TreeClient, TreeInterface,
     TreeKeys, TreeModel, TreeNode, TreePlan, TreeQuery, TreeReply, TreeServer, TreeSimulation,
     TreeTables, UsedKey, Values, cache_budget, profile, set_cache_budget, stoppable,
@@ -50,5 +50,5 @@ pub use {
 
 /// Runs the programs of the page on Rust as tests.
 #[cfg(doctest)]
-#[doc = include_str!("../../../docs/rust.md")]
+#[doc = include_str!("../../../docs/how-to/use-rust.md")]
 struct Page;

@@ -1,4 +1,4 @@
-//! Arrays of bits. Small parameters, insecure.
+//! Tests of arrays of bits, with small insecure parameters.
 
 use std::sync::Arc;
 
@@ -39,7 +39,7 @@ impl Setup {
         self.client.decrypt_bits(a).unwrap()
     }
 
-    /// Bit `k` of each number.
+    /// Encrypts bit `k` of each number, for every `k` below `bits`.
     fn slices(&self, numbers: &[u32], bits: usize) -> Vec<BitArray> {
         let slice = |k: usize| numbers.iter().map(|x| x >> k & 1 == 1).collect::<Vec<_>>();
         (0..bits).map(|k| self.encrypt(&slice(k))).collect()
@@ -57,10 +57,10 @@ fn bits(count: usize, seed: u64) -> Vec<bool> {
 }
 
 #[test]
-fn gates_are_those_of_the_bits() {
+fn gates_match_plain_gates() {
     for packing in [BitPacking::Real, BitPacking::Complex] {
         let s = setup(packing, true, Some(66.0));
-        // Three ciphertexts, the last of them not full.
+        // Three ciphertexts; the last one is only partly filled.
         let count = 2 * s.plan.capacity() + 5;
         let plain: Vec<Vec<bool>> = (0..3).map(|seed| bits(count, seed)).collect();
         let a: Vec<BitArray> = plain.iter().map(|bits| s.encrypt(bits)).collect();
@@ -141,10 +141,11 @@ fn numbers_in_bit_slices_are_added_and_compared() {
     }
 }
 
-/// Bits that are not cleaned: each nand multiplies their error by 1.6. Two bootstraps of a nand
-/// where a refresh was due.
+/// Without cleaning, each NAND multiplies the error of the bits by 1.6.
+///
+/// When a refresh is due, a NAND takes two bootstraps.
 #[test]
-fn there_is_no_limit_of_depth() {
+fn gates_have_no_depth_limit() {
     let s = setup(BitPacking::Real, false, Some(66.0));
     let mut plain = bits(s.plan.capacity(), 7);
     let mut a = s.encrypt(&plain);
@@ -155,7 +156,7 @@ fn there_is_no_limit_of_depth() {
     }
     assert_eq!(s.decrypt(&a), plain);
     assert!(s.server.bootstraps() > 60, "{}", s.server.bootstraps());
-    // The bootstrapper alone comes to an end.
+    // The bootstrapper alone, without such refreshes, runs out of precision.
     let CiphertextBody::Seeded(x) = s.encrypt(&plain).bodies()[0].clone() else {
         panic!("fresh bits have a seed")
     };
@@ -171,11 +172,11 @@ fn there_is_no_limit_of_depth() {
 }
 
 #[test]
-fn products_are_taken_where_there_is_capacity() {
+fn products_are_computed_where_capacity_allows() {
     let s = setup(BitPacking::Real, false, None);
     let plain: Vec<Vec<bool>> = (0..2).map(|seed| bits(s.plan.capacity(), seed)).collect();
     let fresh = [s.encrypt(&plain[0]), s.encrypt(&plain[1])];
-    // Fresh bits have no more capacity than a bootstrap takes.
+    // A fresh array has only the capacity that a bootstrap needs.
     let mut x = s.server.xor(&fresh[0], &fresh[1]).unwrap();
     let y = s.server.or(&fresh[0], &fresh[1]).unwrap();
     assert_eq!(s.server.bootstraps(), 2);
@@ -209,7 +210,7 @@ fn client_and_server_share_only_files() {
             .encrypt_bits(&public.bit_plan(literal.clone()).unwrap(), &plain[1], &shape)
             .unwrap()
             .to_bytes();
-        // Half of fresh bits under the secret key is a seed.
+        // For fresh bits under the secret key, half of each ciphertext is stored as a seed.
         assert!(2 * x.len() < y.len() + 1000, "{} {}", x.len(), y.len());
 
         let server = Server::new(EvaluationKeys::from_bytes_insecure(&keys, 1).unwrap()).unwrap();
@@ -225,7 +226,7 @@ fn client_and_server_share_only_files() {
 }
 
 #[test]
-fn what_does_not_belong_together_is_refused() {
+fn mismatched_operands_are_refused() {
     let s = setup(BitPacking::Real, true, Some(66.0));
     let (a, b) = (s.encrypt(&[true, false, true]), s.encrypt(&[true, false]));
     assert!(matches!(s.server.and(&a, &b), Err(Error::Shape { .. })));
@@ -246,7 +247,7 @@ fn what_does_not_belong_together_is_refused() {
     assert!(matches!(s.server.not(&theirs), Err(Error::KeyMismatch(_))));
 }
 
-/// A server with the keys of bits and of all rotations.
+/// Returns a server with the keys for bits and all rotations.
 fn moving(packing: BitPacking, clean: bool) -> (ClientKey, Arc<BitPlan>, Server) {
     let (client, (_, literal)) = (client(1), insecure_bits(packing, clean, None));
     let plan = client.bit_plan(literal.clone()).unwrap();
@@ -259,10 +260,12 @@ fn all(sources: impl IntoIterator<Item = usize>) -> Vec<Option<usize>> {
     sources.into_iter().map(Some).collect()
 }
 
-/// Bits of a line picked from the first one on, from the middle, from the imaginary parts, and from
-/// the second ciphertext, and gates of what was picked: without a bootstrap.
+/// Selecting bits whose sources all move by the same rotation takes no bootstrap.
+///
+/// The bits come from the start and the middle of an array, from the imaginary parts and from the
+/// second ciphertext. Gates on the selected bits take no bootstrap either.
 #[test]
-fn bits_that_move_alike_are_picked() {
+fn bits_that_move_by_one_rotation_need_no_bootstrap() {
     for packing in [BitPacking::Real, BitPacking::Complex] {
         let (client, plan, server) = moving(packing, true);
         let capacity = plan.capacity();
@@ -300,7 +303,7 @@ fn bits_that_move_alike_are_picked() {
             );
         }
         assert_eq!(gates.bootstraps(), 0);
-        // Gates go on with what was picked, and what is beside it does no harm, again and again.
+        // Gates accept selected bits. Stray slots do no harm, even after several gates.
         let ((x, p), (y, q)) = (pick(middle, 7, 1), pick(2, 7, 1));
         let (x, y) = (x.unwrap(), y.unwrap());
         let (mut gate, mut expected) =
@@ -312,8 +315,8 @@ fn bits_that_move_alike_are_picked() {
             expected = expected.iter().zip(&q).map(|(e, q)| e | q).collect();
         }
         assert_eq!(client.decrypt_bits(&gate).unwrap(), expected);
-        // What is partly in real and partly in imaginary parts stays partly there only from a part
-        // of its own on: else there is a bootstrap.
+        // A selection across the boundary between real and imaginary parts takes a bootstrap,
+        // unless it begins at the start of a part.
         let before = gates.bootstraps();
         let (across, expected) = pick(middle - 2, 4, 1);
         assert_eq!(client.decrypt_bits(&across.unwrap()).unwrap(), expected);
@@ -326,10 +329,11 @@ fn bits_that_move_alike_are_picked() {
     }
 }
 
-/// Bits left out, repeated, joined and padded in any way, gates of them, and moves of what gates
-/// made.
+/// Bits can be left out, repeated, joined and padded in any way.
+///
+/// Gates accept moved bits, and the results of gates can be moved.
 #[test]
-fn bits_are_brought_anywhere() {
+fn bits_can_be_moved_anywhere() {
     for (packing, clean, seed) in [
         (BitPacking::Real, true, 1),
         (BitPacking::Real, false, 2),
@@ -373,7 +377,7 @@ fn bits_are_brought_anywhere() {
             assert_eq!(moved.shape(), shape);
             let expected: Vec<bool> = sources.iter().map(|s| s.is_some_and(|s| line[s])).collect();
             check(&moved, &expected);
-            // What is moved goes with what is fresh, and what gates make is moved again.
+            // Gates mix moved bits with fresh ones, and their results can be moved again.
             let other = bits(size, seed + 9);
             let gate = gates.nand(&moved, &encrypt(&other, &shape)).unwrap();
             let nand: Vec<bool> = expected.iter().zip(&other).map(|(x, y)| !(x & y)).collect();
@@ -385,25 +389,25 @@ fn bits_are_brought_anywhere() {
             let padded = server.gather_bits(&[&reversed], &[size + 1], &padded).unwrap();
             check(&padded, &[vec![false], nand.into_iter().rev().collect()].concat());
         }
-        // A bootstrap of each ciphertext that bits come from.
+        // Each ciphertext that bits come from is bootstrapped once.
         let before = gates.bootstraps();
         server.gather_bits(&[&arrays[0], &arrays[1]], &[2], &all([lengths[0] + 1, 0])).unwrap();
         server.gather_bits(&[&arrays[0]], &[3], &all([2, 1, 0])).unwrap();
         assert_eq!(gates.bootstraps() - before, 3);
-        // Rows and columns stand differently, and are moved to stand alike.
+        // A row and a column have different layouts. `in_common_layout` gives them the same one.
         let (row, column) = (
             server.gather_bits(&[&arrays[1]], &[3], &all([3, 4, 5])).unwrap(),
             server.gather_bits(&[&arrays[1]], &[3], &all([1, 4, 7])).unwrap(),
         );
         assert!(gates.and(&row, &column).is_err());
-        let alike = server.standing_alike(&[&row, &column]).unwrap();
+        let alike = server.in_common_layout(&[&row, &column]).unwrap();
         let and = gates.and(&alike[0], &alike[1]).unwrap();
         check(&and, &[3, 4, 5].map(|i| plain[1][i] & plain[1][[1, 4, 7][i - 3]]));
     }
 }
 
 #[test]
-fn moves_of_bits_that_make_no_sense_are_refused() {
+fn invalid_moves_of_bits_are_refused() {
     let (client, plan, server) = moving(BitPacking::Real, true);
     let a = client.encrypt_bits(&plan, &[true, false], &[2]).unwrap();
     let gather = |arrays: &[&BitArray], shape: &[usize], sources: &[Option<usize>]| {

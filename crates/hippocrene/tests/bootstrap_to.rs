@@ -1,4 +1,4 @@
-//! Bootstraps to a capacity that is said, at small insecure parameters.
+//! Tests of bootstraps to a requested capacity, with small insecure parameters.
 
 use crate::common::insecure_grafted;
 use hippocrene::{
@@ -19,9 +19,9 @@ fn log2_std(got: &[f64], expected: &[f64]) -> f64 {
     (sum / got.len() as f64).sqrt().log2()
 }
 
-/// To what capacity is said, with few slots and iterated too, and no further.
+/// Bootstraps with few slots and iterated bootstraps stop at the requested capacity too.
 #[test]
-fn to_less_capacity() {
+fn bootstraps_stop_at_the_requested_capacity() {
     let few = Bootstrapping { slots: Some(32), ..with_precision(20.0) };
     for (how, complex) in [
         (with_precision(20.0), false),
@@ -36,7 +36,7 @@ fn to_less_capacity() {
         let request = KeyRequest { bootstrapping: Some(how), ..KeyRequest::default() };
         let server = Server::new(client.evaluation_keys(&request).unwrap()).unwrap();
         let session = server.session();
-        let said = how.describe(session).unwrap();
+        let described = how.describe(session).unwrap();
         let x: Vec<f64> = (0..20).map(|i| 0.3 * f64::from(i) - 3.0).collect();
         let plain: Vec<Complex64> = x.iter().map(|x| Complex64::new(*x, 0.0)).collect();
         let declared = Encryption { interval: Some(Interval::symmetric(3.0)), precision: None };
@@ -44,16 +44,16 @@ fn to_less_capacity() {
         let a = client.encrypt_with(values, &[20], &declared).unwrap();
         let full = server.bootstrap(&a).unwrap().capacity_bits(session);
         let reserve = server.bootstrap_reserve().unwrap();
-        let middle = 0.5 * (reserve + said.capacity_after);
-        for capacity in [40.5, reserve, middle, said.capacity_after - 8.0] {
+        let middle = 0.5 * (reserve + described.capacity_after);
+        for capacity in [40.5, reserve, middle, described.capacity_after - 8.0] {
             let y = server
                 .bootstrap_to(&a, Some(capacity))
                 .unwrap_or_else(|e| panic!("{how:?} {capacity}: {e}"));
             let have = y.capacity_bits(session);
-            // What is iterated has no less than its errors are found with, and a scale that is
-            // larger by less than might be.
+            // An iterated bootstrap keeps enough capacity to compute the errors, and its scale may
+            // be somewhat smaller than the largest possible one.
             let errors = reserve + session.settings().scale().log2();
-            let least = if said.iterations > 1 { capacity.max(errors) } else { capacity };
+            let least = if described.iterations > 1 { capacity.max(errors) } else { capacity };
             assert!(
                 have >= capacity && have <= least + 64.0 && have <= full + 1.0,
                 "{capacity}: {have}, {full}"
@@ -61,11 +61,11 @@ fn to_less_capacity() {
             let got: Vec<f64> = client.decrypt_complex(&y).unwrap().iter().map(|z| z.re).collect();
             let (error, stated) = (log2_std(&got, &x), y.precision_bits(session));
             assert!(stated > precision - 3.0, "{capacity}: {stated}");
-            // The deviation of 20 errors is twice that of all once in 10^8 times.
+            // The sample deviation of 20 errors exceeds twice the true one with probability 10^-8.
             assert!(error < 1.0 - stated, "{capacity}: 2^{error}, stated 2^-{stated}");
             assert_eq!((y.bound(), y.is_clean(), y.is_complex()), (3.0, true, complex));
         }
-        let beyond = said.capacity_after + 1.0;
+        let beyond = described.capacity_after + 1.0;
         for (capacity, words) in [
             (beyond, "bootstraps with these keys give back"),
             (f64::INFINITY, "inf bits of capacity: bootstraps with these keys"),

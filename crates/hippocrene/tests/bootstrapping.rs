@@ -1,5 +1,5 @@
-//! Bootstrapping at small insecure parameters: by rule, asked for, and where an operation lacks
-//! capacity.
+//! Tests of bootstrapping with small insecure parameters: by default options, on request, and when
+//! an operation lacks capacity.
 
 use std::borrow::Cow;
 
@@ -14,7 +14,7 @@ use num_complex::Complex64;
 
 const SPARSE: SecretDistribution = SecretDistribution::SparseTernary { weight: 64 };
 
-/// A client of `2^(log_degree - 1)` slots and its server. Insecure.
+/// Returns a client with `2^(log_degree - 1)` slots and its server. Insecure.
 fn insecure(log_degree: u32, how: Bootstrapping) -> (ClientKey, Server) {
     let client = ClientKey::generate_with(insecure_grafted(log_degree, 20, SPARSE), 1).unwrap();
     let request = KeyRequest { bootstrapping: Some(how), ..KeyRequest::default() };
@@ -26,13 +26,14 @@ fn with_precision(precision: f64) -> Bootstrapping {
     Bootstrapping { precision: Some(precision), ..Bootstrapping::default() }
 }
 
-/// Values spread evenly over `[-r, r]`.
+/// Returns values spread evenly over `[-r, r]`.
 fn spread(count: usize, r: f64) -> Vec<f64> {
     (0..count).map(|i| r * (2.0 * (0.5 + i as f64 * 0.754_877_666).fract() - 1.0)).collect()
 }
 
-/// An encryption of `values` with little more capacity than a bootstrap needs: products with 1 have
-/// taken the rest.
+/// Returns an encryption of `values` with little more capacity than a bootstrap needs.
+///
+/// Products with 1 use up the rest of the capacity.
 fn spent(client: &ClientKey, server: &Server, values: &[f64], shape: &[usize]) -> EncryptedArray {
     let session = server.session();
     let bare = Server::new(client.evaluation_keys(&KeyRequest::only([])).unwrap()).unwrap();
@@ -42,7 +43,7 @@ fn spent(client: &ClientKey, server: &Server, values: &[f64], shape: &[usize]) -
     while a.capacity_bits(session) > reserve + scale + 12.0 {
         a = bare.mul_plain(&a, &vec![1.0; values.len()][..]).unwrap();
     }
-    // As often as it takes, bit by bit.
+    // Small steps of about one bit each use up the rest.
     while a.capacity_bits(session) > reserve + 3.0 {
         a = bare.mul_number(&a, 0.5).unwrap().with_bound(1.0).unwrap();
         a = bare.mul_number(&a, 2.0).unwrap().with_bound(1.0).unwrap();
@@ -57,22 +58,22 @@ fn log2_std(got: &[f64], expected: &[f64]) -> f64 {
     (sum / got.len() as f64).sqrt().log2()
 }
 
-/// Plans for less and less precision are made until one has room, seconds of them at `n15`.
+/// Planning tries lower and lower precisions until one fits, which takes seconds at `n15`.
 #[test]
-fn planning_stops_when_it_is_told_to() {
+fn planning_can_be_stopped() {
     let client = ClientKey::generate_with(insecure_grafted(10, 20, SPARSE), 1).unwrap();
     let describe =
         || (0..1000).find_map(|_| Bootstrapping::default().describe(client.session()).err());
-    let error = stoppable(|| true, describe).expect("it is told to stop");
+    let error = stoppable(|| true, describe).expect("planning is asked to stop");
     assert_eq!(
         (error.kind(), error.to_string().as_str()),
         ("StoppedError", "plan a bootstrap: stopped")
     );
 }
 
-/// Precision, capacity after and before are what is said before there are keys.
+/// The precision and the capacities before and after equal those described before any key is made.
 #[test]
-fn the_rule_keeps_its_word() {
+fn bootstraps_match_their_description() {
     for (log_degree, secret, bound, precision) in [
         (8, SPARSE, 1.0, 12.0),
         (9, SecretDistribution::Ternary, 1.0, 25.5),
@@ -81,8 +82,8 @@ fn the_rule_keeps_its_word() {
     ] {
         let client = ClientKey::generate_with(insecure_grafted(log_degree, 20, secret), 1).unwrap();
         let how = Bootstrapping { bound, precision: Some(precision), ..Bootstrapping::default() };
-        let said = how.describe(client.session()).unwrap();
-        assert_eq!((said.precision, said.log2_failure_probability), (precision, None));
+        let described = how.describe(client.session()).unwrap();
+        assert_eq!((described.precision, described.log2_failure_probability), (precision, None));
         let request = KeyRequest { bootstrapping: Some(how), ..KeyRequest::only([]) };
         let server = Server::new(client.evaluation_keys(&request).unwrap()).unwrap();
         let session = server.session();
@@ -96,16 +97,16 @@ fn the_rule_keeps_its_word() {
             "{precision}: {estimated}"
         );
         let measured = -log2_std(&client.decrypt(&y).unwrap(), &x);
-        // Polynomials are estimated as if all terms were as large as their bounds.
+        // The estimate assumes that all terms of a polynomial are as large as their bounds.
         let better = measured - estimated;
         assert!((-0.6..1.5).contains(&better), "{precision}: {measured}, estimated {estimated}");
-        assert!((after - said.capacity_after).abs() < 4.0, "{after}, {said:?}");
-        assert_eq!(Some(said.capacity_needed), server.bootstrap_reserve());
+        assert!((after - described.capacity_after).abs() < 4.0, "{after}, {described:?}");
+        assert_eq!(Some(described.capacity_needed), server.bootstrap_reserve());
         assert_eq!((y.bound(), server.bootstraps()), (bound, 1));
     }
 }
 
-/// More bits than one bootstrap has.
+/// Precision beyond that of one bootstrap is reached by several.
 #[test]
 fn precision_beyond_one_bootstrap_is_iterated() {
     for (log_degree, secret, bound, precision, iterations) in [
@@ -116,8 +117,8 @@ fn precision_beyond_one_bootstrap_is_iterated() {
         let settings = insecure_grafted(log_degree, 24, secret).with_precision(precision).unwrap();
         let client = ClientKey::generate_with(settings, 1).unwrap();
         let how = Bootstrapping { bound, ..with_precision(precision) };
-        let said = how.describe(client.session()).unwrap();
-        assert_eq!((said.precision, said.iterations), (precision, iterations));
+        let described = how.describe(client.session()).unwrap();
+        assert_eq!((described.precision, described.iterations), (precision, iterations));
         let request = KeyRequest { bootstrapping: Some(how), ..KeyRequest::only([]) };
         let server = Server::new(client.evaluation_keys(&request).unwrap()).unwrap();
         let session = server.session();
@@ -131,7 +132,7 @@ fn precision_beyond_one_bootstrap_is_iterated() {
             let before = server.bootstraps();
             let y = server.bootstrap(&a).unwrap();
             let (estimated, after) = (y.precision_bits(session), y.capacity_bits(session));
-            // No more than the array has itself.
+            // The result is at most as precise as the array itself.
             let reached = precision.min(a.precision_bits(session) - 1.5);
             assert!(estimated >= reached, "{precision}: {estimated}, {reached}");
             let measured = -log2_std(&client.decrypt(&y).unwrap(), &x);
@@ -139,27 +140,30 @@ fn precision_beyond_one_bootstrap_is_iterated() {
                 (-0.6..1.5).contains(&(measured - estimated)),
                 "{precision}: {measured}, estimated {estimated}"
             );
-            // What is said is for an iteration that begins at the wanted precision.
-            assert!((-2.0..40.0).contains(&(after - said.capacity_after)), "{after}, {said:?}");
+            // The description assumes an iteration that begins at the requested precision.
+            assert!(
+                (-2.0..40.0).contains(&(after - described.capacity_after)),
+                "{after}, {described:?}"
+            );
             assert_eq!((y.bound(), server.bootstraps() - before), (bound, u64::from(iterations)));
         }
     }
 }
 
-/// The first slots only, whatever is in the others.
+/// Only the first slots are bootstrapped, whatever the other slots hold.
 #[test]
-fn few_slots() {
+fn only_used_slots_are_bootstrapped() {
     for complex in [false, true] {
         let how = Bootstrapping { slots: Some(32), complex, ..with_precision(20.0) };
         let (client, server) = insecure(9, how);
         let session = server.session();
-        let said = how.describe(session).unwrap();
+        let described = how.describe(session).unwrap();
         let all = Bootstrapping { slots: None, ..how }.describe(session).unwrap();
-        assert!((said.slots, all.slots) == (32, 256) && said.key_bytes < all.key_bytes);
+        assert!((described.slots, all.slots) == (32, 256) && described.key_bytes < all.key_bytes);
         for shape in [vec![], vec![5], vec![3, 7], vec![32]] {
             let x = numbers(shape.iter().product(), 1);
             let a = spent(&client, &server, &x, &shape);
-            // Its slots that hold no element hold other sums.
+            // The stray slots of `b` hold other sums.
             let columns: Vec<f64> = numbers(28, 2).iter().map(|x| 0.25 * x).collect();
             let b = client.encrypt(&columns, &[7, 4]).unwrap().with_bound(0.25).unwrap();
             let b = server.sum(&b, Some(1)).unwrap();
@@ -175,8 +179,8 @@ fn few_slots() {
                 let error = log2_std(&client.decrypt(&y).unwrap(), x);
                 assert!(error < limit, "{shape:?}: 2^{error}");
                 assert!(-y.precision_bits(session) < -18.5, "{}", y.precision_bits(session));
-                assert!((y.capacity_bits(session) - said.capacity_after) > -4.0);
-                // What has no element is as it was.
+                assert!((y.capacity_bits(session) - described.capacity_after) > -4.0);
+                // Stray slots do not change.
                 let sum = server.sum(&y, None).unwrap();
                 let total: f64 = x.iter().sum();
                 assert!((client.decrypt(&sum).unwrap()[0] - total).abs() < 1e-4, "{shape:?}");
@@ -203,9 +207,9 @@ fn few_slots() {
     );
 }
 
-/// By themselves, with what is added to all slots and with numbers that are encrypted later.
+/// Repeated bootstraps of few slots, with additions to all slots and of freshly encrypted numbers.
 #[test]
-fn few_slots_at_any_depth() {
+fn few_slots_are_bootstrapped_repeatedly() {
     let how = Bootstrapping { slots: Some(16), ..with_precision(28.0) };
     let (client, server) = insecure(8, how);
     let mut plain = spread(13, 1.0);
@@ -222,9 +226,9 @@ fn few_slots_at_any_depth() {
     assert!(error < -22.0, "2^{error}");
 }
 
-/// Arrays that have fewer bits take fewer bootstraps, and one that cannot get better is none.
+/// Less precise arrays need fewer bootstraps, and a bootstrap that would gain nothing is skipped.
 #[test]
-fn what_is_iterated_is_no_more_than_the_array_has() {
+fn iterations_stop_at_the_precision_of_the_array() {
     for secret in [SPARSE, SecretDistribution::Ternary] {
         let client = ClientKey::generate_with(insecure_grafted(8, 24, secret), 1).unwrap();
         let request =
@@ -250,7 +254,7 @@ fn what_is_iterated_is_no_more_than_the_array_has() {
     }
 }
 
-/// The logistic map with more bits than one bootstrap has.
+/// Iterates the logistic map with more bits than one bootstrap provides.
 #[test]
 fn precise_circuits_of_any_depth() {
     let settings = insecure_grafted(8, 24, SPARSE).with_precision(48.0).unwrap();
@@ -259,7 +263,7 @@ fn precise_circuits_of_any_depth() {
     let server = Server::new(client.evaluation_keys(&request).unwrap()).unwrap();
     let mut plain = spread(128, 1.0);
     let mut a = client.encrypt(&plain, &[128]).unwrap();
-    // The map is at home in [-1, 1], and its error may be multiplied by 1.5 in each step.
+    // The map keeps values in [-1, 1], and each step may multiply the error by 1.5.
     for _ in 0..32 {
         let square = server.square(&a).unwrap();
         a = server
@@ -275,17 +279,18 @@ fn precise_circuits_of_any_depth() {
 }
 
 #[test]
-fn what_is_not_said_is_chosen() {
+fn omitted_options_have_defaults() {
     let client = ClientKey::generate_with(insecure_grafted(8, 20, SPARSE), 1).unwrap();
-    let said = Bootstrapping::default().describe(client.session()).unwrap();
-    assert_eq!((said.precision, said.complex, said.bound), (32.0, false, 1.0));
-    // Less where the modulus is smaller, but not less than leaves a product.
+    let described = Bootstrapping::default().describe(client.session()).unwrap();
+    assert_eq!((described.precision, described.complex, described.bound), (32.0, false, 1.0));
+    // A smaller modulus gives less precision, but always leaves capacity for one product.
     let small = ClientKey::generate_with(insecure_grafted(8, 14, SPARSE), 1).unwrap();
-    let said = Bootstrapping::default().describe(small.session()).unwrap();
+    let described = Bootstrapping::default().describe(small.session()).unwrap();
     let product = small.session().settings().scale().log2();
     assert!(
-        said.precision < 32.0 && said.capacity_after - said.capacity_needed >= product,
-        "{said:?}"
+        described.precision < 32.0
+            && described.capacity_after - described.capacity_needed >= product,
+        "{described:?}"
     );
     let smallest = ClientKey::generate_with(insecure_grafted(8, 6, SPARSE), 1).unwrap();
     let error = Bootstrapping::default().describe(smallest.session()).unwrap_err();
@@ -293,7 +298,7 @@ fn what_is_not_said_is_chosen() {
 }
 
 #[test]
-fn what_has_none_is_refused() {
+fn presets_without_a_bootstrap_are_refused() {
     for (preset, words) in
         [("n13", "no bootstrapping at the ring degree 2^13"), ("n14", "needs a base modulus")]
     {
@@ -308,10 +313,10 @@ fn what_has_none_is_refused() {
         );
         assert_eq!(error.kind(), "ParameterError");
     }
-    // One that is named.
+    // A preset that the error names has a bootstrap.
     let settings = Preset::by_name("n16s").unwrap().settings().unwrap();
-    let said = Bootstrapping::default().describe(&Session::new(settings, 1).unwrap());
-    assert!(said.as_ref().is_ok_and(|said| said.precision >= 20.0), "{said:?}");
+    let described = Bootstrapping::default().describe(&Session::new(settings, 1).unwrap());
+    assert!(described.as_ref().is_ok_and(|described| described.precision >= 20.0), "{described:?}");
     let client = ClientKey::generate_with(insecure_grafted(8, 20, SPARSE), 1).unwrap();
     for (how, words) in [
         (Bootstrapping { bound: 0.0, ..Bootstrapping::default() }, "a bound of 0"),
@@ -337,7 +342,7 @@ fn arrays_of_any_shape() {
         let y = server.bootstrap(&a).unwrap();
         assert_eq!(server.bootstraps() - before, a.layout().ciphertexts() as u64);
         assert_eq!((y.shape(), y.layout(), y.is_clean()), (a.shape(), a.layout(), a.is_clean()));
-        // Of one value or three, the error may be many deviations.
+        // With only one or three values, the sample error may be many deviations.
         let limit = if x.len() < 16 { -17.0 } else { -19.0 };
         assert!(log2_std(&client.decrypt(&y).unwrap(), &x) < limit);
         assert!(y.capacity_bits(session) > a.capacity_bits(session) + 100.0);
@@ -345,9 +350,9 @@ fn arrays_of_any_shape() {
     assert_eq!(server.with_precision(25.0).unwrap().bootstraps(), server.bootstraps());
 }
 
-/// Operations on an array that has nothing left but what a bootstrap takes.
+/// Operations on an array whose whole capacity is the bootstrap's reserve.
 #[test]
-fn operations_bootstrap_what_lacks_capacity() {
+fn operations_bootstrap_operands_without_capacity() {
     let (client, server) = insecure(7, with_precision(24.0));
     let (session, reserve) = (server.session(), server.bootstrap_reserve().unwrap());
     let (x, w) = (numbers(12, 3), numbers(12, 5));
@@ -399,7 +404,7 @@ fn operations_bootstrap_what_lacks_capacity() {
         let before = server.bootstraps();
         let y = operation(&a).unwrap_or_else(|error| panic!("{name}: {error}"));
         assert!(server.bootstraps() > before, "{name}");
-        // Once for what is done with it, however much that is.
+        // The array is bootstrapped once, however many operations use it.
         let again = server.bootstraps();
         let repeated = operation(&a).unwrap();
         // A mean over two axes bootstraps the sum over one, which is another array.
@@ -412,8 +417,8 @@ fn operations_bootstrap_what_lacks_capacity() {
     }
 }
 
-/// One that a bootstrap is enough for, and one with bootstraps between its products, of values
-/// whose power is not 0.
+/// One power that a single bootstrap suffices for, and one with bootstraps between its products.
+/// The values are close to 1 so that the power is not 0.
 #[test]
 fn powers_of_any_height() {
     let (client, server) = insecure(7, with_precision(24.0));
@@ -429,7 +434,7 @@ fn powers_of_any_height() {
         assert!(error < -bits, "power {n}: 2^{error}");
         assert!(error < 1.0 - y.precision_bits(server.session()), "power {n}: 2^{error}");
     }
-    // What is bootstrapped first is kept for the second.
+    // The second power may reuse the bootstrapped copy that the first one made.
     assert!(counts[0] == 1 && counts[1] >= 1, "{counts:?} bootstraps");
 }
 
@@ -462,7 +467,7 @@ fn one_bootstrap_halves_the_depth_of_a_polynomial() {
     }
 }
 
-/// The logistic map, far beyond what the modulus holds. Its error may double in every step.
+/// Iterates the logistic map far beyond the depth of the modulus. Each step may double the error.
 #[test]
 fn circuits_of_any_depth() {
     let (client, server) = insecure(8, with_precision(28.0));
@@ -471,7 +476,7 @@ fn circuits_of_any_depth() {
     let mut a = client.encrypt(&plain, &[128]).unwrap();
     let depth = 24;
     for _ in 0..depth {
-        // x -> 1 - 1.5 x^2, at home in [-1, 1].
+        // x -> 1 - 1.5 x^2 keeps values in [-1, 1].
         let square = server.square(&a).unwrap();
         a = server
             .add_number(&server.mul_number(&square, -1.5).unwrap(), 1.0)
@@ -483,9 +488,9 @@ fn circuits_of_any_depth() {
     }
     let error = log2_std(&client.decrypt(&a).unwrap(), &plain);
     assert!(error < -14.0, "2^{error}");
-    let said = with_precision(28.0).describe(session).unwrap();
-    let products =
-        ((said.capacity_after - said.capacity_needed) / session.settings().scale().log2()) as u64;
+    let described = with_precision(28.0).describe(session).unwrap();
+    let products = ((described.capacity_after - described.capacity_needed)
+        / session.settings().scale().log2()) as u64;
     let most = depth / (products - 1);
     assert!(
         (1..=most).contains(&server.bootstraps()),
@@ -495,7 +500,7 @@ fn circuits_of_any_depth() {
 }
 
 #[test]
-fn larger_values_are_bootstrapped_in_another_unit() {
+fn larger_values_are_scaled_for_the_bootstrap() {
     let (client, server) = insecure(8, with_precision(24.0));
     let session = server.session();
     for bound in [1.5, 4.0, 1000.0] {
@@ -509,7 +514,7 @@ fn larger_values_are_bootstrapped_in_another_unit() {
         assert!((-0.6..1.5).contains(&better), "{bound}: {estimated}, measured {better} more");
         assert_eq!(y.bound(), bound);
     }
-    // Less than half of the bits after the binary point would be left.
+    // A bootstrap would keep less than half of the bits after the binary point.
     let a = client.encrypt(&[0.25], &[]).unwrap().with_bound(8192.0).unwrap();
     let error = server.bootstrap(&a).unwrap_err();
     assert!(
@@ -518,7 +523,7 @@ fn larger_values_are_bootstrapped_in_another_unit() {
     );
     assert_eq!(error.kind(), "ArgumentError");
     assert!(server.bootstrap(&a.with_bound(1.0).unwrap()).is_ok());
-    // An operation that cannot bootstrap goes as far as it gets, and then says why.
+    // An operation that cannot bootstrap uses the remaining capacity and then gives the reason.
     let a = spent(&client, &server, &[0.25], &[]).with_bound(8192.0).unwrap();
     let mut a = server.mul_number(&a, 0.125).unwrap();
     let error = loop {
@@ -530,8 +535,9 @@ fn larger_values_are_bootstrapped_in_another_unit() {
     assert!(error.contains("declare a bound"), "{error}");
 }
 
-/// What circuits of several stages ask a server for: capacity in the middle, and no more than they
-/// can make use of.
+/// Circuits of several stages ask a server for capacity on the way.
+///
+/// The server gives back at least the requested capacity, and little more than the circuit can use.
 #[test]
 fn circuits_are_refreshed() {
     let (client, server) = insecure(7, with_precision(20.0));
@@ -589,14 +595,14 @@ fn complex_arrays_take_complex_keys() {
     let y = server.bootstrap(&a).unwrap();
     let got = client.decrypt_complex(&y).unwrap();
     assert!(y.is_complex() && got.iter().zip(&x).all(|(g, x)| (g - x).norm() < 1e-4));
-    // Real ones with the same keys.
+    // The same keys bootstrap real arrays.
     let x = spread(128, 1.0);
     let y = server.bootstrap(&client.encrypt(&x, &[128]).unwrap()).unwrap();
     assert!(!y.is_complex() && log2_std(&client.decrypt(&y).unwrap(), &x) < -19.0);
 }
 
 #[test]
-fn errors_say_what_lacks() {
+fn errors_name_missing_keys_and_capacity() {
     let (client, server) = insecure(7, with_precision(20.0));
     let (session, x) = (server.session(), [0.5, -0.25]);
     let bare = Server::new(client.evaluation_keys(&KeyRequest::default()).unwrap()).unwrap();
@@ -604,7 +610,7 @@ fn errors_say_what_lacks() {
     let error = bare.bootstrap(&a).unwrap_err().to_string();
     assert!(error.contains("no bootstrapping keys"), "{error}");
     assert_eq!((bare.bootstraps(), bare.bootstrap_reserve()), (0, None));
-    // Too late for a bootstrap.
+    // The array has too little capacity left for a bootstrap.
     let mut a = spent(&client, &server, &x, &[2]);
     a = bare.mul_number(&a, 1.0 / 4096.0).unwrap();
     assert!(a.capacity_bits(session) < server.bootstrap_reserve().unwrap());
@@ -614,19 +620,19 @@ fn errors_say_what_lacks() {
         "{error}"
     );
     assert!(error.to_string().contains("so it has to come earlier"), "{error}");
-    // What takes no capacity is still done.
+    // Operations that need no capacity still work.
     let y = server.negate(&a).unwrap();
     assert!((client.decrypt(&y).unwrap()[0] + 0.5 / 4096.0).abs() < 1e-5);
     assert_eq!(server.bootstraps(), 0);
-    // A circuit that is deeper than one bootstrap's capacity, of products that leave too little for
-    // the next one.
+    // The circuit needs more capacity than one bootstrap provides, and its products leave too
+    // little for the next one.
     let deep = Polynomial::new(Basis::Monomial, vec![1e-6; 1 << 6]).unwrap();
     let most = server.bootstrap(&client.encrypt(&x, &[2]).unwrap()).unwrap().capacity_bits(session);
     let precise = server.with_precision(most - server.bootstrap_reserve().unwrap()).unwrap();
     let error = precise.polynomial(&spent(&client, &server, &x, &[2]), &deep).unwrap_err();
     assert!(matches!(error, Error::Capacity { .. }), "{error}");
     assert!(error.to_string().contains("bootstraps with these keys give back"), "{error}");
-    // A bound that nothing is as large as.
+    // The bound is far larger than any value.
     let wide = (0..40)
         .try_fold(client.encrypt(&x, &[2]).unwrap(), |a, _| bare.square(&a.with_bound(1e30)?))
         .unwrap_err();

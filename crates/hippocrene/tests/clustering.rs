@@ -1,5 +1,5 @@
-//! K-means on encrypted points between a client and a server that share only files, at small
-//! insecure parameters.
+//! Tests of k-means on encrypted points, between a client and a server that share only files, with
+//! small insecure parameters.
 
 #[allow(dead_code)] // the tests of files use the rest of it
 use crate::common::{insecure_grafted, numbers};
@@ -9,7 +9,7 @@ use hippocrene::{
 };
 use hippocrene_rlwe::SecretDistribution;
 
-/// Points around two centres far from 0, and which of them each is around.
+/// Returns points around two centres far from 0, and the index of each point's centre.
 fn points(count: usize) -> (Vec<f64>, Vec<usize>) {
     let noise = numbers(2 * count, 7);
     let labels: Vec<usize> = (0..count).map(|i| usize::from(i % 3 == 0)).collect();
@@ -18,7 +18,7 @@ fn points(count: usize) -> (Vec<f64>, Vec<usize>) {
     ((0..2 * count).map(coordinate).collect(), labels)
 }
 
-/// One key for all, for it is made in seconds.
+/// One test with one key, because making a key takes seconds.
 #[test]
 fn clusters_of_points_in_files() {
     let settings = insecure_grafted(11, 18, SecretDistribution::Ternary);
@@ -46,9 +46,9 @@ fn clusters_of_points_in_files() {
     let inspection = wire::inspect(&sent).unwrap();
     assert_eq!(inspection.kind, wire::Kind::Clustering);
     assert!(inspection.array.is_none() && inspection.ring_degree == 2048);
-    let told = wire::describe_clustering(&sent).unwrap();
-    assert_eq!((told.shape, told.count, told.iteration), (shape, 12, 0));
-    assert!(told.has_points && told.origin.is_none());
+    let description = wire::describe_clustering(&sent).unwrap();
+    assert_eq!((description.shape, description.count, description.iteration), (shape, 12, 0));
+    assert!(description.has_points && description.origin.is_none());
     let sent = Clustering::from_bytes(&sent, session).unwrap();
     assert!(sent.has_points() && sent.iteration() == 0);
     let (centroids, none) = client.decrypt_clusters(&sent).unwrap();
@@ -57,12 +57,12 @@ fn clusters_of_points_in_files() {
     let (first, sectors) = server.cluster(&sent, &sent).unwrap();
     assert!(!first.has_points() && sectors.total() > sectors.look_ups);
     let checkpoint = first.to_bytes();
-    // From the file of the first iteration, as another process would.
+    // Read from the file of the first iteration, as another process would do.
     let resumed = Clustering::from_bytes(&checkpoint, session).unwrap();
     assert_eq!(resumed.to_bytes(), checkpoint);
     let second = server.cluster(&sent, &resumed).unwrap().0;
 
-    // From the first iteration itself, in parts that other machines may take, with files between
+    // The second iteration again, in parts that other machines may compute, with files between
     // them.
     let blocks = sent.blocks().unwrap();
     assert!(blocks.len() == 1 && first.blocks().unwrap().is_empty());
@@ -71,7 +71,7 @@ fn clusters_of_points_in_files() {
     let assigned = EncryptedArray::from_bytes(&assigned.to_bytes(), session).unwrap();
     let parts = server.update_clusters(&sent, std::slice::from_ref(&assigned), &first).unwrap().0;
     assert_eq!(parts.to_bytes(), second.to_bytes());
-    // From points that the server chooses: 3 is around the second centre.
+    // The server chooses the starting points. Point 3 belongs to the second centre.
     let begun = server.start_clusters(&sent, &[1, 3]).unwrap();
     assert!(begun.iteration() == 0 && !begun.has_points());
     for (x, y) in client
@@ -99,18 +99,24 @@ fn clusters_of_points_in_files() {
         assert!((x - mean(i / 2, i % 2)).abs() < 0.5, "{centroids:?}");
     }
 
-    // New points, two of them beyond the others, with files between client and server.
+    // New points in files between client and server. Two of them lie outside the others' range.
     let new = [100.0, -20.0, 130.0, -60.0, 80.0, 10.0, 1e6, -1e6, 125.0, -50.0];
     let sent_new = client.encrypt_new_points(&asked, &second, &new).unwrap().to_bytes();
-    let told = wire::describe_clustering(&sent_new).unwrap();
-    assert_eq!((told.shape, told.count, told.iteration, told.has_points), (shape, 5, 2, true));
+    let description = wire::describe_clustering(&sent_new).unwrap();
+    assert_eq!(
+        (description.shape, description.count, description.iteration, description.has_points),
+        (shape, 5, 2, true)
+    );
     let new_points = Clustering::from_bytes(&sent_new, session).unwrap();
     assert!(new_points.has_new_points() && !sent.has_new_points() && new_points.count() == 5);
     assert_eq!(new_points.to_bytes(), sent_new);
     let (assigned_new, _) = server.assign_new_points(&new_points, &second).unwrap();
     let assigned_new = assigned_new.to_bytes();
-    let told = wire::describe_clustering(&assigned_new).unwrap();
-    assert_eq!((told.count, told.has_points, told.origin), (5, false, second.origin()));
+    let description = wire::describe_clustering(&assigned_new).unwrap();
+    assert_eq!(
+        (description.count, description.has_points, description.origin),
+        (5, false, second.origin())
+    );
     let assigned_new = Clustering::from_bytes(&assigned_new, session).unwrap();
     let (same, found) = client.decrypt_clusters(&assigned_new).unwrap();
     assert_eq!((found.unwrap(), same), (vec![0, 1, 0, 1, 1], centroids.clone()));
@@ -139,7 +145,7 @@ fn clusters_of_points_in_files() {
     }
     hostile_rows(&sent_new, session);
 
-    // A simulation, which has no keys, ends where this does.
+    // A simulation, which has no keys, gives the same result.
     let request = KeyRequest { look_ups: Some(asked), ..KeyRequest::only([]) };
     let simulation = Simulation::with_keys(client.session().settings().clone(), &request).unwrap();
     let drawn = simulation.encrypt_points(&asked, &values, &start).unwrap();
@@ -147,7 +153,7 @@ fn clusters_of_points_in_files() {
     let simulated = simulation.server().cluster(&drawn, &drawn).unwrap().0;
     let report = simulation.report();
     assert_eq!(KeyRequest::for_simulation(&report), request);
-    // One for each point, and one for each cluster's reciprocal.
+    // One look-up for each point, and one for each cluster's reciprocal.
     let count = |what: &str| {
         report.operations.iter().find(|(name, _, _)| *name == what).map(|noted| noted.1)
     };
@@ -163,7 +169,7 @@ fn clusters_of_points_in_files() {
     let refused = simulation.server().cluster(&simulated, &simulated).unwrap_err().to_string();
     assert!(refused.contains("the first operand has no points"), "{refused}");
 
-    // Clusters of other points are refused, and what was made says what of.
+    // Clusters of other points are refused, because each clustering names its origin.
     let origin = first.origin().unwrap();
     assert_eq!((origin, second.origin()), (sent.as_origin(None), Some(origin)));
     assert_eq!(begun.origin(), Some(sent.as_origin(Some(&[1, 3]))));
@@ -176,7 +182,7 @@ fn clusters_of_points_in_files() {
         server.update_clusters(&again, std::slice::from_ref(&assigned), &first).unwrap_err();
     assert!(refused.to_string().contains("the clusters were made of other points"), "{refused}");
 
-    // What is wrong is refused.
+    // Invalid operands are refused.
     let other = Shape::new(11, 2, 2).unwrap();
     let asked_other = LookUps { clusters: Some(other), ..asked };
     let fewer = client.encrypt_points(&asked_other, &values[2..], &start).unwrap();
@@ -204,23 +210,23 @@ fn clusters_of_points_in_files() {
         let refused = refused.unwrap_err().to_string();
         assert!(refused.contains(what), "{refused}");
     }
-    let stranger =
+    let other_client =
         ClientKey::generate_with(insecure_grafted(11, 18, SecretDistribution::Ternary), 2).unwrap();
-    let theirs = stranger.encrypt_points(&asked, &values, &start).unwrap();
+    let theirs = other_client.encrypt_points(&asked, &values, &start).unwrap();
     assert!(matches!(server.cluster(&theirs, &theirs), Err(Error::KeyMismatch(_))));
     assert!(matches!(server.cluster(&sent, &theirs), Err(Error::KeyMismatch(_))));
     hostile(&checkpoint, session);
 }
 
-/// Files that are not what they say.
+/// Checks that files with wrong contents are refused.
 fn hostile(bytes: &[u8], session: &hippocrene::Session) {
     let read = |bytes: &[u8]| Clustering::from_bytes(bytes, session).unwrap_err().to_string();
     for length in [0, 20, 60, 80, bytes.len() / 2, bytes.len() - 1] {
         read(&bytes[..length]);
         assert!(wire::inspect(&bytes[..length]).is_err());
     }
-    // Payload: points, dimension, clusters, flags, iteration, digests of points and start, length
-    // of the first array.
+    // The payload holds points, dimension, clusters, flags, iteration, the digests of points and
+    // start, and the length of the first array.
     for (offset, field, what) in [
         (0, 1u32, "1 points of dimension 2 in 2 clusters"),
         (4, 3, "the arrays of clusters"),
@@ -238,7 +244,7 @@ fn hostile(bytes: &[u8], session: &hippocrene::Session) {
         assert!(refused.contains(what), "at {offset}: {refused}");
     }
     let mut wrong = bytes.to_vec();
-    // A digest of the start without one of the points.
+    // A digest of the start without a digest of the points.
     wrong[56 + 24..56 + 56].fill(0);
     wrong[56 + 40] = 1;
     crate::entry::seal(&mut wrong);
@@ -248,7 +254,7 @@ fn hostile(bytes: &[u8], session: &hippocrene::Session) {
     assert!(read(&wrong).contains("checksum"));
 }
 
-/// New points that say of the clusters that they were made of fewer points than there are new ones.
+/// Checks that a file with more new points than its shape allows is refused.
 fn hostile_rows(bytes: &[u8], session: &hippocrene::Session) {
     let mut wrong = bytes.to_vec();
     wrong[56..60].copy_from_slice(&4u32.to_le_bytes());
@@ -258,7 +264,7 @@ fn hostile_rows(bytes: &[u8], session: &hippocrene::Session) {
 }
 
 #[test]
-fn what_has_no_keys_of_clusters_says_so() {
+fn clustering_without_keys_or_with_invalid_points_is_refused() {
     let client =
         ClientKey::generate_with(insecure_grafted(11, 18, SecretDistribution::Ternary), 1).unwrap();
     let server = Server::new(client.evaluation_keys(&KeyRequest::only([])).unwrap()).unwrap();
@@ -287,8 +293,7 @@ fn what_has_no_keys_of_clusters_says_so() {
             "{refused}"
         );
     }
-    // Whatever the unit is that points are counted in, the middle and the radius are as precise in
-    // it.
+    // The middle and the radius are equally precise in any unit of the points.
     for unit in [1e9, 1.0, 1e-13, 1e-170] {
         let [points, start] =
             [&all[..], &one[..]].map(|x| x.iter().map(|x| x * unit).collect::<Vec<_>>());

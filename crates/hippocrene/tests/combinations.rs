@@ -1,11 +1,11 @@
-//! Sums of picked elements times plain numbers, against the same of plain numbers.
+//! Tests of sums of selected elements times plain numbers, against the same sums of plain numbers.
 
-use crate::common::{assert_close, insecure, insecure_settings, left, numbers};
+use crate::common::{assert_close, insecure, insecure_settings, numbers, products_left};
 use hippocrene::{ClientKey, Error, Integers, KeyRequest, Scheme, Server};
 use proptest::prelude::*;
 
-/// Places of the elements of windows of an image that is `columns` wide, window after window, and
-/// how many windows there are along each axis.
+/// Returns the places of the elements of all windows of an image, window after window, and the
+/// number of windows along each axis.
 fn windows(image: [usize; 2], window: [usize; 2]) -> (Vec<usize>, [usize; 2]) {
     let counts = [image[0] - window[0] + 1, image[1] - window[1] + 1];
     let mut places = Vec::new();
@@ -17,7 +17,7 @@ fn windows(image: [usize; 2], window: [usize; 2]) -> (Vec<usize>, [usize; 2]) {
     (places, counts)
 }
 
-/// `sum_t weights_t x_place_t` for each element.
+/// Returns `sum_t weights_t x_place_t` for each element.
 fn combined<N: Copy + std::ops::Mul<Output = N> + std::iter::Sum>(
     x: &[N],
     terms: usize,
@@ -44,7 +44,7 @@ proptest! {
         let (client, server) = insecure(7, 2);
         let x = numbers(shape.iter().product(), seed);
         let array = client.encrypt(&x, &shape).unwrap();
-        // A part of it, beside which there are other elements.
+        // A part of the array, so that its stray slots hold other elements.
         let sources: Vec<usize> = (skipped.min(x.len() - 1)..x.len()).collect();
         let part = server.gather(&[&array], &[sources.len()], &sources).unwrap();
         let x = &x[sources[0]..];
@@ -60,13 +60,13 @@ proptest! {
         assert_close(&client.decrypt(&sums).unwrap(), &expected, "combined");
         let largest = entries.chunks(terms).map(|sum| sum.iter().map(|(_, weight)| weight).sum()).fold(0.0, f64::max);
         prop_assert!(sums.bound() <= 2.001 * largest * array.bound());
-        // What is in other slots does not get into sums.
+        // Stray slots do not enter sums.
         let total = server.sum(&sums, None).unwrap();
-        assert_close(&client.decrypt(&total).unwrap(), &[expected.iter().sum()], "the sum of what was combined");
+        assert_close(&client.decrypt(&total).unwrap(), &[expected.iter().sum()], "the sum of the combinations");
     }
 
     #[test]
-    fn integers_of_either_scheme(
+    fn integers_of_both_schemes(
         image in prop::array::uniform2(1usize..12),
         window in prop::array::uniform2(1usize..4),
         twice in any::<bool>(),
@@ -82,7 +82,7 @@ proptest! {
         let array = client.encrypt_integers(&x, &image).unwrap();
         let (places, counts) = windows(image, window);
         let terms = window[0] * window[1];
-        // Of one kernel, or of all places twice in a sum.
+        // One kernel for all windows, or sums in which each place occurs twice.
         let entries: Vec<(usize, i64)> = match twice {
             false => places.iter().enumerate().map(|(i, place)| (*place, weights[i % terms])).collect(),
             true => places.iter().enumerate().flat_map(|(i, place)| [(*place, weights[i % 16]), (*place, i64::MAX)]).collect(),
@@ -108,7 +108,7 @@ fn shapes_beyond_any_memory_are_refused() {
 }
 
 #[test]
-fn windows_stand_where_their_elements_do() {
+fn windows_keep_the_layout_of_their_elements() {
     let (client, server) = insecure(9, 2);
     let x = numbers(12 * 14, 1);
     let array = client.encrypt(&x, &[12, 14]).unwrap();
@@ -128,7 +128,7 @@ fn windows_stand_where_their_elements_do() {
         .unwrap()
         .unwrap();
     assert_eq!(sums.layout().strides(), [16, 1]);
-    assert_eq!(left(&sums, &server), 1);
+    assert_eq!(products_left(&sums, &server), 1);
     assert_close(
         &client.decrypt(&sums).unwrap(),
         &combined(&x, 15, &entries().collect::<Vec<_>>()),
@@ -137,7 +137,7 @@ fn windows_stand_where_their_elements_do() {
 }
 
 #[test]
-fn sums_of_many_take_few_products() {
+fn sums_of_many_arrays_take_few_products() {
     let (client, server) = insecure(9, 2);
     let x = numbers(100 * 7, 1);
     let array = client.encrypt(&x, &[100, 7]).unwrap();
@@ -160,8 +160,11 @@ fn sums_of_many_take_few_products() {
         assert_close(&client.decrypt(&sums.1).unwrap(), &combined(&x, terms, entries), "sums");
         sums.0
     };
-    // Of all elements of some rows, of their columns, and of three columns of all rows: a product
-    // for each of the four ciphertexts, and rotations that take as long as four.
+    // Sums of all elements of some rows, of the columns of these rows, and of three columns of all
+    // rows.
+    //
+    // Each takes one product for each of the four ciphertexts, and rotations that cost as much as
+    // four products.
     let all: Vec<_> = rows.iter().flat_map(|row| (0..7).map(move |i| (row * 7 + i, 1.0))).collect();
     assert_eq!(products(&[], &all), 4 + 4 * 8);
     let columns: Vec<_> =
@@ -174,7 +177,7 @@ fn sums_of_many_take_few_products() {
 }
 
 #[test]
-fn sums_stand_as_is_wished() {
+fn sums_have_the_requested_layout() {
     let (client, server) = insecure(9, 2);
     let x = numbers(100 * 7, 1);
     let array = client.encrypt(&x, &[100, 7]).unwrap();
@@ -195,13 +198,13 @@ fn sums_stand_as_is_wished() {
         sums.layout().strides().to_vec()
     };
     assert_eq!(sums(Some(&[8])), [8]);
-    // Not where that is much more work, nor where there are no such strides.
+    // Requested strides are not used if they cost much more or do not exist.
     assert_ne!(sums(Some(&[1 << 20])), [1 << 20]);
     assert_eq!([sums(None), sums(Some(&[3])), sums(Some(&[1, 1]))].concat().len(), 3);
 }
 
 #[test]
-fn what_does_not_fit_is_refused() {
+fn shapes_that_do_not_fit_are_refused() {
     let (client, server) = insecure(7, 2);
     let array = client.encrypt(&numbers(6, 1), &[2, 3]).unwrap();
     let combine = |shape: &[usize], terms, entries: &[(usize, f64)]| {
@@ -222,14 +225,14 @@ fn what_does_not_fit_is_refused() {
 }
 
 #[test]
-fn it_is_known_what_moves_take() {
+fn the_products_of_moves_are_estimated() {
     let (client, server) = insecure(7, 2);
     let array = client.encrypt(&numbers(42, 1), &[6, 7]).unwrap();
     let take = |array: &_, shape: &[usize], sources: &[usize]| {
         server.moving_products(array, shape, sources)
     };
-    // A transpose, a row, and every other column, stand as they are or are rotated; columns in
-    // another order are moved.
+    // A transpose, a row and every other column need no move or only a rotation. Columns in another
+    // order are moved.
     let transposed: Vec<usize> = (0..42).map(|i| i % 6 * 7 + i / 6).collect();
     assert_eq!(take(&array, &[7, 6], &transposed).unwrap(), 0);
     assert_eq!(take(&array, &[7], &(14..21).collect::<Vec<_>>()).unwrap(), 0);
@@ -238,11 +241,11 @@ fn it_is_known_what_moves_take() {
         0
     );
     let columns: Vec<usize> = (0..18).map(|i| i / 3 * 7 + [4, 0, 5][i % 3]).collect();
-    // Rows come to stand 4 apart, where they stand 8 apart.
+    // The result has rows 4 slots apart, and the operand has them 8 slots apart.
     assert_eq!(take(&array, &[6, 3], &columns).unwrap(), 13);
-    // Where nothing is left, the move is the one to say so.
+    // Without capacity the estimate is 0, and the move itself reports the error.
     let spent = server.square(&server.square(&array).unwrap()).unwrap();
-    assert_eq!(left(&spent, &server), 0);
+    assert_eq!(products_left(&spent, &server), 0);
     assert_eq!(take(&spent, &[6, 3], &columns).unwrap(), 0);
     assert!(matches!(take(&array, &[1], &[42]), Err(Error::Argument { .. })));
     assert!(matches!(take(&array, &[2], &[0]), Err(Error::Shape { .. })));

@@ -1,5 +1,4 @@
-//! Errors that elements have in common: what arrays say of their precision beside what they are off
-//! by.
+//! Tests of errors that elements have in common: the stated precision against the real errors.
 
 use crate::{common::insecure_grafted, entry::seal};
 use hippocrene::{ClientKey, EncryptedArray, Error, KeyRequest, Server, Stored};
@@ -7,10 +6,12 @@ use hippocrene_rlwe::SecretDistribution;
 use rand_chacha::ChaCha8Rng;
 use rand_core::{RngCore, SeedableRng};
 
-/// What values are off by from the beginning, in bits: more than all that computing adds.
-const COARSE: f64 = 14.0;
+/// The precision of the inputs, in bits after the binary point.
+///
+/// It is so low that the errors of the inputs exceed all errors that computing adds.
+const INPUT_PRECISION_BITS: f64 = 14.0;
 
-/// A client of 256 slots and its server. Insecure.
+/// Returns a client with 256 slots and its server. Insecure.
 fn insecure() -> (ClientKey, Server) {
     let settings = insecure_grafted(9, 8, SecretDistribution::SparseTernary { weight: 64 });
     let client = ClientKey::generate_with(settings, 1).unwrap();
@@ -18,13 +19,16 @@ fn insecure() -> (ClientKey, Server) {
     (client, server)
 }
 
-/// Numbers from `-1` to `1`, of variance 1/3.
+/// Returns numbers from `-1` to `1`, of variance 1/3.
 fn uniform(count: usize, rng: &mut ChaCha8Rng) -> Vec<f64> {
     (0..count).map(|_| f64::from(rng.next_u32()) / f64::from(1u32 << 31) - 1.0).collect()
 }
 
-/// How many times as large as it says the error is of what `f` makes of an encrypted vector, whose
-/// elements are off by so many bits, and of the plain one: the root mean square over some runs.
+/// Returns the real error of the results of `f` divided by their stated error.
+///
+/// It is the root mean square over the elements of 24 runs. `f` gets an encrypted vector with
+/// errors of precision `bits`, and the vector without errors. It returns the encrypted result and
+/// the expected values.
 fn ratio<T>(
     count: usize,
     bits: f64,
@@ -36,13 +40,13 @@ where
     ratio_of(count, bits, |x| x, f)
 }
 
-/// Values at the ends of `[-1, 1]`.
+/// Maps values to the ends of `[-1, 1]`.
 const SIGNS: fn(f64) -> f64 = |x| 1f64.copysign(x);
 
-/// Values of 1.
+/// Maps values to 1.
 const ONES: fn(f64) -> f64 = |_| 1.0;
 
-/// [`ratio`] of the values that `value` makes of numbers from `-1` to `1`.
+/// As [`ratio`], for the values of `value` at numbers from `-1` to `1`.
 fn ratio_of<T>(
     count: usize,
     bits: f64,
@@ -62,34 +66,35 @@ where
         let off: Vec<f64> = x.iter().zip(errors).map(|(x, e)| x + e).collect();
         let a = client.encrypt(&off, &[count]).unwrap().with_bound(1.1).unwrap();
         let (out, expected) = f(&server, &server.declare_precision(&a, bits).unwrap(), &x).unwrap();
-        let said = out.precision_bits(server.session()).exp2();
+        let stated = out.precision_bits(server.session()).exp2();
         let (got, expected) = (client.decrypt(&out).unwrap(), expected.as_ref());
         assert_eq!(got.len(), expected.len());
-        let squares: f64 = got.iter().zip(expected).map(|(g, e)| ((g - e) * said).powi(2)).sum();
+        let squares: f64 = got.iter().zip(expected).map(|(g, e)| ((g - e) * stated).powi(2)).sum();
         sum += squares / got.len() as f64;
     }
     (sum / f64::from(runs)).sqrt()
 }
 
-/// `m x`.
+/// Returns `m x`.
 fn times(m: &[f64], x: &[f64]) -> Vec<f64> {
     m.chunks(x.len()).map(|row| row.iter().zip(x).map(|(a, x)| a * x).sum()).collect()
 }
 
-/// A matrix of so many rows of numbers from 0 to 1.
+/// Returns a matrix of `rows` rows with numbers from 0 to 1.
 fn positive(rows: usize, columns: usize) -> Vec<f64> {
     let numbers = uniform(rows * columns, &mut ChaCha8Rng::seed_from_u64(11));
     numbers.into_iter().map(|x| 0.5 + 0.5 * x).collect()
 }
 
-/// Whether a root mean square over so many runs is what is said, give or take what such few runs
-/// are off by, for errors that are one in each run.
+/// True if the ratio is close to 1.
+///
+/// It allows for the deviation of a root mean square over 24 runs with one independent error each.
 fn is_close(ratio: f64) -> bool {
     (0.5..1.6).contains(&ratio)
 }
 
 #[test]
-fn averages_do_not_make_smaller_what_all_have() {
+fn averages_keep_a_common_error() {
     let n = 24;
     let mut averages = positive(n, n);
     for row in averages.chunks_mut(n) {
@@ -97,15 +102,15 @@ fn averages_do_not_make_smaller_what_all_have() {
         row.iter_mut().for_each(|x| *x /= sum);
     }
     for steps in [1, 2, 4] {
-        let from_left = ratio(n, COARSE, |server, a, x| {
+        let from_left = ratio(n, INPUT_PRECISION_BITS, |server, a, x| {
             let out =
                 (0..steps).try_fold(a.clone(), |a, _| server.rmatmul_plain(&averages, n, &a))?;
             Ok((out, (0..steps).fold(x.to_vec(), |x, _| times(&averages, &x))))
         });
         assert!(is_close(from_left), "{steps} steps: {from_left}");
     }
-    // Differences of neighbours have nothing of it, but that is not relied on: what rotations add
-    // to copies of an element is not the same in all of them.
+    // Differences of neighbours cancel the common error. The estimate does not rely on this,
+    // because rotations add different errors to the copies of an element.
     let differences: Vec<f64> = (0..(n - 1) * n)
         .map(|k| match (k / n).wrapping_sub(k % n) {
             0 => -1.0,
@@ -113,7 +118,7 @@ fn averages_do_not_make_smaller_what_all_have() {
             _ => 0.0,
         })
         .collect();
-    let of_all = ratio(n, COARSE, |server, a, x| {
+    let of_all = ratio(n, INPUT_PRECISION_BITS, |server, a, x| {
         let ones = vec![1.0; n];
         let same = server.add(&server.broadcast_to(&server.sum(a, None)?, &[n])?, a)?;
         let sum: f64 = x.iter().sum();
@@ -124,22 +129,22 @@ fn averages_do_not_make_smaller_what_all_have() {
 }
 
 #[test]
-fn sums_of_what_a_matrix_made_are_off_by_as_much_as_they_say() {
+fn sums_of_matrix_products_state_their_error() {
     let (rows, k) = (40, 12);
     let m = positive(rows, k);
-    let mean = ratio(k, COARSE, |server, a, x| {
+    let mean = ratio(k, INPUT_PRECISION_BITS, |server, a, x| {
         let product = server.rmatmul_plain(&m, rows, a)?;
         Ok((server.mean(&product, None)?, [times(&m, x).iter().sum::<f64>() / rows as f64]))
     });
     assert!(is_close(mean), "{mean}");
     let weights: Vec<f64> = (0..rows).map(|i| 1.0 + i as f64 / 40.0).collect();
-    let weighted = ratio(k, COARSE, |server, a, x| {
+    let weighted = ratio(k, INPUT_PRECISION_BITS, |server, a, x| {
         let product = server.rmatmul_plain(&m, rows, a)?;
         Ok((server.dot_plain(&product, &weights)?, times(&weights, &times(&m, x))))
     });
     assert!(is_close(weighted), "{weighted}");
-    // The other way round, `x @ m`, and a product with plain numbers before the sum.
-    let right = ratio(k, COARSE, |server, a, x| {
+    // The product in the other order, `x @ m`, and a product with plain numbers before the sum.
+    let right = ratio(k, INPUT_PRECISION_BITS, |server, a, x| {
         let product = server.matmul_plain(a, &m, rows)?;
         let product = server.mul_plain(&product, &weights[..])?;
         let turned: Vec<f64> = (0..rows)
@@ -147,7 +152,7 @@ fn sums_of_what_a_matrix_made_are_off_by_as_much_as_they_say() {
             .collect();
         Ok((server.sum(&product, None)?, [turned.iter().sum::<f64>()]))
     });
-    // Weights up to twice the mean: the largest counts.
+    // The weights are up to twice their mean, and the estimate uses the largest one.
     assert!((0.3..1.6).contains(&right), "{right}");
 }
 
@@ -159,9 +164,9 @@ fn copies_of_one_element_have_its_error() {
             let mean_of = x.iter().sum::<f64>() / x.len() as f64;
             Ok((server.broadcast_to(&mean, &[count])?, vec![mean_of; count]))
         };
-        let each = ratio(30, COARSE, copies);
+        let each = ratio(30, INPUT_PRECISION_BITS, copies);
         assert!(is_close(each), "{count} copies: {each}");
-        let sum = ratio(30, COARSE, |server, a, x| {
+        let sum = ratio(30, INPUT_PRECISION_BITS, |server, a, x| {
             let (copies, expected) = copies(server, a, x)?;
             Ok((server.sum(&copies, None)?, [expected.iter().sum::<f64>()]))
         });
@@ -170,11 +175,11 @@ fn copies_of_one_element_have_its_error() {
 }
 
 /// The stated error of a sum of squared deviations holds for values at both ends of the bound,
-/// where it is largest, and is not much larger.
+/// where it is largest. It is not much larger than the real error.
 #[test]
-fn sums_of_squared_deviations_are_off_by_as_much_as_they_say() {
+fn sums_of_squared_deviations_state_their_error() {
     let n = 40;
-    for bits in [COARSE, 24.0] {
+    for bits in [INPUT_PRECISION_BITS, 24.0] {
         let squares = ratio_of(n, bits, SIGNS, |server, a, x| {
             let mean = server.mean(a, None)?;
             let deviations = server.sub(a, &server.broadcast_to(&mean, &[n])?)?.as_deviations(1.1);
@@ -186,10 +191,11 @@ fn sums_of_squared_deviations_are_off_by_as_much_as_they_say() {
     }
 }
 
-/// Sums over copies add up equal errors, wherever the copies stand: in slots that repeat, in the
-/// slots between, and in several ciphertexts.
+/// Sums over copies add up equal errors.
+///
+/// The copies are in slots that repeat, in the slots between them, and in several ciphertexts.
 #[test]
-fn sums_over_copies_of_sums_are_off_by_as_much_as_they_say() {
+fn sums_over_copies_state_their_error() {
     for (rows, columns) in [(16, 16), (4, 256), (5, 7)] {
         let n = rows * columns;
         let of_columns = |x: &[f64]| -> Vec<f64> {
@@ -197,13 +203,13 @@ fn sums_over_copies_of_sums_are_off_by_as_much_as_they_say() {
                 .map(|j| x.iter().skip(j).step_by(columns).sum::<f64>() * rows as f64)
                 .collect()
         };
-        let again = ratio(n, COARSE, |server, a, x| {
+        let again = ratio(n, INPUT_PRECISION_BITS, |server, a, x| {
             let a = server.gather(&[a], &[rows, columns], &(0..n).collect::<Vec<_>>())?;
             let copies = server.broadcast_to(&server.sum(&a, Some(0))?, &[rows, columns])?;
             Ok((server.sum(&copies, Some(0))?, of_columns(x)))
         });
         assert!((0.4..1.3).contains(&again), "{rows} x {columns}: {again}");
-        let of_all = ratio(n, COARSE, |server, a, x| {
+        let of_all = ratio(n, INPUT_PRECISION_BITS, |server, a, x| {
             let a = server.gather(&[a], &[rows, columns], &(0..n).collect::<Vec<_>>())?;
             let copies = server.broadcast_to(&server.sum(&a, None)?, &[rows, columns])?;
             Ok((server.sum(&copies, None)?, [x.iter().sum::<f64>() * n as f64]))
@@ -212,27 +218,28 @@ fn sums_over_copies_of_sums_are_off_by_as_much_as_they_say() {
     }
 }
 
-/// The errors of a vector are in all elements of its product with an encrypted matrix, and sums of
-/// these add them up.
+/// The errors of a vector affect all elements of its product with an encrypted matrix, and sums of
+/// these elements add them up.
 #[test]
-fn products_with_encrypted_vectors_are_off_by_as_much_as_they_say() {
+fn products_with_encrypted_vectors_state_their_error() {
     let (rows, k) = (16, 8);
     let ones = vec![1.0; rows * k];
     let product = |server: &Server, a: &EncryptedArray| {
         let zeros = server.mul_number(&server.broadcast_to(a, &[rows, k])?, 0.0)?;
         server.dot(&server.add_plain(&zeros, &ones[..])?, a)
     };
-    let each = ratio(k, COARSE, |server, a, x| Ok((product(server, a)?, times(&ones, x))));
+    let each =
+        ratio(k, INPUT_PRECISION_BITS, |server, a, x| Ok((product(server, a)?, times(&ones, x))));
     assert!((0.4..1.3).contains(&each), "{each}");
-    let sum = ratio(k, COARSE, |server, a, x| {
+    let sum = ratio(k, INPUT_PRECISION_BITS, |server, a, x| {
         Ok((server.sum(&product(server, a)?, None)?, [times(&ones, x).iter().sum::<f64>()]))
     });
     assert!((0.4..1.3).contains(&sum), "{sum}");
 }
 
-/// An array that comes twice brings the same error twice.
+/// An array that is used twice brings the same error twice.
 #[test]
-fn repeated_operands_are_off_by_as_much_as_they_say() {
+fn repeated_operands_state_their_error() {
     type Repeated = fn(&Server, &EncryptedArray) -> Result<EncryptedArray, Error>;
     type Case = (&'static str, Repeated, fn(f64) -> f64);
     let cases: [Case; 7] = [
@@ -253,36 +260,37 @@ fn repeated_operands_are_off_by_as_much_as_they_say() {
         ("x (x + 1)", |server, x| server.mul(x, &server.add_number(x, 1.0)?), |x| x * (x + 1.0)),
     ];
     for (name, repeated, plain) in cases {
-        let all = ratio_of(64, COARSE, ONES, |server, a, x| {
+        let all = ratio_of(64, INPUT_PRECISION_BITS, ONES, |server, a, x| {
             Ok((repeated(server, a)?, x.iter().map(|x| plain(*x)).collect::<Vec<_>>()))
         });
-        // 1536 errors: a root mean square is off by 10 % with a probability of about 2^-25.
+        // The root mean square of 1536 errors deviates by 10 % with a probability of about 2^-25.
         assert!((0.5..1.1).contains(&all), "{name}: {all}");
     }
-    let nothing = ratio(64, COARSE, |server, a, x| Ok((server.sub(a, a)?, vec![0.0; x.len()])));
+    let nothing =
+        ratio(64, INPUT_PRECISION_BITS, |server, a, x| Ok((server.sub(a, a)?, vec![0.0; x.len()])));
     assert!(nothing < 1.1, "{nothing}");
 }
 
-/// What is sent on or put by is as precise later as it says now, and so is what is made of it.
+/// An array that is written and read again keeps its stated precision, and so do later results.
 #[test]
-fn files_keep_what_errors_have_in_common() {
+fn files_keep_the_common_part_of_errors() {
     let (client, server) = insecure();
     let a = client.encrypt(&[0.5; 30], &[30]).unwrap();
-    let a = server.declare_precision(&a, COARSE).unwrap();
+    let a = server.declare_precision(&a, INPUT_PRECISION_BITS).unwrap();
     let copies = server.broadcast_to(&server.mean(&a, None).unwrap(), &[300]).unwrap();
     let bytes = copies.to_bytes();
     let read = EncryptedArray::from_bytes(&bytes, server.session()).unwrap();
     assert_eq!(read.to_bytes(), bytes);
-    let said = |a: &EncryptedArray| {
+    let stated = |a: &EncryptedArray| {
         let sum = server.sum(a, None).unwrap();
         [a, &sum].map(|a| a.precision_bits(server.session()))
     };
-    assert_eq!(said(&read), said(&copies));
-    let [one, all] = said(&read);
+    assert_eq!(stated(&read), stated(&copies));
+    let [one, all] = stated(&read);
     assert!((one - all - 300f64.log2()).abs() < 0.1, "{one} {all}");
 
-    // The noise, that in zeros and what is common of the first of two ciphertexts, whose heads
-    // begin after the interval and the one axis.
+    // The three noise estimates of the first of two ciphertexts: in slots, in zeros, and common.
+    // The heads begin after the interval and the one axis.
     let noise = 56 + 32 + 16 + 16 + 22;
     let refused = |at: usize, new: &[u8]| {
         let mut bytes = bytes.clone();
@@ -290,7 +298,7 @@ fn files_keep_what_errors_have_in_common() {
         seal(&mut bytes);
         EncryptedArray::from_bytes(&bytes, server.session()).unwrap_err().to_string()
     };
-    let words = |error: &str, said: &str| assert!(error.contains(said), "{error}");
+    let words = |error: &str, expected: &str| assert!(error.contains(expected), "{error}");
     words(
         &refused(noise + 8, &5000f64.to_le_bytes()),
         "the noise in zeros is 5000; it must be -4096 to",
@@ -303,7 +311,7 @@ fn files_keep_what_errors_have_in_common() {
         &refused(noise + 16, &100f64.to_le_bytes()),
         "the common noise is 100; it must be at most ",
     );
-    // Nothing is left of it in both, and the flag stays.
+    // The common noise of both ciphertexts is removed, but the flag stays.
     let mut even = bytes.clone();
     for start in [noise, noise + 58 + 16] {
         even.copy_within(start..start + 8, start + 8);

@@ -1,4 +1,4 @@
-//! Comparisons of arrays of numbers, at small insecure parameters.
+//! Tests of comparisons of arrays of numbers, with small insecure parameters.
 
 use crate::common::insecure_grafted;
 use hippocrene::{
@@ -22,7 +22,8 @@ fn close(got: &[f64], expected: impl Iterator<Item = f64>, within: f64, what: &s
     }
 }
 
-/// 40 numbers up to 3 that are not within 1/16 of each other's or of 0.
+/// Returns two vectors of 40 numbers up to 3. The numbers of a pair differ by more than 1/16, and
+/// the numbers of the first vector are more than 1/16 from 0.
 fn operands() -> (Vec<f64>, Vec<f64>) {
     let x: Vec<f64> = (0..40).map(|i| f64::from(i) * 0.14 - 2.73).collect();
     let other = |(i, x): (usize, &f64)| [x - 0.13, x + 0.2, -0.5 * x][i % 3];
@@ -31,7 +32,7 @@ fn operands() -> (Vec<f64>, Vec<f64>) {
 }
 
 #[test]
-fn every_operation() {
+fn every_comparison_is_right() {
     let (client, server) = insecure(10, None);
     let (x, y) = operands();
     let [a, b] = [&x, &y].map(|v| client.encrypt(&v[..], &[40]).unwrap().with_bound(3.0).unwrap());
@@ -74,7 +75,7 @@ fn every_operation() {
         half,
         "minimum",
     );
-    // By default, of the bound of the array.
+    // The default gap depends on the bound of the array.
     let sign = server.sign(&a, Comparison::default()).unwrap();
     close(&read(sign), signs(&x).into_iter(), 2f64.powi(-10), "sign, by default");
 }
@@ -97,9 +98,9 @@ fn with_bootstraps() {
     close(&client.decrypt(&sign).unwrap(), x.iter().map(|x| x.signum()), 2f64.powi(-14), "sign");
 }
 
-/// As `>` and `>=` of numpy have it: the gap lies on the side of the values that are told as equal.
+/// Ties match `>` and `>=` of numpy. The gap lies on the side of the values that count as equal.
 #[test]
-fn equal_values_are_told_as_asked() {
+fn ties_have_the_requested_value() {
     let simulation = Simulation::new(insecure_grafted(9, 10, SPARSE)).unwrap();
     let (server, how) = (
         simulation.server(),
@@ -129,7 +130,7 @@ fn equal_values_are_told_as_asked() {
     }
 }
 
-/// Where the intervals say the answer, it is exact, and takes no key and no capacity.
+/// If the intervals imply the result, it is exact and needs neither a key nor capacity.
 #[test]
 fn answers_that_follow_from_intervals_are_exact() {
     let (client, with_keys) = insecure(4, None);
@@ -162,8 +163,7 @@ fn answers_that_follow_from_intervals_are_exact() {
     exact(server.positive(&zero, how).unwrap(), [0.0; 2], "positive 0");
     exact(server.positive(&zero, ties(Ties::One)).unwrap(), [1.0; 2], "0 at least");
     exact(server.positive(&zero, ties(Ties::Half)).unwrap(), [0.5; 2], "0 at half");
-    // The operand that holds the result is repeated to the common shape, as any operation does
-    // that.
+    // The operand that holds the result is broadcast to the common shape, as in any operation.
     let one = encrypt(&high[1..], 1.0, 3.0);
     let largest = with_keys.maximum(&a, &one, how).unwrap();
     close(&client.decrypt(&largest).unwrap(), [2.5; 2].into_iter(), 1e-6, "maximum of one");
@@ -185,13 +185,13 @@ fn values_below_their_noise_are_not_compared() {
             "{refused}"
         );
     }
-    // A gap that is asked for is refused too.
+    // A requested gap that small is refused too.
     let asked = Comparison { gap: Some(5e-10), ..Comparison::default() };
     assert!(matches!(server.positive(&tiny, asked), Err(Error::Argument { .. })));
 }
 
-/// Imaginary parts are taken away between stages: where there is one, no key is needed for that,
-/// and a simulation asks for none.
+/// Imaginary parts are removed between stages. With only one stage this needs no key, and a
+/// simulation requests none.
 #[test]
 fn one_stage_takes_no_conjugation() {
     let how = Comparison { gap: Some(0.5), precision: Some(5.0), ..Comparison::default() };
@@ -212,7 +212,7 @@ fn one_stage_takes_no_conjugation() {
 }
 
 #[test]
-fn what_cannot_be_compared_is_refused() {
+fn invalid_comparisons_are_refused() {
     let (client, server) = insecure(4, None);
     let a = client.encrypt(&[0.5, -0.25][..], &[2]).unwrap();
     let precise = Comparison { precision: Some(50.0), ..Comparison::default() };
@@ -230,8 +230,8 @@ fn what_cannot_be_compared_is_refused() {
     );
 }
 
-/// An array of another key, and one of another shape, are refused as they are by any operation,
-/// whatever keys there are.
+/// Operands with another key or another shape are refused like in any operation, whatever keys
+/// there are.
 #[test]
 fn operands_are_checked_before_keys() {
     let (client, _) = insecure(4, None);

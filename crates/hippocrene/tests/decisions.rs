@@ -14,7 +14,7 @@ fn transforms(server: &Server) -> u64 {
 /// The real run transforms the same number of limbs as the simulated one, although capacity runs
 /// short and operands are bootstrapped. The simulation counts the chosen candidates alone.
 #[test]
-fn no_ciphertext_is_computed_in_vain() {
+fn no_unused_ciphertext_is_computed() {
     let sparse = SecretDistribution::SparseTernary { weight: 64 };
     let client = ClientKey::generate_with(insecure_grafted(7, 20, sparse), 1).unwrap();
     let how = Bootstrapping { precision: Some(20.0), ..Bootstrapping::default() };

@@ -1,4 +1,4 @@
-//! Quotients and means are as precise as is asked for, beyond what doubles are.
+//! Tests that quotients and means have the requested precision, even beyond that of doubles.
 
 use crate::common::insecure_grafted;
 use hippocrene::{BigFloat, ClientKey, EncryptedArray, KeyRequest, Server, Values};
@@ -10,7 +10,7 @@ fn over(numerator: i64, divisor: f64) -> BigFloat {
 }
 
 #[test]
-fn quotients_and_means_have_the_bits_asked_for() {
+fn quotients_and_means_have_the_requested_precision() {
     let settings = insecure_grafted(10, 6, SecretDistribution::Ternary);
     for precision in [25.0, 48.0, 90.0] {
         let client =
@@ -48,8 +48,8 @@ fn quotients_and_means_have_the_bits_asked_for() {
     }
 }
 
-/// Numbers of more precision than doubles have are rounded no more coarsely than doubles are, whose
-/// factors are finer for large values.
+/// Factors with more precision than doubles are rounded as finely as doubles, which are finer for
+/// large values.
 #[test]
 fn factors_of_large_values_are_as_fine_as_doubles() {
     let settings =
@@ -78,7 +78,7 @@ fn factors_of_large_values_are_as_fine_as_doubles() {
         let off = (off.sum::<f64>() / 100.0).sqrt();
         assert!(off < (1.0 - bits).exp2(), "{name}: off by {off}, {bits} bits");
     }
-    // What is a double takes no more than that.
+    // A factor that is a double costs only as much capacity as that double.
     let quarter = server.mul_big_number(&a, &"0.25".parse().unwrap()).unwrap();
     let taken = a.capacity_bits(server.session()) - quarter.capacity_bits(server.session());
     assert!(taken < 2.0 && quarter.bound() == 0.25 * a.bound(), "{taken} bits");

@@ -1,4 +1,4 @@
-//! Entries of tables at the places that arrays hold, at small insecure parameters.
+//! Tests of table entries at encrypted places, with small insecure parameters.
 
 use crate::common::insecure_grafted;
 use hippocrene::{
@@ -38,8 +38,8 @@ fn check(
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(12))]
 
-    /// Elements of any layout, with anything between them or not; and their sums, which leave out
-    /// what is between them.
+    /// Looks up every element of any layout, with and without stray slots. Sums of the results
+    /// leave out the stray slots.
     #[test]
     fn every_element_is_looked_up(
         count in prop_oneof![1usize..6, Just(9), Just(16), Just(40)],
@@ -57,7 +57,7 @@ proptest! {
         let mut a = client.encrypt_with((&x[..]).into(), &[rows, columns], &how).unwrap();
         let mut expected: Vec<usize> = places;
         if added {
-            // A number among all slots: what is between elements is none of the places.
+            // Adding a number to all slots makes the stray slots differ from every place.
             a = server.add_number(&server.add_number(&a, -50.0).unwrap(), 50.0).unwrap();
         }
         if sliced && rows > 1 {
@@ -77,7 +77,7 @@ proptest! {
     }
 }
 
-/// Where capacity lacks it is given back, before and on the way.
+/// Missing capacity is restored, before and during the operation.
 #[test]
 fn with_bootstraps() {
     let (client, server) = insecure(20, Some(Bootstrapping::default()));
@@ -96,14 +96,14 @@ fn with_bootstraps() {
 }
 
 #[test]
-fn what_has_no_entries_is_refused() {
+fn invalid_tables_and_places_are_refused() {
     let (client, server) = insecure(5, None);
     let a = client.encrypt(&[0.0, 1.0, 2.0][..], &[3]).unwrap();
     let says = |result: Result<EncryptedArray, Error>, what: &str| {
         let error = result.unwrap_err().to_string();
         assert!(error.contains(what), "{error}");
     };
-    says(server.entries(&a, &[], None), "a table of 0 entries: it has 1 to 4096");
+    says(server.entries(&a, &[], None), "this table has 0 entries, and 1 to 4096 are possible");
     says(server.entries(&a, &[1.0, f64::NAN, 2.0], None), "entry 1 is NaN");
     says(
         server.entries(&a, &[1.0, 2.0], None),
@@ -111,7 +111,7 @@ fn what_has_no_entries_is_refused() {
     );
     says(
         server.entries(&a, &[1.0, 2.0, 4.0], Some(60.0)),
-        "a precision of 60 bits: these entries have 38.4 bits",
+        "a precision of 60 bits is too high: these entries allow 38.4 bits",
     );
     says(server.entries(&a, &table(64, 1), None), "bits of capacity");
     let how = Encryption { precision: Some(3.0), ..Encryption::default() };
@@ -119,9 +119,9 @@ fn what_has_no_entries_is_refused() {
     says(server.entries(&rough, &[1.0, 2.0], Some(38.0)), "bits of precision");
 }
 
-/// A simulation knows what is no place.
+/// A simulation detects values that are not places.
 #[test]
-fn simulated_places() {
+fn simulations_refuse_values_that_are_not_places() {
     let settings = insecure_grafted(8, 8, SecretDistribution::Ternary);
     let simulation = Simulation::new(settings).unwrap();
     let server = simulation.server();
@@ -133,7 +133,7 @@ fn simulated_places() {
         error.contains("values from -1 to 1 are possible, and places are integers from 0 to 4"),
         "{error}"
     );
-    // A false declaration is found.
+    // A wrong declaration is detected.
     let places = Interval::new(0.0, 4.0).unwrap();
     let error = server.declare_interval(&encrypted(&[1.0, -1.0]), places).unwrap_err().to_string();
     assert!(error.contains("a value of -1 does not lie from 0 to 4"), "{error}");

@@ -1,4 +1,4 @@
-//! Gates of single bits between a client and a server that share files only.
+//! Tests of gates of single bits, between a client and a server that share only files.
 
 use std::sync::LazyLock;
 
@@ -22,7 +22,7 @@ struct Files {
 
 const VALUES: [bool; 6] = [true, true, false, false, true, false];
 
-/// What one client and one server write.
+/// The files that one client and one server write.
 static FILES: LazyLock<Files> = LazyLock::new(|| {
     let client = GateClient::generate().unwrap();
     let keys = client.evaluation_keys(2).unwrap();
@@ -42,7 +42,7 @@ static SERVER: LazyLock<GateServer> =
     LazyLock::new(|| GateServer::new(&GateKeys::from_bytes(&FILES.keys, ()).unwrap(), 2).unwrap());
 
 #[test]
-fn client_and_server_share_files_only() {
+fn client_and_server_share_only_files() {
     let folder = std::env::temp_dir().join(format!("hippocrene-gates-{}", std::process::id()));
     std::fs::create_dir_all(&folder).unwrap();
     let path = |name: &str| folder.join(name);
@@ -64,15 +64,15 @@ fn client_and_server_share_files_only() {
     assert!(matches!(y.save(path("secret")), Err(Error::Io { .. })));
     std::fs::remove_dir_all(folder).unwrap();
 
-    // Header, head, two lengths, seed and 26 bits for each bit; of a result 1025 numbers of 26 bits
-    // for each.
+    // A fresh file has the header, the head, two lengths, a seed and 26 bits for each bit. A result
+    // has 1025 numbers of 26 bits for each bit.
     assert_eq!(FILES.fresh.len(), 56 + 16 + 16 + 32 + 20);
     assert_eq!(FILES.result.len(), 56 + 16 + 8 + 3 * (1025usize * 26).div_ceil(8));
 }
 
 #[test]
 fn gates_of_arrays() {
-    // Of its own: other tests count in the same process.
+    // This test has a server of its own, because other tests count rotations in the same process.
     let (client, server) =
         (client(), GateServer::new(&GateKeys::from_bytes(&FILES.keys, ()).unwrap(), 2).unwrap());
     let words: Vec<u8> = (0..8).collect();
@@ -84,8 +84,8 @@ fn gates_of_arrays() {
             Gate::ALL.into_iter().filter(|g| (*g, count) != (Gate::Majority, 2)).collect();
         let before = server.rotations();
         let results = server.gates(&gates, &operands[..count]).unwrap();
-        // Of three bits conjunctions and disjunctions begin with those of two, which two gates each
-        // share.
+        // Conjunctions and disjunctions of three bits begin with those of two bits, and each of
+        // these is shared by two gates.
         assert_eq!(server.rotations() - before, 8 * if count == 2 { 6 } else { 7 + 2 });
         for (gate, result) in gates.iter().zip(&results) {
             let ones = |i: usize| plain[..count].iter().filter(|bits| bits[i]).count();
@@ -99,7 +99,7 @@ fn gates_of_arrays() {
         (0..8).map(|i| if plain[0][i] { plain[1][i] } else { plain[2][i] }).collect();
     assert_eq!(client.decrypt(&selected).unwrap(), expected);
 
-    // With plain bits there is nothing to rotate.
+    // Gates with plain bits need no rotation.
     let before = server.rotations();
     for gate in Gate::ALL.into_iter().filter(|gate| *gate != Gate::Majority) {
         let result = server.gate_plain(gate, &bits[0], &plain[1]).unwrap();
@@ -114,7 +114,7 @@ fn gates_of_arrays() {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(8))]
 
-    /// Sums and comparisons of numbers of four bits, bit by bit.
+    /// Adds and compares numbers of four bits, bit by bit.
     #[test]
     fn adders(x in 0u8..16, y in 0u8..16) {
         let (client, server) = (client(), &*SERVER);
@@ -139,7 +139,7 @@ proptest! {
     }
 }
 
-/// Loads a file as what it says it is.
+/// Loads a file according to the kind in its header.
 fn load(bytes: &[u8]) -> Result<(), Error> {
     match bytes.get(10) {
         Some(17) => GateClient::from_bytes(bytes, ()).map(drop),
@@ -149,17 +149,17 @@ fn load(bytes: &[u8]) -> Result<(), Error> {
 }
 
 #[test]
-fn files_say_what_they_are() {
+fn inspect_describes_every_file() {
     for (bytes, kind, shape, fresh) in [
         (&FILES.secret, Kind::GateSecretKey, None, None),
         (&FILES.keys, Kind::GateKeys, None, None),
         (&FILES.fresh, Kind::GateArray, Some(vec![2, 3]), Some(true)),
         (&FILES.result, Kind::GateArray, Some(vec![3]), Some(false)),
     ] {
-        let told = inspect(bytes).unwrap();
-        let gates = told.gates.unwrap();
+        let inspection = inspect(bytes).unwrap();
+        let gates = inspection.gates.unwrap();
         assert_eq!(
-            (told.kind, told.secret, told.ring_degree),
+            (inspection.kind, inspection.secret, inspection.ring_degree),
             (kind, kind == Kind::GateSecretKey, 1024)
         );
         assert_eq!((gates.parameters, gates.shape, gates.fresh), ("gates10", shape, fresh));
@@ -201,7 +201,7 @@ fn truncation_anywhere_is_an_error() {
 }
 
 #[test]
-fn bits_flipped_under_a_right_checksum_never_panic() {
+fn bits_flipped_under_a_valid_checksum_never_panic() {
     for bytes in [&FILES.secret, &FILES.fresh, &FILES.result] {
         for bit in (0..8 * bytes.len()).filter(|bit| *bit < 8 * 150 || bit % 611 == 0) {
             let mut bytes = bytes.clone();
@@ -212,7 +212,7 @@ fn bits_flipped_under_a_right_checksum_never_panic() {
     }
 }
 
-/// The error of a file with `new` bytes at a place, under a right checksum.
+/// Returns the error of a file with `new` bytes at the position `at`, under a valid checksum.
 fn refused(bytes: &[u8], at: usize, new: &[u8]) -> String {
     let mut bytes = bytes.to_vec();
     bytes[at..at + new.len()].copy_from_slice(new);
@@ -224,7 +224,7 @@ fn refused(bytes: &[u8], at: usize, new: &[u8]) -> String {
 }
 
 #[test]
-fn fields_that_make_no_sense_are_named() {
+fn invalid_fields_are_named() {
     for (bytes, at, new, word) in [
         (&FILES.fresh, 56, &[2][..], "flags"),
         (&FILES.fresh, 16, &[0; 16], "digest"),
@@ -282,9 +282,9 @@ fn mistakes_are_named() {
     }
 }
 
-/// From docs/wire-format.md alone: the secret and both kinds of arrays.
+/// Decrypts the secret and both kinds of arrays by `docs/reference/wire-format.md` alone.
 #[test]
-fn a_stranger_decrypts_single_bits() {
+fn an_independent_reader_decrypts_single_bits() {
     let q = prime(26, 1024);
     let ring = ring(1024, q);
     let (kind, digest, key, seed) = open(&FILES.secret);
@@ -332,10 +332,10 @@ fn a_stranger_decrypts_single_bits() {
     assert!(payload.is_empty());
 }
 
-/// From docs/wire-format.md alone: ciphertext `i` of fresh bits has the `c1` of stream `i`, values
-/// modulo `q`.
+/// By `docs/reference/wire-format.md` alone, ciphertext `i` of fresh bits has the `c1` of
+/// stream `i`, as values modulo `q`.
 #[test]
-fn a_stranger_decrypts_fresh_bits_of_several_ciphertexts() {
+fn an_independent_reader_decrypts_bits_of_several_ciphertexts() {
     let (q, bits) = (prime(26, 1024), (0..1030).map(|i| i % 7 < 3).collect::<Vec<bool>>());
     let ring = ring(1024, q);
     let [y, _] = secrets();
@@ -358,7 +358,8 @@ fn a_stranger_decrypts_fresh_bits_of_several_ciphertexts() {
     }
 }
 
-/// From docs/wire-format.md alone: `y`, of bits, and `z`, of inputs, as a polynomial.
+/// Returns the secret `y` of bits and the secret `z` of inputs as polynomials, by
+/// `docs/reference/wire-format.md` alone.
 fn secrets() -> [Vec<i64>; 2] {
     let (_, _, _, seed) = open(&FILES.secret);
     let [y, z] = [1, 2].map(|domain| -> Vec<u8> {
@@ -372,10 +373,10 @@ fn secrets() -> [Vec<i64>; 2] {
     [ring.secret(&y), bits]
 }
 
-/// From docs/wire-format.md alone: what each sample of the keys of a server encrypts, and under
-/// which secret.
+/// Checks the message and the secret of each sample of the server's keys, by
+/// `docs/reference/wire-format.md` alone.
 #[test]
-fn a_stranger_follows_the_keys_of_gates() {
+fn an_independent_reader_follows_the_keys_of_gates() {
     let [y, z] = secrets();
     let (p, q) = (prime(17, 1024), prime(26, 1024));
     let (small, large) = (ring(1024, p), ring(1024, q));

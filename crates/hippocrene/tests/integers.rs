@@ -1,4 +1,4 @@
-//! What a server computes on arrays of integers, against the same in plain arithmetic modulo `t`.
+//! Tests of a server's operations on arrays of integers, against plain arithmetic modulo `t`.
 
 use crate::common::insecure_settings;
 use hippocrene::{
@@ -12,19 +12,19 @@ fn settings(log_degree: u32, depth: usize, scheme: Scheme, plain_modulus: u64) -
     insecure_settings(log_degree, depth).with_integers(Integers { scheme, plain_modulus }).unwrap()
 }
 
-/// A client and its server for integers modulo `t`, with `2^log_degree` slots. Insecure.
+/// Returns a client and its server for integers modulo `t`, with `2^log_degree` slots. Insecure.
 fn insecure(log_degree: u32, depth: usize, scheme: Scheme, t: u64) -> (ClientKey, Server) {
     let client = ClientKey::generate_with(settings(log_degree, depth, scheme, t), 1).unwrap();
     let server = Server::new(client.evaluation_keys(&KeyRequest::default()).unwrap()).unwrap();
     (client, server)
 }
 
-/// `count` integers, negative ones too.
+/// Returns `count` integers, some of them negative.
 fn integers(count: usize, seed: i64) -> Vec<i64> {
     (0..count as i64).map(|i| (i * 7919 + seed * 104_729) * (i + 3) % 200_003 - 100_000).collect()
 }
 
-/// An array of integers of any size, reduced to residues before they are encrypted.
+/// Encrypts integers of any size, reduced to residues first.
 fn encrypt_residues(client: &ClientKey, values: &[i64], shape: &[usize]) -> IntegerArray {
     let t = client.session().integers().unwrap().plain_modulus();
     client.encrypt_integers(&residues(values.iter().map(|v| i128::from(*v)), t), shape).unwrap()
@@ -88,7 +88,7 @@ fn signs_and_public_keys() {
         client.public_key().unwrap().encrypt_integers(&[0, 1, 128, 129, 256, -1], &[6]).unwrap();
     assert_eq!(client.decrypt_integers(&array).unwrap(), [0, 1, 128, 129, 256, 256]);
     assert_eq!(client.decrypt_signed_integers(&array).unwrap(), [0, 1, 128, -128, -1, -1]);
-    // An even modulus has a half, which counts as positive, but no slots.
+    // An even modulus has a half, which counts as positive. It has no slots.
     let error = ClientKey::generate_with(settings(6, 2, Scheme::Bgv, 1000), 1)
         .unwrap()
         .encrypt_integers(&[1], &[])
@@ -117,7 +117,8 @@ fn plaintext_moduli_of_any_size_are_found() {
         }
         assert!(Integers::plain_modulus_from(&parameters, 1 << 61).is_err());
         assert!(Integers::plain_modulus_from(&parameters, u64::MAX).is_err());
-        // A modulus of ciphertexts is none of plaintexts, and what is said instead is.
+        // A prime of the ciphertext modulus cannot be a plaintext modulus. The error suggests one
+        // that can.
         for unit in (0..parameters.unit_count()).map(|i| parameters.factor(i)) {
             let with = |t| {
                 let integers = Integers { scheme: Scheme::Bfv, plain_modulus: t };
@@ -147,7 +148,7 @@ fn equality_and_polynomials() {
                 x.iter().zip(&y).map(|(x, y)| i64::from(*x == y % t as i64)).collect();
             let equal = server.equals(&encrypt(&x), &encrypt(&y)).unwrap();
             assert_eq!(client.decrypt_integers(&equal).unwrap(), same, "{scheme:?}, {shape:?}");
-            // Slots that hold no element count for nothing.
+            // Stray slots do not enter the count.
             let count = server.sum(&equal, None).unwrap();
             assert_eq!(client.decrypt_integers(&count).unwrap(), [same.iter().sum::<i64>()]);
 
@@ -186,8 +187,8 @@ fn equality_and_polynomials() {
     }
 }
 
-/// Copies that reach into the second row of slots are brought there by an exchange of the rows,
-/// which no rotation does.
+/// Copies that reach into the second row of slots are moved there by an exchange of the rows, since
+/// no rotation does it.
 #[test]
 fn copies_reach_into_both_rows() {
     let t = 257;
@@ -220,7 +221,7 @@ proptest! {
         prop_assert_eq!(total.shape(), &[] as &[usize]);
         let sum = |x: &mut dyn Iterator<Item = i64>| x.map(i128::from).sum::<i128>();
         prop_assert_eq!(client.decrypt_integers(&total).unwrap(), residues([sum(&mut x.iter().copied())], t));
-        // Repeated over the whole shape again.
+        // The total is broadcast to the whole shape again.
         let wide = server.mul(&a, &total).unwrap();
         let all = sum(&mut x.iter().copied());
         prop_assert_eq!(
@@ -235,7 +236,7 @@ proptest! {
                 .map(|e| sum(&mut (0..shape[axis]).map(|k| x[(e / inner * shape[axis] + k) * inner + e % inner])))
                 .collect();
             prop_assert_eq!(client.decrypt_integers(&along).unwrap(), residues(expected.iter().copied(), t));
-            // What the sum left in other slots does not get into later sums.
+            // Stray slots of a sum do not enter later sums.
             let again = server.sum(&server.add_number(&along, 1).unwrap(), None).unwrap();
             let expected = expected.iter().map(|e| e + 1).sum();
             prop_assert_eq!(client.decrypt_integers(&again).unwrap(), residues([expected], t));
@@ -279,7 +280,7 @@ proptest! {
         prop_assert_eq!(moved(None), residues(expected, t));
         let expected = (0..x.len()).map(|e| x[e / columns * columns + around(e % columns, columns)].into());
         prop_assert_eq!(moved(Some(1)), residues(expected, t));
-        // All slots of one ciphertext.
+        // An array that fills all slots of one ciphertext.
         let full = integers(64, 3);
         let b = encrypt_residues(&client, &full, &[64]);
         for shift in [shift, 32] {
@@ -300,8 +301,8 @@ proptest! {
     }
 }
 
-/// Of every operation the budget says that the result is right, and it is an error where it would
-/// not be.
+/// A positive noise budget means that the result is right. An operation that would use it up
+/// returns an error.
 #[test]
 fn the_budget_ends_with_an_error_that_names_the_operation() {
     let (client, server) = insecure(7, 2, Scheme::Bgv, 65_537);
@@ -350,7 +351,7 @@ fn the_budget_ends_with_an_error_that_names_the_operation() {
 }
 
 #[test]
-fn errors_say_what_does_not_fit() {
+fn errors_name_the_mismatch() {
     let (client, server) = insecure(6, 2, Scheme::Bgv, 65_537);
     let a = client.encrypt_integers(&[1, 2, 3], &[3]).unwrap();
     let other =
@@ -359,7 +360,7 @@ fn errors_say_what_does_not_fit() {
     assert_eq!(b.key(), a.key());
     let numbers = ClientKey::from_seed(insecure_settings(6, 2), client.seed().clone(), 1).unwrap();
     let plain = Server::new(numbers.evaluation_keys(&KeyRequest::default()).unwrap()).unwrap();
-    let (stranger, _) = insecure(6, 2, Scheme::Bgv, 65_537);
+    let (other_client, _) = insecure(6, 2, Scheme::Bgv, 65_537);
     let cases = [
         (
             server.add(&a, &b).map(drop),
@@ -374,7 +375,7 @@ fn errors_say_what_does_not_fit() {
             "ArgumentError",
             "these keys compute on numbers",
         ),
-        (stranger.decrypt_integers(&a).map(drop), "KeyMismatchError", "decrypt"),
+        (other_client.decrypt_integers(&a).map(drop), "KeyMismatchError", "decrypt"),
         (
             client.encrypt_integers(&[1, 2], &[3]).map(drop),
             "ShapeError",
@@ -418,8 +419,8 @@ fn real_parameters() {
     }
 }
 
-/// Sums of products are those of the products, of one layout and of several, squares among them;
-/// and those of one layout take one key switch.
+/// Sums of products are right for operands of one layout and of several, squares among them.
+/// Operands of one layout need one key switch.
 #[test]
 fn sums_of_products() {
     for (scheme, t) in [(Scheme::Bgv, 257), (Scheme::Bfv, 257)] {
@@ -461,7 +462,7 @@ fn sums_of_products() {
             Err(Error::Argument { .. })
         ));
     }
-    // One key switch instead of three.
+    // One key switch serves three products.
     let (client, server) = insecure(7, 5, Scheme::Bgv, 257);
     let arrays = [1, 2, 3].map(|seed| encrypt_residues(&client, &integers(300, seed), &[300]));
     let [a, b, c] = &arrays;
@@ -476,13 +477,13 @@ fn sums_of_products() {
     assert!(once < 2 * single, "{once} transforms, {single} for one product");
 }
 
-/// Integers of one key are computed with under a second one, whose keys are smaller: fresh ones and
-/// results, in the manner of both schemes.
+/// Fresh arrays and results of both schemes are transferred to a second key, whose evaluation keys
+/// are smaller.
 #[test]
 fn integers_are_transferred_to_a_second_key() {
     for scheme in [Scheme::Bgv, Scheme::Bfv] {
         let (client, server) = insecure(8, 7, scheme, 7681);
-        let second = client.second(60.0).unwrap();
+        let second = client.second_key(60.0).unwrap();
         assert_eq!(second.session().settings().integers(), client.session().settings().integers());
         let request = KeyRequest::only([1]);
         let (large, small) =
@@ -516,12 +517,12 @@ fn integers_are_transferred_to_a_second_key() {
         let (other, _) = insecure(8, 7, scheme, 7681);
         let foreign = encrypt_residues(&other, &x, &[300]);
         assert!(matches!(narrow.transfer(&foreign), Err(Error::KeyMismatch(_))));
-        assert!(client.second(1e4).unwrap_err().to_string().contains("leave no unit free"));
+        assert!(client.second_key(1e4).unwrap_err().to_string().contains("leave no unit free"));
     }
 }
 
-/// Results come with the noise budget that was asked for, or with what they have, whatever part of
-/// the sprout their modulus has.
+/// A transferred result has the requested noise budget, or the budget that it had before. This
+/// holds for any part of the sprout in its modulus.
 #[test]
 fn results_of_any_depth_are_transferred() {
     const ASKED: f64 = 40.0;
@@ -533,7 +534,7 @@ fn results_of_any_depth_are_transferred() {
         )
         .unwrap();
         let server = Server::new(client.evaluation_keys(&KeyRequest::only([])).unwrap()).unwrap();
-        let second = client.second(ASKED).unwrap();
+        let second = client.second_key(ASKED).unwrap();
         let keys = second.evaluation_keys(&KeyRequest::only([])).unwrap();
         let narrow = Server::new(keys)
             .unwrap()

@@ -1,4 +1,4 @@
-//! Iterations that correct themselves, with bootstraps at small insecure parameters.
+//! Tests of iterations that correct themselves, with bootstraps and small insecure parameters.
 
 use crate::common::insecure_grafted;
 use hippocrene::{
@@ -8,7 +8,7 @@ use hippocrene_rlwe::SecretDistribution;
 
 const PRECISION: f64 = 24.0;
 
-/// A client of 128 slots and its server. Insecure.
+/// Returns a client with 128 slots and its server. Insecure.
 fn insecure() -> (ClientKey, Server) {
     let settings = insecure_grafted(8, 20, SecretDistribution::SparseTernary { weight: 64 });
     let client = ClientKey::generate_with(settings, 1).unwrap();
@@ -18,7 +18,7 @@ fn insecure() -> (ClientKey, Server) {
     (client, server)
 }
 
-/// Values spread evenly over `[0.3, 0.9]`.
+/// Returns values spread evenly over `[0.3, 0.9]`.
 fn spread(count: usize) -> Vec<f64> {
     (0..count).map(|i| 0.3 + 0.6 * (0.5 + i as f64 * 0.754_877_666).fract()).collect()
 }
@@ -28,8 +28,9 @@ fn log2_std(got: &[f64], expected: &[f64]) -> f64 {
     (sum / got.len() as f64).sqrt().log2()
 }
 
-/// Newton's iteration for the reciprocal, `y (2 - x y)`: its errors go with the square of those
-/// before, where estimates only grow, until a bootstrap gives them up.
+/// Newton's iteration for the reciprocal, `y (2 - x y)`, squares its error in each step.
+///
+/// The estimate only grows, until a bootstrap marks the error as unknown.
 #[test]
 fn iterations_correct_themselves() {
     let (client, server) = insecure();
@@ -46,7 +47,7 @@ fn iterations_correct_themselves() {
     assert!(server.bootstraps() > 5 && !y.is_error_known() && y.precision_bits(session).is_nan());
     let error = log2_std(&client.decrypt(&y).unwrap(), &expected);
     assert!(error < -18.0, "2^{error}");
-    // What relies on the error refuses the array, and files say that it is not known.
+    // Operations that rely on the error refuse the array, and its file marks the error as unknown.
     for refused in [client.decrypt_for_sharing(&y, 4).map(drop), client.sharing_bits(&y).map(drop)]
     {
         let refused = refused.unwrap_err().to_string();
@@ -72,10 +73,12 @@ fn iterations_correct_themselves() {
     assert!((fresh.precision_bits(session) - 12.0).abs() < 1e-6);
 }
 
-/// `y + (y - y^2)/2` goes to 1, and an error of a slot that holds 0 grows by half in every step:
-/// they are set to zero again.
+/// The iteration `y + (y - y^2)/2` goes to 1.
+///
+/// In a slot that holds 0 it multiplies the error by 1.5 in every step, so such slots are set to
+/// zero again.
 #[test]
-fn slots_without_an_element_are_not_corrected() {
+fn stray_slots_are_set_to_zero_again() {
     let (client, server) = insecure();
     let plain = spread(5);
     let step = |y: &EncryptedArray| {
@@ -89,17 +92,19 @@ fn slots_without_an_element_are_not_corrected() {
     assert!((client.decrypt(&sum).unwrap()[0] - 5.0).abs() < 2f64.powi(-12));
 }
 
-/// Parts of sums are no elements: they are set to zero where less is known of them than is
-/// declared, and stay where more is.
+/// A declared precision does not apply to stray slots of a sum, which hold partial sums.
+///
+/// They are set to zero if the declared precision is higher than the estimated one, and stay
+/// otherwise.
 #[test]
-fn what_a_sum_leaves_is_not_declared() {
+fn declared_precision_does_not_apply_to_stray_slots() {
     let (client, server) = insecure();
     let session = server.session();
     let sums = server.sum(&client.encrypt(&spread(15), &[5, 3]).unwrap(), Some(1)).unwrap();
-    let (said, capacity) = (sums.precision_bits(session), sums.capacity_bits(session));
-    let less = server.declare_precision(&sums, said - 2.0).unwrap();
+    let (stated, capacity) = (sums.precision_bits(session), sums.capacity_bits(session));
+    let less = server.declare_precision(&sums, stated - 2.0).unwrap();
     assert_eq!(less.capacity_bits(session), capacity);
-    let more = server.declare_precision(&sums, said + 2.0).unwrap();
+    let more = server.declare_precision(&sums, stated + 2.0).unwrap();
     assert!(more.capacity_bits(session) < capacity - 8.0);
     for declared in [less, more] {
         assert!(

@@ -1,5 +1,4 @@
-//! Look-up tables on arrays, at small insecure parameters: in one process, and with keys that were
-//! stored.
+//! Tests of look-up tables on arrays, with small insecure parameters and with keys read from bytes.
 
 use crate::{
     common::{insecure_grafted, numbers},
@@ -12,7 +11,7 @@ use hippocrene::{
 use hippocrene_pegasus::Pegasus;
 use hippocrene_rlwe::SecretDistribution;
 
-/// An encrypted array of values up to `bound`.
+/// Returns an encrypted array of values up to `bound`.
 fn encrypt(
     client: &ClientKey,
     values: &[f64],
@@ -30,8 +29,9 @@ fn near(got: &[f64], expected: &[f64], error: f64, what: &str) {
     }
 }
 
-/// One key for all, for it is made in seconds. With `lut11` an index is off by 8 entries or so,
-/// 2048 of which are a domain.
+/// One test with one key, because making a key takes seconds.
+///
+/// With `lut11` an index has an error of about 8 entries, of the 2048 entries of a domain.
 #[test]
 fn functions_of_arrays_with_keys_that_were_stored() {
     let settings = insecure_grafted(11, 18, SecretDistribution::Ternary);
@@ -64,7 +64,8 @@ fn functions_of_arrays_with_keys_that_were_stored() {
     assert_eq!(stored.look_ups().unwrap().request(), asked);
     let server = Server::new(stored).unwrap();
 
-    // 7 deviations of an index of 8 entries, of 8/2048 of the slope 1 and a half resolution.
+    // Seven deviations of the index, 8 of 2048 entries each for the slope 1, and 10 % for the
+    // resolution of the table.
     let error = |width: f64| 7.0 * 8.0 * width / 2048.0 * 1.1;
     let values: Vec<f64> = numbers(12, 1).iter().map(|x| 4.0 * x).collect();
     let x = encrypt(&client, &values, &[3, 4], 4.0);
@@ -87,7 +88,7 @@ fn functions_of_arrays_with_keys_that_were_stored() {
         0.5 * error(8.0),
         "square root",
     );
-    // What arrays say of their errors is what tables say.
+    // The stated precision of the array agrees with that of the tables.
     let (bits, stated) = (y.precision_bits(server.session()), -tables.deviation().log2());
     assert!((bits - stated).abs() < 0.5, "{bits} bits, {stated} stated");
     let f = |x: f64| Function::Sigmoid.value(x);
@@ -102,7 +103,7 @@ fn functions_of_arrays_with_keys_that_were_stored() {
         "sigmoid with slopes",
     );
     assert!(y_1.capacity_bits(server.session()) > 8.0);
-    // Sums take no product, whatever is in other slots, and products follow.
+    // Sums take no product, whatever the stray slots hold, and products can follow.
     let total = server.sum(&y, None).unwrap();
     near(
         &client.decrypt(&total).unwrap(),
@@ -127,7 +128,7 @@ fn functions_of_arrays_with_keys_that_were_stored() {
             &client.decrypt(&y.unwrap()).unwrap(),
             &[2.0, 1.0, 1.0],
             3.0 * error(4.0),
-            "beside other numbers",
+            "with other numbers in the stray slots",
         );
     }
     let z = server.mul(&y, &y).unwrap();
@@ -155,7 +156,7 @@ fn functions_of_arrays_with_keys_that_were_stored() {
     ] {
         near(&client.decrypt(&y.unwrap()).unwrap(), expected, rounds * error(16.0), what);
     }
-    // A round is off by an index of 4.6 entries, half of the domain being somewhat more than the
+    // A round has an index error of 4.6 entries, and half of its domain is somewhat larger than the
     // largest difference.
     let pooled = server.max_pool(&x, 5).unwrap();
     assert_eq!(pooled.shape(), &[1]);
@@ -185,13 +186,13 @@ fn functions_of_arrays_with_keys_that_were_stored() {
         (server.quantile(&x, &[f64::NAN], None), "a share of NaN"),
         (server.argsort(&encrypt(&client, &[1.0; 1024], &[1024], 4.0), None), "among 1024 numbers"),
         (server.top_k(&x_2, 5, Some(0)), "5 of 4 numbers"),
-        // Before any of two million look-ups.
+        // This is refused before any of two million look-ups.
         (server.argmax(&encrypt(&client, &[1.0; 1024], &[1024], 4.0), None), "among 1024 numbers"),
     ] {
         let refused = refused.unwrap_err().to_string();
         assert!(refused.contains(what), "{refused}");
     }
-    // Along an axis of several, and of elements that are in two ciphertexts.
+    // Along one of several axes, and with elements in two ciphertexts.
     let table = [[3.0, -1.5, 0.25], [-3.0, 1.5, 2.0]];
     let x_2 = encrypt(&client, &table.concat(), &[2, 3], 4.0);
     let wide: Vec<f64> =
@@ -251,7 +252,7 @@ fn functions_of_arrays_with_keys_that_were_stored() {
     near(&client.decrypt(&server.argmin(&x, None).unwrap()).unwrap(), &[4.0], 0.1, "argmin");
     near(&client.decrypt(&server.argmax(&x, None).unwrap()).unwrap(), &[0.0], 0.1, "argmax");
 
-    // Without the key of the conjugation signs are had by tables.
+    // Without the conjugation key, signs are computed by tables.
     let (left, right) =
         (encrypt(&client, &values, &[5], 4.0), encrypt(&client, &values[1..2], &[1], 4.0));
     let gap = server.table_gap(8.0).unwrap();
@@ -281,8 +282,10 @@ fn functions_of_arrays_with_keys_that_were_stored() {
         assert!(off < 0.05 && y.capacity_bits(server.session()) > 35.0);
         near(&client.decrypt(&y).unwrap(), &expected, off, what);
     }
-    // And so are the larger and the smaller of two, at every difference, with capacity that the
-    // operands need not have: half of what an index on the whole circle is off by.
+    // Maxima and minima are computed by tables too, for any differences, and return capacity that
+    // the operands did not have.
+    //
+    // Their error is half of that of an index on the whole circle.
     let mean = |expected: [f64; 5],
                 width: f64,
                 y: Result<hippocrene::EncryptedArray, Error>,
@@ -342,9 +345,9 @@ fn functions_of_arrays_with_keys_that_were_stored() {
     }
 }
 
-/// With keys of both, and no capacity said.
+/// Keys for bootstraps and look-ups together, without a requested capacity of look-ups.
 #[test]
-fn results_are_bootstrapped_where_there_is_room() {
+fn results_are_bootstrapped_if_capacity_allows() {
     let bootstrapping = Some(Bootstrapping { precision: Some(16.0), ..Bootstrapping::default() });
     let look_ups = LookUps::by_name("lut11").unwrap();
     let request = KeyRequest { bootstrapping, look_ups: Some(look_ups), ..KeyRequest::only([]) };
@@ -364,7 +367,7 @@ fn results_are_bootstrapped_where_there_is_room() {
     let expected = values.map(|x| Function::Sigmoid.value(x));
     near(&client.decrypt(&y).unwrap(), &expected, 0.05, "a sigmoid that was bootstrapped");
 
-    // What is said is what is done, and a small modulus has no room for more.
+    // The simulation chooses the same capacity as the keys, and a small modulus leaves less of it.
     let simulated = |units, capacity| {
         let asked = LookUps { capacity, ..look_ups };
         let request = KeyRequest { look_ups: Some(asked), ..request.clone() };
@@ -394,7 +397,7 @@ fn results_are_bootstrapped_where_there_is_room() {
 }
 
 #[test]
-fn what_has_no_tables_says_so() {
+fn look_ups_without_tables_are_refused() {
     let client =
         ClientKey::generate_with(insecure_grafted(8, 4, SecretDistribution::Ternary), 1).unwrap();
     let server = Server::new(client.evaluation_keys(&KeyRequest::only([])).unwrap()).unwrap();
@@ -421,7 +424,7 @@ fn what_has_no_tables_says_so() {
     assert!(refused.contains("take parameters with a sprout"), "{refused}");
 }
 
-/// The smallest preset that is for it.
+/// `n15` is the smallest preset for look-ups.
 #[test]
 fn n15_has_room_for_tables() {
     let session = Session::new(Preset::by_name("n15").unwrap().settings().unwrap(), 1).unwrap();

@@ -1,10 +1,11 @@
-//! Products with plain matrices of all shapes and convolutions, against the same of plain numbers.
+//! Tests of products with plain matrices of all shapes and of convolutions, against the same of
+//! plain numbers.
 
-use crate::common::{assert_close, insecure, insecure_settings, left, numbers};
+use crate::common::{assert_close, insecure, insecure_settings, numbers, products_left};
 use hippocrene::{ClientKey, Error, Integers, KeyRequest, Scheme, Server, Stored};
 use proptest::prelude::*;
 
-/// `m @ x` for `x` of `columns` columns.
+/// Returns `m @ x` for `x` with `columns` columns.
 fn product(m: &[f64], rows: usize, x: &[f64], columns: usize) -> Vec<f64> {
     let n = x.len() / columns;
     let entry = |i: usize, c: usize| (0..n).map(|j| m[i * n + j] * x[j * columns + c]).sum();
@@ -38,8 +39,8 @@ proptest! {
         let expected = product(&m, rows, &x, columns);
         prop_assert_eq!(y.shape()[0], rows);
         assert_close(&client.decrypt(&y).unwrap(), &expected, "a matrix times an array");
-        prop_assert!(left(&y, &server) >= 2);
-        // What is known of the other slots is true.
+        prop_assert!(products_left(&y, &server) >= 2);
+        // A sum and a further product show that the stated contents of the stray slots are true.
         let total = server.sum(&y, None).unwrap();
         assert_close(&client.decrypt(&total).unwrap(), &[expected.iter().sum()], "its sum");
         let below = server.declare_bound(&y, 20.0).unwrap();
@@ -65,7 +66,7 @@ proptest! {
         for (first, length) in [(0, all.len()), (first, all.len() - first)] {
             let y = server.convolve_plain(&array, &kernel, first, length).unwrap();
             assert_close(&client.decrypt(&y).unwrap(), &all[first..], "a convolution");
-            prop_assert!(left(&y, &server) >= 1);
+            prop_assert!(products_left(&y, &server) >= 1);
         }
         for (first, length) in [(0, 0), (1, all.len()), (usize::MAX, 2)] {
             prop_assert!(server.convolve_plain(&array, &kernel, first, length).is_err());
@@ -91,7 +92,7 @@ fn narrow_matrices_of_integers() {
     }
 }
 
-/// A square matrix has nearly twice as many diagonals as rows, and is multiplied by as many
+/// A square matrix has nearly twice as many diagonals as rows. Its product uses only as many
 /// plaintexts as it has rows.
 #[test]
 fn square_matrices_take_as_many_products_as_rows() {
@@ -110,7 +111,7 @@ fn square_matrices_take_as_many_products_as_rows() {
 }
 
 #[test]
-fn as_many_columns_as_numbers_cannot_have_are_refused() {
+fn impossible_numbers_of_columns_are_refused() {
     let (client, server) = insecure(7, 2);
     let array = client.encrypt(&numbers(4, 1), &[4]).unwrap();
     for (count, columns) in [(0, 1 << 62), (4, (1 << 62) + 1), (4, usize::MAX), (0, 0)] {
@@ -126,10 +127,10 @@ fn as_many_columns_as_numbers_cannot_have_are_refused() {
     }
 }
 
-/// What comes again is kept; of one matrix it is neither another one's nor another modulus's, and
-/// takes the room that there is.
+/// A matrix that is used again is cached, separately for each matrix and modulus, within the cache
+/// limit.
 #[test]
-fn matrices_are_kept() {
+fn matrices_used_again_are_cached() {
     let integers = Integers { plain_modulus: 257, scheme: Scheme::Bgv };
     let settings = insecure_settings(7, 5).with_integers(integers).unwrap();
     let client = ClientKey::generate_with(settings, 1).unwrap();
@@ -158,16 +159,16 @@ fn matrices_are_kept() {
         assert_eq!((i > 3, forgetful.cache_memory()), (taken == most, (0, 0)));
         most = taken;
     }
-    // Of two matrices there is room for one.
+    // The limit leaves memory for one of two matrices.
     let limit = most - 1;
     keeping.set_cache_memory(limit);
     let kept = keeping.cache_memory().0;
-    assert!(kept < most / 2, "only the arrays' ciphertexts: {kept} of {most}");
+    assert!(kept < most / 2, "{kept} of {most} bytes, for the arrays' ciphertexts only");
     for seed in [4, 5, 6] {
         let apply = || drop(keeping.rmatmul_plain(&numbers(60, seed), 5, &array).unwrap());
         let before = keeping.cache_memory().0;
         apply();
-        assert_eq!(keeping.cache_memory().0, before, "what came once is not kept");
+        assert_eq!(keeping.cache_memory().0, before, "a matrix that was used once is not cached");
         apply();
         assert!((kept + 1..=limit).contains(&keeping.cache_memory().0));
     }
@@ -176,7 +177,7 @@ fn matrices_are_kept() {
     assert_eq!(keeping.cache_memory(), (0, 0));
 }
 
-/// The sums up to each of the elements of `x` along an axis.
+/// Returns the cumulative sums of `x` along an axis.
 fn cumulative(x: &[f64], shape: &[usize], axis: usize) -> Vec<f64> {
     let inner: usize = shape[axis + 1..].iter().product();
     let mut sums = x.to_vec();
@@ -192,12 +193,13 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(16))]
 
     #[test]
-    fn sums_up_to_each(length in 1usize..400, other in 1usize..4, axis in 0usize..2, far: bool, seed in 0usize..100) {
+    fn cumulative_sums(length in 1usize..400, other in 1usize..4, axis in 0usize..2, far: bool, seed in 0usize..100) {
         let (client, server) = insecure(if far { 12 } else { 7 }, 2);
         let shape = if axis == 0 { [length, other] } else { [other, length] };
         let x: Vec<f64> = numbers(length * other, seed).iter().map(|x| x / 64.0).collect();
         let fresh = client.encrypt(&x, &shape).unwrap();
-        // Other numbers between the elements change nothing, and neither does their order.
+        // Stray slots with other numbers change nothing, and neither does the order of the
+        // elements.
         let strays = server.sum(&client.encrypt(&[x.clone(), x.clone()].concat(), &[2, shape[0], shape[1]]).unwrap(), Some(0));
         let turned = server.transpose(&fresh).unwrap();
         for (what, a, axis, factor) in [
@@ -207,7 +209,7 @@ proptest! {
             let sums = server.cumsum(a, axis).unwrap();
             let expected = cumulative(&values, a.shape(), axis);
             assert_close(&client.decrypt(&sums).unwrap(), &expected, what);
-            prop_assert_eq!(left(&sums, &server), 1);
+            prop_assert_eq!(products_left(&sums, &server), 1);
             let total = server.sum(&sums, None).unwrap();
             let wanted: f64 = expected.iter().sum();
             let got = client.decrypt(&total).unwrap()[0];
@@ -217,7 +219,7 @@ proptest! {
 }
 
 #[test]
-fn integers_are_summed_up_to_each() {
+fn cumulative_sums_of_integers() {
     let integers = Integers { plain_modulus: 257, scheme: Scheme::Bgv };
     let settings = insecure_settings(7, 5).with_integers(integers).unwrap();
     let client = ClientKey::generate_with(settings, 1).unwrap();
@@ -240,9 +242,9 @@ fn integers_are_summed_up_to_each() {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(6))]
 
-    /// Rows that a matrix has made longer stand in far more ciphertexts than fresh ones.
+    /// A product with a matrix leaves longer rows in far more ciphertexts than a fresh array has.
     #[test]
-    fn products_of_what_stands_far_apart(few in 3usize..6, columns in 12usize..20, other in 5usize..12, seed in 0usize..100) {
+    fn products_of_elements_far_apart(few in 3usize..6, columns in 12usize..20, other in 5usize..12, seed in 0usize..100) {
         let rows = 128;
         let (client, server) = insecure(11, 5);
         let x: Vec<f64> = numbers(rows * few, seed).iter().map(|x| x / 32.0).collect();
@@ -250,7 +252,7 @@ proptest! {
         let y = server.matmul_plain(&client.encrypt(&x, &[rows, few]).unwrap(), &w, columns).unwrap();
         let plain = product(&x, rows, &w, columns);
         assert_close(&client.decrypt(&y).unwrap(), &plain, "longer rows");
-        // 15 or 16 columns of 5 are as near together as fresh ones.
+        // For 15 or 16 columns from 5, the rows are as dense as those of a fresh array.
         prop_assume!(!y.layout().is_packed());
         prop_assert!(y.layout().ciphertexts() > 4);
 
@@ -279,14 +281,14 @@ fn small_numbers_times_large_sums_keep_their_bits_beside_strays() {
         "{}",
         mean.precision_bits(server.session())
     );
-    // The slots beside it are zero, so that it is repeated without a product.
+    // The stray slots of the mean are zero, so broadcasting takes no product.
     let repeated = server.broadcast_to(&mean, &[40]).unwrap();
-    assert_eq!(left(&repeated, &server), left(&mean, &server));
+    assert_eq!(products_left(&repeated, &server), products_left(&mean, &server));
 }
 
-/// Copies stand beside each other: the error of none of them counts twice.
+/// The copies of the vector are in adjacent slots, and no copy's error counts twice.
 #[test]
-fn errors_of_products_with_one_matrix_after_another_are_as_estimated() {
+fn errors_of_repeated_matrix_products_are_as_estimated() {
     let (n, steps) = (64, 10);
     let (client, server) = insecure(11, steps);
     let mut x: Vec<f64> = numbers(n, 3).iter().map(|x| x / 16.0).collect();

@@ -1,4 +1,5 @@
-//! Memory that is taken: one test after the other, for the allocator counts for the whole process.
+//! Tests of memory use. They run one after the other, because the allocator counts for the whole
+//! process.
 
 mod common;
 
@@ -15,7 +16,7 @@ use common::{assert_close, insecure, insecure_settings, numbers};
 use hippocrene::{
     ClientKey, Error, KeyRequest, Preset, Server, Stored, cache_budget, set_cache_budget, stoppable,
 };
-use hippocrene_ring::mapped_so_far;
+use hippocrene_ring::total_mapped_bytes;
 
 struct Counting;
 
@@ -41,21 +42,21 @@ unsafe impl GlobalAlloc for Counting {
 #[global_allocator]
 static ALLOCATOR: Counting = Counting;
 
-/// For as long as this is held, no other test takes memory.
+/// While this guard is held, no other test allocates memory.
 fn alone() -> MutexGuard<'static, ()> {
     static ONE: Mutex<()> = Mutex::new(());
     ONE.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// What `f` returns, and the most memory that is taken while it runs, with all that is mapped.
+/// Returns the result of `f` and the peak memory in bytes while it runs, with all mapped memory.
 fn with_most<T>(f: impl FnOnce() -> T) -> (T, usize) {
-    let (before, mapped) = (NOW.load(Ordering::Relaxed), mapped_so_far());
+    let (before, mapped) = (NOW.load(Ordering::Relaxed), total_mapped_bytes());
     MOST.store(before, Ordering::Relaxed);
-    (f(), MOST.load(Ordering::Relaxed) - before + mapped_so_far() - mapped)
+    (f(), MOST.load(Ordering::Relaxed) - before + total_mapped_bytes() - mapped)
 }
 
-/// Keys go to a file piece by piece, the same bytes as in memory, and what is written to as it is
-/// takes them too.
+/// Keys are written to a file piece by piece, as the same bytes as in memory. A device that is
+/// written in order takes them too.
 #[test]
 fn keys_are_written_in_pieces() {
     let _alone = alone();
@@ -74,10 +75,12 @@ fn keys_are_written_in_pieces() {
     keys.save("/dev/null").unwrap();
 }
 
-/// An array whose axes of length 2 stand in reverse order takes a diagonal for each of some
-/// thousand distances. Whoever sends it may choose that.
+/// An array whose axes of length 2 have reverse order needs thousands of diagonals, one for each
+/// distance.
+///
+/// A sender can choose such an array, so the move must not need more memory than its elements.
 #[test]
-fn moves_take_the_memory_of_what_they_move() {
+fn moves_need_the_memory_of_their_elements() {
     let _alone = alone();
     let x = numbers(256, 1);
     let (client, server) = insecure(9, 2);
@@ -86,7 +89,7 @@ fn moves_take_the_memory_of_what_they_move() {
     let expected: Vec<f64> = (0..=255u8).map(|i| x[usize::from(i.reverse_bits())]).collect();
     assert_close(&client.decrypt(&packed).unwrap(), &expected, "in another order");
 
-    // No product is left.
+    // No capacity for a product is left.
     let slots = 1 << 12;
     let (client, server) = insecure(13, 0);
     let array = server.transpose(&client.encrypt(&numbers(slots, 1), &[2; 12]).unwrap()).unwrap();
@@ -95,11 +98,12 @@ fn moves_take_the_memory_of_what_they_move() {
     assert!(matches!(error, Error::Capacity { .. }), "{error}");
     assert!(taken < 1 << 24, "{taken} bytes");
 
-    // The entries of a matrix are collected before that is found, and stopped at.
+    // The entries of a matrix are collected before the lack of capacity is found. The collection
+    // can be stopped.
     let (columns, x) = (256, client.encrypt(&numbers(slots, 1), &[slots]).unwrap());
     let w = numbers(slots * columns, 2);
     let product = || {
-        // It is asked every 50 milliseconds, and at once after these.
+        // A stop is checked every 50 milliseconds, so at once after this pause.
         std::thread::sleep(std::time::Duration::from_millis(100));
         server.matmul_plain(&x, &w, columns)
     };
@@ -107,8 +111,8 @@ fn moves_take_the_memory_of_what_they_move() {
     assert!(matches!(error, Error::Stopped(_)), "{error}");
 }
 
-/// The caches of all servers take no more than the budget of the process, whatever their threads do
-/// at a time.
+/// The caches of all servers stay within the budget of the process, whatever their threads do at
+/// the same time.
 #[test]
 fn servers_share_one_budget() {
     let _alone = alone();
@@ -140,11 +144,11 @@ fn servers_share_one_budget() {
         }
     });
     assert_eq!(cache_budget(), (cached(), limit));
-    // What rests makes room for what works.
+    // The caches of idle servers are dropped for those of the working server.
     let last = &servers[3];
     assert!((0..3).all(|_| product(last) == result));
     assert!(last.memory().caches > 0);
-    // The whole ciphertexts of an array go with it.
+    // The expanded ciphertexts of an array are freed with the array.
     set_cache_budget(0);
     assert!(cached() > 0 && cached() < one);
     drop(x);

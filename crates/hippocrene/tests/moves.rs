@@ -1,14 +1,14 @@
-//! Elements picked, reordered and joined, against the same of plain numbers.
+//! Tests of selecting, reordering and joining elements, against the same of plain numbers.
 
-use crate::common::{assert_close, insecure, insecure_settings, left, numbers};
+use crate::common::{assert_close, insecure, insecure_settings, numbers, products_left};
 use hippocrene::{
     ClientKey, EncryptedArray, Error, IntegerArray, Integers, KeyRequest, Layout, Scheme, Server,
 };
 use proptest::prelude::*;
 
-/// How many of two products an array has taken.
+/// Returns the number of products, of two, that the operations on an array have used.
 fn products(array: &EncryptedArray, server: &Server) -> usize {
-    2 - left(array, server)
+    2 - products_left(array, server)
 }
 
 proptest! {
@@ -35,9 +35,9 @@ proptest! {
         prop_assert_eq!(gathered.shape(), &[rows, columns]);
         let expected: Vec<f64> = sources.iter().map(|source| all[*source]).collect();
         assert_close(&client.decrypt(&gathered).unwrap(), &expected, "picked");
-        // What is in other slots does not get into sums.
+        // Stray slots do not enter sums.
         let total = server.sum(&gathered, None).unwrap();
-        assert_close(&client.decrypt(&total).unwrap(), &[expected.iter().sum()], "the sum of what was picked");
+        assert_close(&client.decrypt(&total).unwrap(), &[expected.iter().sum()], "the sum of the selection");
 
         let joined = server.gather(&arrays, &[all.len()], &(0..all.len()).collect::<Vec<_>>()).unwrap();
         assert_close(&client.decrypt(&joined).unwrap(), &all, "joined");
@@ -73,9 +73,9 @@ proptest! {
     }
 }
 
-/// What takes no multiplication: 64 slots, arrays of one and of five ciphertexts.
+/// Moves that take no product, in 64 slots, for arrays of one and of five ciphertexts.
 #[test]
-fn what_can_stay_is_not_multiplied() {
+fn moves_by_one_rotation_take_no_product() {
     let (client, server) = insecure(7, 2);
     let picked = |array: &EncryptedArray, shape: &[usize], at: &dyn Fn(usize, usize) -> usize| {
         let (rows, columns) = (shape[0], shape.get(1).copied().unwrap_or(1));
@@ -105,7 +105,7 @@ fn what_can_stay_is_not_multiplied() {
         );
         assert_eq!(picked(&array, &[rows / 3], &|i, _| 21 * i), 1, "every third row");
     }
-    // Rows that begin with the third ciphertext, and some before.
+    // A block of rows that begins with the third ciphertext, and one that begins a row earlier.
     let array = client.encrypt(&numbers(40 * 7, 2), &[40, 7]).unwrap();
     assert_eq!(picked(&array, &[9, 7], &|i, j| 7 * (16 + i) + j), 0);
     assert_eq!(picked(&array, &[9, 7], &|i, j| 7 * (15 + i) + j), 1);
@@ -120,32 +120,32 @@ fn what_can_stay_is_not_multiplied() {
     );
 }
 
-/// Hundreds of elements that all move by another distance: in two steps, if a third product is
-/// left.
+/// Hundreds of elements that each move by another distance. They move in two steps if a third
+/// product is left.
 #[test]
-fn many_moves_take_two_steps_where_there_is_room() {
+fn many_moves_take_two_steps_if_capacity_allows() {
     let x = numbers(500, 3);
     for (units, taken) in [(4, 2), (2, 1)] {
         let (client, server) = insecure(11, units);
         let array = client.encrypt(&x, &[500]).unwrap();
-        let before = left(&array, &server);
+        let before = products_left(&array, &server);
         let reversed =
             server.gather(&[&array], &[500], &(0..500).rev().collect::<Vec<_>>()).unwrap();
-        assert_eq!(before - left(&reversed, &server), taken);
+        assert_eq!(before - products_left(&reversed, &server), taken);
         let expected: Vec<f64> = x.iter().rev().copied().collect();
         assert_close(&client.decrypt(&reversed).unwrap(), &expected, "reversed");
         assert_close(
             &client.decrypt(&server.sum(&reversed, None).unwrap()).unwrap(),
             &[x.iter().sum()],
-            "the sum of what was reversed",
+            "the sum of the reversed array",
         );
     }
 }
 
-/// Thousands of elements without any order: by way of rows, if three more products are left, and
-/// otherwise in two steps.
+/// Thousands of elements in random order. They move by way of rows if three more products are left,
+/// and otherwise in two steps.
 #[test]
-fn shuffles_take_three_steps_where_there_is_room() {
+fn shuffles_take_three_steps_if_capacity_allows() {
     let count = 4000;
     let x = numbers(count, 3);
     let mut shuffled: Vec<usize> = (0..count).collect();
@@ -158,25 +158,26 @@ fn shuffles_take_three_steps_where_there_is_room() {
     for (units, taken) in [(7, 3), (5, 2)] {
         let (client, server) = insecure(13, units);
         let array = client.encrypt(&x, &[count]).unwrap();
-        let before = left(&array, &server);
+        let before = products_left(&array, &server);
         let picked = server.gather(&[&array], &[count], &shuffled).unwrap();
-        assert_eq!(before - left(&picked, &server), taken);
+        assert_eq!(before - products_left(&picked, &server), taken);
         let expected: Vec<f64> = shuffled.iter().map(|i| x[*i]).collect();
         assert_close(&client.decrypt(&picked).unwrap(), &expected, "shuffled");
         let total = server.sum(&picked, None).unwrap();
         assert_close(
             &client.decrypt(&total).unwrap(),
             &[expected.iter().sum()],
-            "the sum of what was shuffled",
+            "the sum of the shuffled array",
         );
     }
 }
 
-/// Elements that stand in as many ciphertexts as there are pairs of columns, as sums leave them,
-/// and between which zeros come: each would go by a distance of its own, for which there is one
-/// product only, or they go in two steps.
+/// Adds zeros around elements that a sum has left in one ciphertext for each pair of columns.
+///
+/// Each element would move by another distance. With capacity for one product they do so, and with
+/// more they move in two steps.
 #[test]
-fn margins_are_put_around_what_stands_far_apart() {
+fn elements_far_apart_are_padded() {
     let (n, padded) = (30, [32, 32, 3]);
     let x = numbers(n * n * n, 3);
     for (units, taken) in [(6, 2), (3, 1)] {
@@ -190,9 +191,9 @@ fn margins_are_put_around_what_stands_far_apart() {
             inside.then(|| (row - 1) * n + column - 1)
         };
         let sources: Vec<Option<usize>> = (0..padded.iter().product()).map(place).collect();
-        let before = left(&far, &server);
+        let before = products_left(&far, &server);
         let around = server.gather_padded(&[&far], &padded, &sources).unwrap();
-        assert_eq!(before - left(&around, &server), taken);
+        assert_eq!(before - products_left(&around, &server), taken);
         let plain = client.decrypt(&far).unwrap();
         let expected: Vec<f64> =
             sources.iter().map(|source| source.map_or(0.0, |source| plain[source])).collect();
@@ -201,15 +202,16 @@ fn margins_are_put_around_what_stands_far_apart() {
         assert_close(
             &client.decrypt(&total).unwrap(),
             &[plain.iter().sum()],
-            "the sum of what was padded",
+            "the sum of the padded array",
         );
     }
 }
 
-/// Elements that stand apart in as many ciphertexts as sums along an axis leave them in, and come
-/// to stand next to one another: those of several ciphertexts go into the gaps of one first.
+/// Packs elements that a sum along an axis has left apart, in many ciphertexts.
+///
+/// The elements of several ciphertexts first go into the gaps of one.
 #[test]
-fn gaps_are_filled_where_elements_stand_far_apart() {
+fn elements_far_apart_are_packed_through_gaps() {
     let [n, m] = [64, 60];
     let x = numbers(n * m * 16, 3);
     for (units, taken) in [(6, 2), (3, 1)] {
@@ -217,13 +219,13 @@ fn gaps_are_filled_where_elements_stand_far_apart() {
         let summed = server.sum(&client.encrypt(&x, &[n, m, 16]).unwrap(), Some(2)).unwrap();
         let far = server.transpose(&summed).unwrap();
         assert_eq!((far.layout().strides(), far.layout().ciphertexts()), (&[16, 1024][..], 32));
-        let before = left(&far, &server);
+        let before = products_left(&far, &server);
         let plain = client.decrypt(&far).unwrap();
         let all: Vec<usize> = (0..n * m).collect();
         let closely = server.gather(&[&far], &[n * m], &all).unwrap();
-        assert_eq!(before - left(&closely, &server), taken);
+        assert_eq!(before - products_left(&closely, &server), taken);
         assert_close(&client.decrypt(&closely).unwrap(), &plain, "one axis");
-        // In reverse, and beside others.
+        // In reverse order, and joined with a second array.
         let reversed: Vec<usize> = (0..2 * n * m).rev().collect();
         let both = server.gather(&[&far, &far], &[2 * n * m], &reversed).unwrap();
         let expected: Vec<f64> = reversed.iter().map(|i| plain[i % (n * m)]).collect();
@@ -232,13 +234,13 @@ fn gaps_are_filled_where_elements_stand_far_apart() {
         assert_close(
             &client.decrypt(&total).unwrap(),
             &[plain.iter().sum()],
-            "the sum of what came together",
+            "the sum of the packed array",
         );
     }
 }
 
-/// A column of many rows, which stands in as many ciphertexts as the rows, is moved together before
-/// it is repeated to rows.
+/// A column of many rows, spread over as many ciphertexts as the rows, is packed before it is
+/// broadcast to rows.
 #[test]
 fn columns_of_many_rows_repeat_in_few_ciphertexts() {
     let (client, server) = insecure(8, 4);
@@ -256,10 +258,10 @@ fn columns_of_many_rows_repeat_in_few_ciphertexts() {
     assert_close(&client.decrypt(&product).unwrap(), &expected, "an outer product");
 }
 
-/// Copies of an axis that is no power of two leave other slots at zero; and a mean can be repeated
-/// as it is.
+/// Copies along an axis whose length is not a power of two leave the stray slots at zero. A mean is
+/// broadcast without a move.
 #[test]
-fn what_is_repeated_can_be_summed_and_what_is_centred_takes_one_product() {
+fn broadcast_means_can_be_summed_and_centring_takes_one_product() {
     for (rows, columns) in [(5, 7), (6, 3), (40, 11)] {
         let (client, server) = insecure(7, 4);
         let x = numbers(rows * columns, 5);
@@ -283,7 +285,7 @@ fn what_is_repeated_can_be_summed_and_what_is_centred_takes_one_product() {
             assert_close(&client.decrypt(&squares).unwrap(), &[total], "the sum of squares");
             if !length.is_power_of_two() {
                 assert_eq!(
-                    left(&array, &server) - left(&centred, &server),
+                    products_left(&array, &server) - products_left(&centred, &server),
                     1,
                     "{rows} x {columns}, {axis}"
                 );
@@ -292,7 +294,7 @@ fn what_is_repeated_can_be_summed_and_what_is_centred_takes_one_product() {
     }
 }
 
-/// A client of integers modulo 65537 in 128 slots and its server. Insecure.
+/// Returns a client of integers modulo 65537 in 128 slots and its server. Insecure.
 fn insecure_integers() -> (ClientKey, Server) {
     let how = Integers { scheme: Scheme::Bgv, plain_modulus: 65_537 };
     let settings = insecure_settings(7, 3).with_integers(how).unwrap();
@@ -320,12 +322,12 @@ fn integers_are_moved_exactly() {
     assert_eq!(client.decrypt_integers(&twice).unwrap(), [&x[..], &x[..]].concat());
 }
 
-/// Rows of half of the slots rotate each by itself: what stands in one row and stays there is moved
-/// as numbers are, and takes no product.
+/// The two rows of slots rotate separately. Elements that stay in their row are moved like numbers,
+/// without a product.
 #[test]
 fn integers_that_stay_in_their_row_are_not_multiplied() {
     let (client, server) = insecure_integers();
-    // Of 128 slots: some rows within the first 64, and rows in all of them.
+    // There are 128 slots. The arrays fill rows of the first 64 slots, or of all slots.
     for (rows, from, taken, free) in
         [(8, 3, 5, true), (16, 8, 8, true), (16, 3, 5, true), (16, 6, 4, false), (16, 9, 7, false)]
     {
@@ -339,7 +341,7 @@ fn integers_that_stay_in_their_row_are_not_multiplied() {
         assert_eq!(budget(&array) - budget(&slice) < 4.0, free, "{rows} {from} {taken}");
         let total = server.sum(&slice, None).unwrap();
         assert_eq!(client.decrypt_integers(&total).unwrap(), [expected.iter().sum::<i64>()]);
-        // Put behind itself.
+        // The slice joined with itself.
         let behind: Vec<usize> = (0..16 * taken).collect();
         let fresh = client.encrypt_integers(&expected, &[taken, 8]).unwrap();
         let twice = server.gather(&[&fresh, &fresh], &[2 * taken, 8], &behind).unwrap();
@@ -347,13 +349,13 @@ fn integers_that_stay_in_their_row_are_not_multiplied() {
             client.decrypt_integers(&twice).unwrap(),
             [&expected[..], &expected[..]].concat()
         );
-        // Within the first row, or by as much as a row has.
+        // The copy stays in the first row of slots, or moves by exactly one row.
         assert_eq!(budget(&fresh) - budget(&twice) < 4.0, [4, 8].contains(&taken), "{taken}");
     }
 }
 
 #[test]
-fn what_is_not_there_is_not_picked() {
+fn places_beyond_the_elements_are_refused() {
     let (client, server) = insecure(7, 2);
     let array = client.encrypt(&numbers(6, 1), &[2, 3]).unwrap();
     let message = |arrays: &[&EncryptedArray], shape: &[usize], sources: &[usize]| {
@@ -367,7 +369,8 @@ fn what_is_not_there_is_not_picked() {
     assert!(message(&[&array, &other], &[1], &[0]).contains("key"));
 }
 
-/// Layouts are of the slots that ciphertexts have, of which nothing tells a layout when it is made.
+/// A layout names a number of slots, which is compared with that of the ciphertexts only when both
+/// come together.
 #[test]
 fn layouts_of_other_slots_are_refused() {
     let (client, server) = insecure(7, 2);
@@ -424,10 +427,10 @@ fn encrypted_matrices_are_multiplied() {
     assert!(error.contains("4097 times 8192 slots"), "{error}");
 }
 
-/// Copies come from the first one by rotations to the right, or from the last one by rotations to
-/// the left, whichever the keys are there for.
+/// Copies are made from the first one by rotations to the right, or from the last one by rotations
+/// to the left, depending on the keys.
 #[test]
-fn copies_take_the_keys_that_there_are() {
+fn copies_use_the_available_rotation_keys() {
     let client = ClientKey::generate_with(insecure_settings(8, 2), 1).unwrap();
     let x = numbers(5, 3);
     let with_keys = |rotations: &[i64]| {
@@ -438,7 +441,7 @@ fn copies_take_the_keys_that_there_are() {
         };
         Server::new(client.evaluation_keys(&request).unwrap()).unwrap()
     };
-    // 128 slots: rows of 8.
+    // There are 128 slots, and rows have 8 of them.
     for (rows, right, left) in [
         (4, vec![-8, -16], vec![8, 16, -24]),
         (13, vec![-8, -16, -32, -64], vec![8, 16, 32, 64, -96]),

@@ -1,5 +1,4 @@
-//! What is refused is refused by the name of the operation that was called, in words that say what
-//! it takes.
+//! Tests that errors name the operation that was called and say what it needs.
 
 use crate::common::{insecure, insecure_grafted, numbers};
 use hippocrene::{
@@ -7,7 +6,7 @@ use hippocrene::{
 };
 use hippocrene_rlwe::SecretDistribution;
 
-/// Of other parameters, whose first unit is no base of theirs.
+/// The literals are for other parameters, whose first unit is not a base modulus of these.
 #[test]
 fn literals_of_bits_for_other_parameters_are_refused() {
     for preset in ["n13", "n14"] {
@@ -49,13 +48,13 @@ fn layouts_of_a_few_elements_far_apart_are_refused() {
         assert_eq!(refused.to_string(), format!("move elements: {what}"));
         assert!(matches!(refused, Error::Shape { .. }));
     }
-    // Beyond that, elements may stand as far apart as padding makes them.
+    // Up to that limit, elements may be as far apart as padding requires.
     let far = Layout::new(vec![4], vec![1 << 12], slots).unwrap();
     assert_eq!(server.relayout(&array, far).unwrap().bodies().len(), (3 << 12) / slots + 1);
 }
 
 #[test]
-fn arrays_beyond_the_largest_are_refused_as_that() {
+fn arrays_beyond_the_largest_size_are_refused() {
     let (client, server) = insecure(7, 2);
     let one = client.encrypt(&[1.0], &[]).unwrap();
     for shape in [vec![usize::MAX; 2], vec![usize::MAX; 3], vec![2, 1 << 40], vec![3, 1 << 63, 1]] {
@@ -77,7 +76,7 @@ fn arrays_beyond_the_largest_are_refused_as_that() {
 }
 
 #[test]
-fn parts_of_an_operation_are_told_by_its_name() {
+fn errors_inside_an_operation_name_the_operation() {
     let (client, server) = insecure(7, 1);
     let encrypt =
         |shape: &[usize]| client.encrypt(&numbers(shape.iter().product(), 1), shape).unwrap();
@@ -130,7 +129,7 @@ fn quotients_that_are_too_large_are_refused_as_products_are() {
 }
 
 #[test]
-fn bounds_beyond_every_reduction_are_told() {
+fn bounds_beyond_every_reduction_are_refused() {
     let session = Session::new(insecure_grafted(8, 24, SecretDistribution::Ternary), 1).unwrap();
     for (bound, precision) in [(1e10, None), (1e10, Some(20.0)), (1e30, None)] {
         let how = Bootstrapping { bound, precision, ..Bootstrapping::default() };
@@ -139,13 +138,13 @@ fn bounds_beyond_every_reduction_are_told() {
             format!("for values up to {}", hippocrene_ckks::Short(bound)),
             "a smaller bound".into(),
         ];
-        let told =
+        let is_bound_named =
             matches!(&refused, Error::Parameters(what) if says.iter().all(|s| what.contains(s)));
-        assert!(told, "{refused}");
+        assert!(is_bound_named, "{refused}");
     }
 }
 
-/// Arrays and vectors go where slices do.
+/// Arrays and vectors are accepted in place of slices.
 #[test]
 fn plain_numbers_are_slices_arrays_or_vectors() -> Result<(), Error> {
     let (client, server) = insecure(7, 1);
@@ -171,8 +170,8 @@ fn every_element_has_a_value() {
     assert_eq!(error, "lay out values: 5 values for the elements of shape [2, 3]");
 }
 
-/// Plain numbers that the modulus has no room for any more lack capacity, and not precision:
-/// bootstraps give it back.
+/// If plain numbers exceed the modulus, the error is about capacity, not precision, because
+/// bootstraps restore it.
 #[test]
 fn plain_summands_take_capacity() {
     let (client, server) = insecure(8, 3);
@@ -186,15 +185,15 @@ fn plain_summands_take_capacity() {
     }
 }
 
-/// An operation of several steps says what its operands have, not only what a step of it finds.
+/// An operation of several steps states the capacity of its operands, not only that of the failing
+/// step.
 #[test]
-fn capacity_that_lacks_in_the_middle_is_told_with_that_of_the_operands() {
+fn errors_in_a_step_state_the_capacity_of_the_operands() {
     let (client, server) = insecure(7, 2);
     let x = client.encrypt(&numbers(12, 1), &[4, 3]).unwrap();
     let mut y = client.encrypt(&numbers(4, 2), &[4]).unwrap();
     y = server.mul(&y, &y).unwrap();
-    // Its rows stand in another order than fresh ones: they are moved, and then there is nothing
-    // left.
+    // The rows of `x` are in another order than in a fresh array. Moving them uses up the capacity.
     let error = server.dot(&server.transpose(&x).unwrap(), &y).unwrap_err().to_string();
     let have = y.capacity_bits(server.session());
     assert!(error.contains(&format!("of {have:.1} that the operands have")), "{error}");

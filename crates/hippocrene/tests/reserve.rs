@@ -1,4 +1,4 @@
-//! Results keep what their next bootstrap takes, at small insecure parameters.
+//! Tests that results keep the capacity for their next bootstrap, with small insecure parameters.
 
 use crate::common::insecure_grafted;
 use hippocrene::{Bootstrapping, ClientKey, EncryptedArray, KeyRequest, Server};
@@ -8,8 +8,8 @@ use proptest::prelude::*;
 
 const SLOTS: usize = 128;
 
-/// A client and its server, to which a bootstrap leaves two products beside what the next one
-/// takes. Insecure.
+/// Returns a client and its server, for which a bootstrap leaves capacity for two products above
+/// the reserve. Insecure.
 fn insecure() -> (ClientKey, Server) {
     insecure_of_units(14)
 }
@@ -27,20 +27,21 @@ fn plain() -> Vec<f64> {
     (0..SLOTS).map(|i| 1.6 * (0.5 + i as f64 * 0.754_877_666).fract() - 0.8).collect()
 }
 
-/// Checks values, and that there is enough left of them for a bootstrap.
+/// Checks the values, and that they have the capacity for a bootstrap.
 fn check(client: &ClientKey, server: &Server, array: &EncryptedArray, expected: &[f64]) {
     let have = array.capacity_bits(server.session());
     assert!(have >= server.bootstrap_reserve().unwrap(), "{have}");
     let got = client.decrypt(array).unwrap();
-    let said = (-array.precision_bits(server.session())).exp2();
+    let stated = (-array.precision_bits(server.session())).exp2();
     for (g, e) in got.iter().zip(expected) {
-        assert!((g - e).abs() < 8.0 * said, "{g} {e}: said {said}");
+        assert!((g - e).abs() < 8.0 * stated, "{g} {e}: stated {stated}");
     }
 }
 
-/// A sum has too large a bound to be bootstrapped, and a product that makes it smaller before.
+/// The bound of a sum is too large to bootstrap, so capacity for the scaling product has to be
+/// left.
 #[test]
-fn what_is_scaled_down_can_be_bootstrapped() {
+fn scaled_down_sums_can_be_bootstrapped() {
     let (client, server) = insecure();
     let (mut x, mut plain) =
         (client.encrypt(&plain(), &[SLOTS]).unwrap().with_bound(1.0).unwrap(), plain());
@@ -60,8 +61,8 @@ fn what_is_scaled_down_can_be_bootstrapped() {
     assert!(server.bootstraps() > 0);
 }
 
-/// Copies that take a product, times something: two products, where a bootstrap leaves one beside
-/// what the next one takes.
+/// Copying takes a product, and so does the next multiplication. A bootstrap leaves capacity for
+/// only one of them above the reserve.
 #[test]
 fn copies_are_bootstrapped_before_they_are_multiplied() {
     let (client, server) = insecure_of_units(13);
@@ -89,7 +90,7 @@ fn copies_are_bootstrapped_before_they_are_multiplied() {
     assert!(server.bootstraps() > 0);
 }
 
-/// Powers and polynomials that take more than a bootstrap gives back and the next one takes.
+/// Powers and polynomials that need more capacity than a bootstrap leaves above the reserve.
 #[test]
 fn deep_polynomials_are_bootstrapped_in_between() {
     let (client, server) = insecure();
@@ -115,7 +116,7 @@ fn deep_polynomials_are_bootstrapped_in_between() {
     }
 }
 
-/// Values too large for a bootstrap are bootstrapped in a unit.
+/// Values that are too large for a bootstrap are scaled down for it.
 #[test]
 fn polynomials_of_large_values_are_bootstrapped_in_a_unit() {
     let (client, server) = insecure();
@@ -129,9 +130,9 @@ fn polynomials_of_large_values_are_bootstrapped_in_a_unit() {
         // The bound follows from the range of the polynomial on the interval of the values.
         assert!(before > 1 && y.bound() > 1e4);
         let expected: Vec<f64> = plain().iter().map(|x| p.evaluate(*x)).collect();
-        let said = (-y.precision_bits(server.session())).exp2();
+        let stated = (-y.precision_bits(server.session())).exp2();
         for (y, e) in client.decrypt(&y).unwrap().iter().zip(expected) {
-            assert!((y - e).abs() < 8.0 * said && said < 5e3, "{y} {e}: said {said}");
+            assert!((y - e).abs() < 8.0 * stated && stated < 5e3, "{y} {e}: stated {stated}");
         }
     }
 }
@@ -139,10 +140,10 @@ fn polynomials_of_large_values_are_bootstrapped_in_a_unit() {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(12))]
 
-    /// Values are right whatever is left between bootstraps, and of these there are about as many
-    /// as the square root of the degree, not as the degree.
+    /// Values are right for any capacity between bootstraps. The number of bootstraps grows like
+    /// the square root of the degree.
     #[test]
-    fn parts_of_polynomials_are_few(
+    fn polynomials_need_few_bootstraps(
         units in 13usize..=16,
         coefficients in prop::collection::vec(-1.0..1.0f64, 3..80),
         chebyshev in any::<bool>(),
@@ -150,7 +151,7 @@ proptest! {
         fresh in any::<bool>(),
     ) {
         let (client, server) = insecure_of_units(units);
-        // Every second or third term, of sizes that fall.
+        // Only every first, second or third term is nonzero, and the coefficients decrease.
         let term = |(i, c): (usize, &f64)| if i % step == first % step { c / (2 + i) as f64 } else { 0.0 };
         let mut terms: Vec<f64> = coefficients.iter().enumerate().map(term).collect();
         terms.push(0.5 / coefficients.len() as f64);

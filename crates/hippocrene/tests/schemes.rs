@@ -1,5 +1,5 @@
-//! Arrays of integers that servers of both schemes, BGV and BFV, compute on in turn, through files
-//! only.
+//! Tests of arrays of integers that servers of both schemes, BGV and BFV, compute on in turn. They
+//! share only files.
 
 use crate::common::insecure_settings;
 use hippocrene::{
@@ -11,8 +11,8 @@ const T: u64 = 65_537;
 
 const SCHEMES: [Scheme; 2] = [Scheme::Bgv, Scheme::Bfv];
 
-/// A client of this scheme, and servers of both, each of which was loaded from bytes by itself.
-/// Insecure.
+/// Returns a client of this scheme, and one server of each scheme. Each server reads the keys from
+/// bytes. Insecure.
 fn client_and_servers(scheme: Scheme) -> (ClientKey, [Server; 2]) {
     let integers = Integers { scheme, plain_modulus: T };
     let settings = insecure_settings(7, 5).with_integers(integers).unwrap();
@@ -26,7 +26,7 @@ fn client_and_servers(scheme: Scheme) -> (ClientKey, [Server; 2]) {
 }
 
 #[test]
-fn a_server_has_the_scheme_of_its_keys_until_it_is_given_another() {
+fn a_server_has_the_scheme_of_its_keys_by_default() {
     for scheme in SCHEMES {
         let (client, servers) = client_and_servers(scheme);
         let own = Server::new(client.evaluation_keys(&KeyRequest::only([])).unwrap()).unwrap();
@@ -36,7 +36,8 @@ fn a_server_has_the_scheme_of_its_keys_until_it_is_given_another() {
         for (server, (product, s)) in servers.iter().zip(products.iter().zip(SCHEMES)) {
             assert_eq!(server.scheme(), Some(s));
             assert_eq!(client.decrypt_signed_integers(product).unwrap(), [25, 49]);
-            // That of the settings, and the other, which has another factor.
+            // Only the scheme of the settings gives the same bytes, because the other leaves
+            // another factor.
             assert_eq!(own.mul(&a, &a).unwrap().to_bytes() == product.to_bytes(), s == scheme);
         }
     }
@@ -46,7 +47,7 @@ fn a_server_has_the_scheme_of_its_keys_until_it_is_given_another() {
     assert!(matches!(numbers.with_scheme(Scheme::Bfv), Err(Error::Argument { .. })));
 }
 
-/// What the next server reads of what the last has written, with all of its budget.
+/// Returns `a` as the next server reads it. Its noise budget must stay the same.
 fn sent(client: &ClientKey, a: &IntegerArray, to: &Server) -> IntegerArray {
     let read = IntegerArray::from_bytes(&a.to_bytes(), to.session()).unwrap();
     assert_eq!(read.budget_bits(to.session()), a.budget_bits(client.session()));
@@ -56,8 +57,8 @@ fn sent(client: &ClientKey, a: &IntegerArray, to: &Server) -> IntegerArray {
 proptest! {
     #![proptest_config(ProptestConfig { cases: 12, failure_persistence: None, ..ProptestConfig::default() })]
 
-    /// Both servers take turns until the budget refuses a step: all results are right, and there is
-    /// as much budget as is said.
+    /// Both servers take turns until the budget refuses a step. All results are right, and the real
+    /// budget is at least the estimated one.
     #[test]
     fn circuits_through_both_are_exact(
         of in prop::sample::select(&SCHEMES[..]),

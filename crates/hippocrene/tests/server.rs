@@ -1,6 +1,6 @@
-//! What a server computes, against the same in plain numbers.
+//! Tests of a server's operations, against the same on plain numbers.
 
-use crate::common::{assert_close, insecure, left, numbers};
+use crate::common::{assert_close, insecure, numbers, products_left};
 use hippocrene::{
     Basis, ClientKey, EncryptedArray, Encryption, Error, Interval, KeyRequest, Polynomial, Preset,
     Server, Stored, Values, wire::ElementsInspection,
@@ -8,7 +8,7 @@ use hippocrene::{
 use num_complex::Complex64;
 use proptest::prelude::*;
 
-/// Sums along an axis of a row-major array.
+/// Returns the sums along an axis of a row-major array.
 fn sum_axis(x: &[f64], shape: &[usize], axis: usize) -> Vec<f64> {
     let inner: usize = shape[axis + 1..].iter().product();
     let outer: usize = shape[..axis].iter().product();
@@ -65,7 +65,7 @@ fn element_by_element() {
         for n in [1, 2, 3, 5, 7, 8, 13] {
             check(server.pow(&a, n), &|x, _| x.powi(n as i32), "power");
             assert_eq!(
-                left(&server.pow(&a, n).unwrap(), &server),
+                products_left(&server.pow(&a, n).unwrap(), &server),
                 4 - n.next_power_of_two().trailing_zeros() as usize
             );
         }
@@ -74,9 +74,9 @@ fn element_by_element() {
     }
 }
 
-/// What is encrypted is secret: errors name bounds and sizes of moduli, no values.
+/// Values are secret, so errors of their encryption name bounds and sizes of moduli but no values.
 #[test]
-fn values_are_in_no_error_of_their_encryption() {
+fn encryption_errors_hide_the_values() {
     let (client, _) = insecure(8, 4);
     let how = Encryption { interval: Some(Interval::symmetric(0.1)), ..Encryption::default() };
     let error = client
@@ -88,7 +88,7 @@ fn values_are_in_no_error_of_their_encryption() {
     assert!(error.contains("need a modulus of") && !error.contains("2345"), "{error}");
 }
 
-/// Neither tables of transforms nor anything of a secret.
+/// Debug output contains neither tables of transforms nor any part of a secret.
 #[test]
 fn keys_and_contexts_are_printed_shortly() {
     let (client, server) = insecure(8, 4);
@@ -104,9 +104,9 @@ fn keys_and_contexts_are_printed_shortly() {
     }
 }
 
-/// Values as large as their bound, at which errors are the largest.
+/// The values are as large as their bound, where errors are largest.
 #[test]
-fn powers_are_as_precise_as_is_stated() {
+fn powers_state_their_error() {
     let (client, server) = insecure(10, 4);
     let x: Vec<Complex64> = (0..512).map(|i| Complex64::from_polar(1.0, f64::from(i))).collect();
     let signs: Vec<f64> = x.iter().map(|x| x.re.signum()).collect();
@@ -123,7 +123,7 @@ fn powers_are_as_precise_as_is_stated() {
             let ratio = (sum / 512.0).sqrt() * y.precision_bits(server.session()).exp2();
             assert!(
                 (1.0 / 1.5..1.5).contains(&ratio),
-                "{what}, power {n}: {ratio} times what is stated"
+                "{what}, power {n}: {ratio} times the stated error"
             );
         }
     }
@@ -145,7 +145,7 @@ fn complex_numbers() {
     }
     let (real, imaginary) = (server.real(&a).unwrap(), server.imaginary(&a).unwrap());
     assert!(!real.is_complex() && !imaginary.is_complex());
-    // Real numbers are their own conjugates, and take no key.
+    // Real numbers are their own conjugates, so this needs no key.
     let without = Server::new(client.evaluation_keys(&KeyRequest::only([])).unwrap()).unwrap();
     let same = without.conjugate(&real).unwrap();
     assert_eq!(client.decrypt(&same).unwrap(), client.decrypt(&real).unwrap());
@@ -170,7 +170,7 @@ fn complex_numbers() {
     assert_close(
         &client.decrypt(&server.imaginary(&b).unwrap()).unwrap(),
         &[0.0; 10],
-        "they have no others",
+        "imaginary parts of real numbers",
     );
 }
 
@@ -189,7 +189,7 @@ proptest! {
             let sum = server.sum(&a, Some(axis)).unwrap();
             let expected = sum_axis(&x, &shape, axis);
             assert_close(&client.decrypt(&sum).unwrap(), &expected, "sum along an axis");
-            // What the sum left in other slots does not get into later sums.
+            // Stray slots of a sum do not enter later sums.
             let again = server.sum(&server.add_number(&sum, 1.0).unwrap(), None).unwrap();
             assert_close(&client.decrypt(&again).unwrap(), &[expected.iter().map(|e| e + 1.0).sum()], "sum of sums");
             let mean = server.mean(&a, Some(axis)).unwrap();
@@ -215,7 +215,7 @@ proptest! {
         let product = server.rmatmul_plain(&m, columns, &a).unwrap();
         prop_assert_eq!(product.shape(), &[columns, k]);
         assert_close(&client.decrypt(&product).unwrap(), &matmul(&m, &x, rows), "m @ a");
-        // The transpose costs nothing and computes the same.
+        // The transpose is free and gives the right products.
         let t = server.transpose(&a).unwrap();
         let product = server.matmul_plain(&t, &numbers(rows * 2, seed), 2).unwrap();
         let xt: Vec<f64> = (0..k).flat_map(|j| (0..rows).map(move |i| (i, j))).map(|(i, j)| x[i * k + j]).collect();
@@ -252,8 +252,7 @@ fn dot_products_and_moves() {
     let (a, b) = (client.encrypt(&x, &[200]).unwrap(), client.encrypt(&y, &[200]).unwrap());
     let dot: f64 = x.iter().zip(&y).map(|(x, y)| x * y).sum();
     assert_close(&client.decrypt(&server.dot(&a, &b).unwrap()).unwrap(), &[dot], "dot");
-    // A sum along an axis leaves its elements far apart; a product with a packed array brings them
-    // together.
+    // A sum along an axis leaves its elements far apart. A product with a packed array packs them.
     let m = client.encrypt(&numbers(60, 3), &[10, 6]).unwrap();
     let sums = server.sum(&m, Some(1)).unwrap();
     let packed = client.encrypt(&x[..10], &[10]).unwrap();
@@ -267,25 +266,32 @@ fn dot_products_and_moves() {
     );
     // A full vector rolls without using up capacity.
     let full = client.encrypt(&numbers(128, 1), &[128]).unwrap();
-    assert_eq!(left(&server.roll(&full, 5, None).unwrap(), &server), left(&full, &server));
+    assert_eq!(
+        products_left(&server.roll(&full, 5, None).unwrap(), &server),
+        products_left(&full, &server)
+    );
     let around = server.roll(&full, i64::MIN, None).unwrap();
     assert_close(
         &client.decrypt(&around).unwrap(),
         &numbers(128, 1),
         "rolled by a multiple of the length",
     );
-    // Axes of length 1 come in for nothing.
+    // Axes of length 1 are inserted for free.
     let column = server.insert_axis(&sums, 1).unwrap();
-    assert_eq!((column.shape(), left(&column, &server)), (&[10, 1][..], left(&sums, &server)));
+    assert_eq!(
+        (column.shape(), products_left(&column, &server)),
+        (&[10, 1][..], products_left(&sums, &server))
+    );
     assert_eq!(client.decrypt(&column).unwrap(), client.decrypt(&sums).unwrap());
     assert!(matches!(server.insert_axis(&sums, 2), Err(Error::Shape { .. })));
 }
 
-/// What broadcasts without a multiplication, and that it is right; what takes one is right too.
+/// Checks which broadcasts need no product, and that all of them are right.
 #[test]
 fn broadcasts_where_slots_allow_it_are_free() {
     let (client, server) = insecure(7, 3);
-    // 64 slots. Rows and columns, shorter than a ciphertext and longer, powers of two and not.
+    // There are 64 slots. Rows and columns are shorter and longer than a ciphertext, with lengths
+    // that are powers of two and others.
     for (rows, columns) in [(3, 4), (5, 7), (16, 4), (9, 8), (40, 3), (100, 1), (1, 50)] {
         let x = numbers(rows * columns, 7);
         let a = client.encrypt(&x, &[rows, columns]).unwrap();
@@ -302,8 +308,11 @@ fn broadcasts_where_slots_allow_it_are_free() {
                 &expected,
                 &format!("{what} of {rows} x {columns}"),
             );
-            assert!(3 - left(got, &server) <= multiplications, "{what} of {rows} x {columns}");
-            // Sums meet what stands in the other slots.
+            assert!(
+                3 - products_left(got, &server) <= multiplications,
+                "{what} of {rows} x {columns}"
+            );
+            // A sum would include the stray slots if they were not zero.
             let sum = client.decrypt(&server.sum(got, None).unwrap()).unwrap();
             assert!(
                 (sum[0] - expected.iter().sum::<f64>()).abs() < 1e-4,
@@ -325,7 +334,7 @@ fn broadcasts_where_slots_allow_it_are_free() {
         );
         check(&server.add(&a, &row).unwrap(), &|i, j| at(i, j) + x[j], 0, "a row on an array");
         check(&server.sub(&row, &a).unwrap(), &|i, j| x[j] - at(i, j), 0, "an array from a row");
-        // Sums over all of the slots leave the sum everywhere.
+        // A sum over all slots leaves the sum in every slot.
         let wraps = rows.next_power_of_two() * columns.next_power_of_two() >= 64;
         let total: f64 = x.iter().sum();
         let sum = server.sum(&a, None).unwrap();
@@ -372,7 +381,7 @@ fn public_keys_encrypt() {
 }
 
 #[test]
-fn precision_and_capacity_are_told() {
+fn precision_and_capacity_are_stated() {
     let (client, server) = insecure(10, 3);
     let x = numbers(512, 1);
     let session = server.session();
@@ -389,7 +398,7 @@ fn precision_and_capacity_are_told() {
         let got = client.decrypt(&a).unwrap();
         let sum: f64 = got.iter().zip(&expected).map(|(g, e)| (g - e).powi(2)).sum();
         let measured = -(sum / 512.0).sqrt().log2();
-        // The estimate takes every value to be as large as the bound.
+        // The estimate assumes that every value is as large as the bound.
         assert!(
             measured >= a.precision_bits(session) - 0.5
                 && measured < a.precision_bits(session) + 4.0
@@ -397,8 +406,8 @@ fn precision_and_capacity_are_told() {
     }
 }
 
-/// Zeros are exact, and still no more precise than their scale lets them be, before and after they
-/// are written.
+/// A product with zero is exact, but its stated precision stays finite because of its scale, before
+/// and after it is written.
 #[test]
 fn precision_is_finite() {
     let (client, server) = insecure(8, 1);
@@ -416,9 +425,9 @@ fn precision_is_finite() {
     );
 }
 
-/// What others may see is hidden by as much as the precision leaves room for.
+/// Sharing adds noise up to the limit that the precision allows.
 #[test]
-fn sharing_takes_the_precision_there_is() {
+fn sharing_uses_the_available_precision() {
     let (client, server) = insecure(8, 1);
     let a = client.encrypt(&numbers(100, 1), &[100]).unwrap();
     let bits = client.sharing_bits(&a).unwrap();
@@ -433,7 +442,7 @@ fn sharing_takes_the_precision_there_is() {
 }
 
 #[test]
-fn what_does_not_fit_is_named() {
+fn errors_name_wrong_shapes_keys_and_capacity() {
     let (client, server) = insecure(8, 1);
     let (other, _) = insecure(8, 1);
     let x = numbers(6, 1);
@@ -461,7 +470,7 @@ fn what_does_not_fit_is_named() {
     let shared = client.decrypt_for_sharing(&complex, 5).unwrap_err().to_string();
     assert!(shared.contains("complex"), "{shared}");
     let used = server.square(&a).unwrap();
-    // What is left is what `capacity_bits` says.
+    // The error states the same capacity as `capacity_bits`.
     let left = format!("{:.1} are left", used.capacity_bits(server.session()));
     says(
         server.square(&used),
@@ -483,8 +492,8 @@ fn what_does_not_fit_is_named() {
     assert_close(&same.decrypt(&a).unwrap(), &x, "the key of the same seed");
 }
 
-/// Numbers that are not finite are refused by the name of the operation, or as what cannot be
-/// encoded, whether they fill the slots or not.
+/// Numbers that are not finite are refused by the operation or by the encoder, whether they fill
+/// the slots or not.
 #[test]
 fn numbers_that_are_not_finite_are_refused() {
     let (client, server) = insecure(7, 2);
@@ -512,8 +521,8 @@ fn numbers_that_are_not_finite_are_refused() {
     }
 }
 
-/// The real parameters of a preset: measured errors within a factor 1.5 of the estimates, for
-/// values that are as large as their bound says.
+/// With a preset's real parameters, measured errors are within a factor of 1.5 of the estimates.
+/// The values are as large as their bound.
 #[test]
 fn noise_at_a_preset_is_as_estimated() {
     let client = ClientKey::generate(Preset::by_name("n13").unwrap().settings().unwrap()).unwrap();
@@ -542,12 +551,12 @@ fn noise_at_a_preset_is_as_estimated() {
     }
 }
 
-/// A server with smaller keys takes arrays of another key: whole ones and seeded ones, fresh and
-/// computed.
+/// A server with smaller keys accepts arrays of another key. They may be seeded or not, and fresh
+/// or computed.
 #[test]
 fn arrays_are_transferred_to_a_second_key() {
     let (client, server) = insecure(8, 6);
-    let second = client.second(90.0).unwrap();
+    let second = client.second_key(90.0).unwrap();
     let request = KeyRequest::only([1]);
     let (large, small) =
         (client.evaluation_keys(&request).unwrap(), second.evaluation_keys(&request).unwrap());
@@ -573,14 +582,14 @@ fn arrays_are_transferred_to_a_second_key() {
     let computed = narrow.mul(&arrived, &product).unwrap();
     assert_close(&second.decrypt(&computed).unwrap(), &squares, "product of the second set");
 
-    // Wrong ways round.
+    // Operations with the wrong key or in the wrong direction.
     assert!(matches!(client.decrypt(&arrived), Err(Error::ParameterMismatch(_))));
     assert!(matches!(narrow.mul(&a, &arrived), Err(Error::ParameterMismatch(_))));
     assert!(matches!(narrow.transfer(&arrived), Err(Error::ParameterMismatch(_))));
     assert!(plain.transfer(&a).unwrap_err().to_string().contains("no transfer key"));
     assert!(matches!(server.with_transfer(&key), Err(Error::KeyMismatch(_))));
-    let (stranger, _) = insecure(8, 6);
-    let other = stranger.encrypt(&x, &[300]).unwrap();
+    let (other_client, _) = insecure(8, 6);
+    let other = other_client.encrypt(&x, &[300]).unwrap();
     assert!(matches!(narrow.transfer(&other), Err(Error::KeyMismatch(_))));
     assert!(matches!(client.transfer_key(&client), Err(Error::Parameters(_))));
     assert!(matches!(second.transfer_key(&client), Err(Error::Parameters(_))));
@@ -592,7 +601,7 @@ fn arrays_are_transferred_to_a_second_key() {
         (0.0, "0 bits of capacity: a positive number"),
         (-1.0, "-1 bits of capacity: a positive number"),
     ] {
-        let refused = client.second(capacity).unwrap_err();
+        let refused = client.second_key(capacity).unwrap_err();
         assert!(
             matches!(&refused, Error::Argument { what: is, .. } if is.contains(what)),
             "{refused}"
@@ -600,14 +609,14 @@ fn arrays_are_transferred_to_a_second_key() {
     }
 }
 
-/// Second sets of presets are secure, and their keys are smaller.
+/// The second sets of presets are secure, and their keys are smaller.
 #[test]
 fn second_sets_of_presets_are_secure() {
     for (name, capacity) in
         [("n14", 150.0), ("n15", 400.0), ("n16", 600.0), ("n16s", 600.0), ("simple-n15", 300.0)]
     {
         let settings = Preset::by_name(name).unwrap().settings().unwrap();
-        let second = settings.second(capacity).unwrap();
+        let second = settings.for_second_key(capacity).unwrap();
         let (wide, narrow) = (settings.parameters(), second.parameters());
         assert!(narrow.security().is_some() && second.precision() == settings.precision());
         assert!(narrow.log2(second.fresh()) >= capacity + settings.scale().log2() + 1.0);
@@ -617,8 +626,8 @@ fn second_sets_of_presets_are_secure() {
     }
 }
 
-/// Keys that are made can be written and read: without specials there are none, and sums and
-/// products with plain numbers take none.
+/// Parameters without special primes have no evaluation keys. The empty set of keys can still be
+/// written and read, and sums and products with plain numbers need no key.
 #[test]
 fn parameters_without_specials_have_no_keys() {
     let parameters =
@@ -644,7 +653,7 @@ fn parameters_without_specials_have_no_keys() {
 }
 
 #[test]
-fn rotations_that_there_are_not_have_no_keys() {
+fn impossible_rotations_are_refused() {
     let (client, _) = insecure(5, 1);
     for (places, right) in
         [(15, true), (-15, true), (16, false), (1_000_000, false), (i64::MIN, false)]

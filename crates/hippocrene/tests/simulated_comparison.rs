@@ -1,5 +1,5 @@
-//! Simulated comparisons and gates end where real ones do, with the keys that they ask for. Small
-//! parameters, insecure.
+//! Tests that simulated comparisons and gates give the same results as real ones with the requested
+//! keys, with small insecure parameters.
 
 use crate::common::{insecure_bits, insecure_grafted};
 use hippocrene::{
@@ -14,7 +14,8 @@ const SPARSE: SecretDistribution = SecretDistribution::SparseTernary { weight: 6
 type Program<'a> =
     &'a dyn Fn(&Server, &EncryptedArray, &EncryptedArray) -> Result<EncryptedArray, Error>;
 
-/// 40 numbers up to 3 that are not within 1/16 of each other's or of 0.
+/// Returns two vectors of 40 numbers up to 3. The numbers of a pair differ by more than 1/16, and
+/// the numbers of the first vector are more than 1/16 from 0.
 fn operands() -> [Vec<f64>; 2] {
     let x: Vec<f64> = (0..40).map(|i| f64::from(i) * 0.14 - 2.73).collect();
     let other = |(i, x): (usize, &f64)| [x - 0.13, x + 0.2, -0.5 * x][i % 3];
@@ -22,15 +23,16 @@ fn operands() -> [Vec<f64>; 2] {
     [x, y]
 }
 
-/// Runs `program` in the simulation, and then with the keys that this asks for; checks that all
-/// that is said of the result is the same, and the values are near the real ones: no farther than
-/// by noise, and by `off`, what comparisons may be off by. (Their slopes, and with these what they
-/// make of noise, are larger for some values than as a root mean square.)
+/// Runs `program` in the simulation, and then with the keys that the simulation requests.
+///
+/// Checks that both results have the same metadata. The values may differ by noise and by
+/// `max_error`, the error of comparisons. (Comparisons amplify noise by their slope, which is
+/// larger for some values than its root mean square.)
 fn both_ways(
     simulation: &Simulation,
     settings: &Settings,
     program: Program<'_>,
-    off: f64,
+    max_error: f64,
 ) -> (Report, Vec<f64>) {
     let how = Encryption { interval: Some(Interval::symmetric(3.0)), precision: None };
     let [x, y] = operands();
@@ -44,7 +46,7 @@ fn both_ways(
     let stored = keys.to_bytes().len() as f64;
     assert!(
         (report.key_bytes as f64 / stored - 1.0).abs() < 0.05,
-        "{stored}, reckoned {}",
+        "{stored} bytes, {} in the report",
         report.key_bytes
     );
     let server = Server::new(keys).unwrap();
@@ -58,9 +60,12 @@ fn both_ways(
     let values: Vec<f64> = simulation.values(&simulated).unwrap().iter().map(|z| z.re).collect();
     let decrypted = client.decrypt(&real).unwrap();
     let deviation = (-real.precision_bits(session)).exp2();
-    for (real, known) in decrypted.iter().zip(&values) {
-        let most = 10.0 * deviation + 2.0 * off;
-        assert!((real - known).abs() < most, "{real}, known as {known}, deviation {deviation}");
+    for (real, simulated) in decrypted.iter().zip(&values) {
+        let limit = 10.0 * deviation + 2.0 * max_error;
+        assert!(
+            (real - simulated).abs() < limit,
+            "{real}, {simulated} simulated, deviation {deviation}"
+        );
     }
     (report, values)
 }
@@ -88,7 +93,7 @@ fn comparisons_are_simulated() {
             let expected = expected(*x, *y);
             assert!((value - expected).abs() <= off, "{i}: {value}, not {expected}");
         }
-        // Products and the conjugation, and no rotation.
+        // The request has keys for products and the conjugation, and none for rotations.
         let purposes: Vec<Purpose> = report.keys.iter().map(|key| key.purpose).collect();
         assert_eq!(purposes, [Purpose::Relinearisation, Purpose::Conjugation]);
         assert!(report.conjugates() && report.bootstrapping.is_none() && report.bits.is_none());
@@ -117,14 +122,14 @@ fn comparisons_that_bootstrap_are_simulated() {
     assert_eq!(report.bootstrapping, Some(wanted));
     assert!(report.bootstraps > 0 && report.rotations().is_empty() && !report.conjugates());
     assert!(values.iter().zip(&operands()[0]).all(|(sign, x)| (sign - x.signum()).abs() < 1e-4));
-    // A program that needs no bootstrap asks for no keys of one.
+    // A program that needs no bootstrap requests no bootstrapping keys.
     let (report, _) =
         both_ways(&simulation, &settings, &|s, a, b| s.roll(&s.mul(a, b)?, 3, None), 0.0);
     assert_eq!((report.bootstraps, report.bootstrapping), (0, None));
     assert!(!report.rotations().is_empty());
 }
 
-/// `x` plus `y`, bits from the lowest on, and whether `x` is chosen where that has a carry.
+/// Returns `x + y` with the lowest bits first, and three further gates on the results.
 fn adder(server: &BitServer, x: &[BitArray], y: &[BitArray]) -> Result<Vec<BitArray>, Error> {
     use hippocrene::Gate::{And, Majority, Xor};
     let mut out = Vec::new();
@@ -191,6 +196,6 @@ fn gates(packing: BitPacking, clean: bool, output_bits: Option<f64>) {
 fn gates_are_simulated() {
     gates(BitPacking::Real, true, None);
     gates(BitPacking::Complex, true, None);
-    // With the capacity for products between bootstraps.
+    // Bits that are not cleaned have capacity for products between bootstraps.
     gates(BitPacking::Real, false, None);
 }

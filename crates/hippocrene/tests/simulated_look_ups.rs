@@ -1,5 +1,5 @@
-//! Simulated look-ups end where real ones do, with the keys that they ask for. Small parameters,
-//! insecure.
+//! Tests that simulated look-ups give the same results as real ones with the requested keys, with
+//! small insecure parameters.
 
 use crate::common::{insecure_grafted, numbers};
 use hippocrene::{
@@ -18,7 +18,7 @@ fn sorted(x: &[f64]) -> Vec<f64> {
 }
 
 fn place(x: &[f64], of: f64) -> Vec<f64> {
-    vec![x.iter().position(|y| *y == of).expect("it is one of them") as f64]
+    vec![x.iter().position(|y| *y == of).expect("the number is one of the values") as f64]
 }
 
 #[test]
@@ -33,8 +33,8 @@ fn look_ups_are_simulated() {
     let server = Server::new(&keys).unwrap();
     drop(keys);
 
-    // How often a table is looked up, and how far values that have no noise are from what is
-    // computed, in entries of a table on [-8, 8].
+    // The last two fields are the number of look-ups, and the largest error of values without
+    // noise. The unit of this error is an entry of a table on [-8, 8].
     let programs: [(&str, Program, Expected, u64, f64); 10] = [
         (
             "sigmoid",
@@ -65,7 +65,7 @@ fn look_ups_are_simulated() {
         (
             "signs, the magnitude and the larger ones",
             |s, x| {
-                // Too little is left for polynomials.
+                // The capacity is reduced until it is too small for polynomials.
                 let (how, mut x) = (Comparison::default(), x.clone());
                 while x.capacity_bits(s.session()) > 180.0 {
                     x = s.mul_number(&x, 0.999_999)?;
@@ -100,7 +100,7 @@ fn look_ups_are_simulated() {
     let a = simulation.encrypt((&values[..]).into(), &[5], &how).unwrap();
     let x = client.encrypt_with((&values[..]).into(), &[5], &how).unwrap();
     let (session, dry) = (server.session(), simulation.server().session());
-    for (what, program, expected, look_ups, off) in programs {
+    for (what, program, expected, look_ups, max_entries) in programs {
         simulation.restart();
         let simulated = program(simulation.server(), &a).unwrap();
         let report = simulation.report();
@@ -121,12 +121,13 @@ fn look_ups_are_simulated() {
         );
         assert!(report.peak_memory > report.key_bytes && report.bootstraps == 0);
 
-        let known: Vec<f64> = simulation.values(&simulated).unwrap().iter().map(|z| z.re).collect();
+        let plain: Vec<f64> = simulation.values(&simulated).unwrap().iter().map(|z| z.re).collect();
         let expected = expected(&values);
-        assert_eq!(known.len(), expected.len());
-        for (known, expected) in known.iter().zip(&expected) {
-            let error = (known - expected).abs();
-            assert!(error < off * 16.0 / 2048.0 + 1e-3, "{what}: {known}, not {expected}");
+        assert_eq!(plain.len(), expected.len());
+        for (plain, expected) in plain.iter().zip(&expected) {
+            let error = (plain - expected).abs();
+            let limit = max_entries * 16.0 / 2048.0 + 1e-3;
+            assert!(error < limit, "{what}: {plain}, not {expected}");
         }
         let real = program(&server, &x).unwrap();
         assert_eq!(real.capacity_bits(session), simulated.capacity_bits(dry), "{what}");
@@ -137,16 +138,16 @@ fn look_ups_are_simulated() {
             "{what}"
         );
         let deviation = (-real.precision_bits(session)).exp2();
-        for (real, known) in client.decrypt(&real).unwrap().iter().zip(&known) {
-            let error = (real - known).abs();
+        for (real, plain) in client.decrypt(&real).unwrap().iter().zip(&plain) {
+            let error = (real - plain).abs();
             assert!(
                 error < 10.0 * deviation + 0.01,
-                "{what}: {real}, known as {known}, deviation {deviation}"
+                "{what}: {real}, {plain} simulated, deviation {deviation}"
             );
         }
     }
 
-    // What is refused is refused before there are keys, with the same words.
+    // A simulation refuses the same programs with the same errors, before there are keys.
     let image = numbers(6, 5);
     let b = simulation.encrypt((&image[..]).into(), &[2, 3], &how).unwrap();
     let y = client.encrypt_with((&image[..]).into(), &[2, 3], &how).unwrap();
@@ -158,7 +159,7 @@ fn look_ups_are_simulated() {
         let [simulated, real] = [program(simulation.server(), &b), program(&server, &y)];
         assert_eq!(simulated.unwrap_err().to_string(), real.unwrap_err().to_string());
     }
-    // Functions and domains whose slopes no number holds, tolerances and bounds that are none.
+    // Functions and domains whose slopes overflow, and invalid tolerances and bounds.
     let (s, x) = (simulation.server(), &a);
     for refused in [
         s.apply_precisely(x, |_| f64::MAX, None).map(drop),
@@ -194,7 +195,7 @@ fn look_ups_are_simulated() {
     let log = s.apply(&zeros, f64::ln, None, None).unwrap_err().to_string();
     assert!(log.contains("the function is -inf at 0, not finite"), "{log}");
     assert_eq!(simulation.report().look_ups, None);
-    // A program that looks nothing up asks for no tables.
+    // A program without look-ups requests no tables.
     simulation.restart();
     simulation.server().mul(&a, &a).unwrap();
     assert_eq!(simulation.report().look_ups, None);
@@ -204,7 +205,7 @@ fn look_ups_are_simulated() {
     assert!(refused.contains("no keys of look-up tables"), "{refused}");
 }
 
-/// Results of look-ups have too little capacity for others.
+/// The results of look-ups have too little capacity for further look-ups.
 #[test]
 fn operations_that_lack_capacity_are_named() {
     let asked = LookUps { tables: "lut11", capacity: Some(30.0), clusters: None };
@@ -253,9 +254,10 @@ fn operations_that_lack_capacity_are_named() {
     }
 }
 
-/// The gap of argsort is this part of the bound, as Python's `argsort` and docs/pegasus.md say.
+/// The gap of `argsort` is this fraction of the bound, as Python's `argsort` and
+/// `docs/mathematics/pegasus.md` state.
 #[test]
-fn the_gap_of_argsort_is_what_is_documented() {
+fn the_gap_of_argsort_is_as_documented() {
     for (tables, part) in [("lut11", 260.0), ("lut12", 340.0), ("lut13", 360.0)] {
         let asked = LookUps { tables, capacity: None, clusters: None };
         let request = KeyRequest { look_ups: Some(asked), ..KeyRequest::only([]) };

@@ -1,5 +1,5 @@
-//! Simulated programs end where real ones do, and the keys that they ask for are those that the
-//! real ones need.
+//! Tests that simulated programs give the same results as real ones, and request exactly the keys
+//! that real ones need.
 
 use crate::common::insecure_grafted;
 use hippocrene::{
@@ -16,7 +16,7 @@ fn vector() -> Vec<f64> {
     (0..48).map(|i| f64::from(i) / 24.0 - 1.0).collect()
 }
 
-/// Some of everything.
+/// Runs one operation of each kind: a product, a rotation and a sum.
 fn program(
     server: &Server,
     a: &EncryptedArray,
@@ -28,7 +28,7 @@ fn program(
 }
 
 #[test]
-fn a_simulated_program_ends_where_a_real_one_does() {
+fn a_simulated_program_matches_the_real_one() {
     let simulation = Simulation::new(settings()).unwrap();
     let how = Encryption::default();
     let x = vector();
@@ -50,13 +50,14 @@ fn a_simulated_program_ends_where_a_real_one_does() {
     );
     assert_eq!((real.bound(), real.layout()), (simulated.bound(), simulated.layout()));
     let values = simulation.values(&simulated).unwrap();
-    for (real, known) in client.decrypt(&real).unwrap().iter().zip(&values) {
-        assert!((real - known.re).abs() < 1e-5, "{real}, known as {known}");
+    for (real, simulated) in client.decrypt(&real).unwrap().iter().zip(&values) {
+        assert!((real - simulated.re).abs() < 1e-5, "{real}, {simulated} simulated");
     }
     let expected = x.iter().map(|x| x * x + 0.25).sum::<f64>();
     assert!((values[0].re - expected).abs() < 1e-9);
 
-    // As many keys as were made, each at a modulus of ciphertexts, and none that is not needed.
+    // The report has as many keys as were made, each at a modulus of ciphertexts, and no unneeded
+    // key.
     assert_eq!(report.keys.len(), 1 + keys.inner().galois().len());
     assert!(report.keys.iter().any(|key| key.purpose == Purpose::Relinearisation));
     let top = session.settings().parameters().top();
@@ -73,7 +74,7 @@ fn a_simulated_program_ends_where_a_real_one_does() {
     let size = keys.to_bytes().len() as f64;
     assert!(
         (report.key_bytes as f64 / size - 1.0).abs() < 0.05,
-        "{size}, reckoned {}",
+        "{size} bytes, {} in the report",
         report.key_bytes
     );
     assert!(
@@ -85,9 +86,9 @@ fn a_simulated_program_ends_where_a_real_one_does() {
     assert_eq!(simulation.report().keys, []);
 }
 
-/// A program without products of encrypted arrays.
+/// A program without products of encrypted arrays requests no relinearisation key.
 #[test]
-fn keys_of_products_are_left_out_where_there_are_none() {
+fn programs_without_products_request_no_relinearisation_key() {
     let simulation = Simulation::new(settings()).unwrap();
     let simulated =
         simulation.encrypt((&vector()[..]).into(), &[48], &Encryption::default()).unwrap();
@@ -101,7 +102,7 @@ fn keys_of_products_are_left_out_where_there_are_none() {
     let size = keys.to_bytes().len() as f64;
     assert!(
         (report.key_bytes as f64 / size - 1.0).abs() < 0.01,
-        "{size}, reckoned {}",
+        "{size} bytes, {} in the report",
         report.key_bytes
     );
     let (server, a) = (Server::new(&keys).unwrap(), client.encrypt(&vector(), &[48]).unwrap());
@@ -110,9 +111,9 @@ fn keys_of_products_are_left_out_where_there_are_none() {
     assert!(matches!(error, Error::MissingKey { .. }), "{error}");
 }
 
-/// What is there for a bootstrap takes no memory where there is none.
+/// Bootstrapping keys use no memory in a program without bootstraps.
 #[test]
-fn what_is_not_bootstrapped_takes_as_much_as_without_keys_for_it() {
+fn bootstrapping_keys_add_no_memory_without_bootstraps() {
     let peak = |simulation: Simulation| {
         let x = simulation.encrypt((&vector()[..]).into(), &[48], &Encryption::default()).unwrap();
         simulation.restart();
@@ -142,12 +143,12 @@ fn errors_are_those_of_the_real_run() {
     assert_eq!(error, powers(&server, client.encrypt(&x, &[48]).unwrap()));
     assert!(error.contains("capacity"), "{error}");
 
-    // A bound that the values do not keep to is found; nothing finds it in a real run.
+    // A simulation detects a bound that the values exceed. A real run cannot.
     let error = simulated.clone().with_bound(0.5).unwrap_err().to_string();
     assert!(error.contains("does not lie from -0.5 to 0.5"), "{error}");
     assert!(client.encrypt(&x, &[48]).unwrap().with_bound(0.5).is_ok());
 
-    // What is simulated stays there.
+    // Simulated arrays cannot be used outside their simulation.
     let mixed = server.add(&simulated, &simulated).unwrap_err();
     assert!(matches!(mixed, Error::ParameterMismatch { .. }), "{mixed}");
     let error = client.decrypt(&simulated).unwrap_err().to_string();
@@ -158,8 +159,7 @@ fn errors_are_those_of_the_real_run() {
     assert!(error.contains("simulation") && !path.exists(), "{error}");
 }
 
-/// Products until there are bootstraps, by themselves, as many as in a real run and at the same
-/// places.
+/// A chain of products bootstraps by itself, as often as a real run and at the same steps.
 #[test]
 fn bootstraps_are_simulated() {
     simulated_and_real(20.0, None);
@@ -175,10 +175,10 @@ fn bootstraps_of_few_slots_are_simulated() {
     simulated_and_real(20.0, Some(16));
 }
 
-/// What was bootstrapped in any units is of one modulus, also where other slots are set to zero
-/// again: products lose nothing to it.
+/// Bootstrapped arrays have the same modulus whatever unit they were scaled to. This also holds
+/// when their stray slots are set to zero again, so products lose no capacity.
 #[test]
-fn factors_that_were_bootstrapped_in_other_units() {
+fn factors_bootstrapped_in_other_units_have_the_same_capacity() {
     let settings = insecure_grafted(9, 20, SecretDistribution::SparseTernary { weight: 64 });
     for slots in [None, Some(16)] {
         let how = Bootstrapping { precision: Some(20.0), slots, ..Bootstrapping::default() };
@@ -197,9 +197,9 @@ fn factors_that_were_bootstrapped_in_other_units() {
     }
 }
 
-/// Of a larger preset: what says nothing of them says so.
+/// Results with an array of larger parameters are unknown.
 #[test]
-fn arrays_of_other_parameters() {
+fn arrays_of_other_parameters_have_unknown_capacity() {
     let small = Simulation::new(Preset::by_name("n12").unwrap().settings().unwrap()).unwrap();
     let client = ClientKey::generate(Preset::by_name("n13").unwrap().settings().unwrap()).unwrap();
     let a = client.encrypt(&[0.5][..], &[1]).unwrap();
@@ -210,9 +210,9 @@ fn arrays_of_other_parameters() {
     assert!(matches!(refused, Error::ParameterMismatch(_)), "{refused:?}");
 }
 
-/// As often as one likes, however many iterations it takes.
+/// An array can be bootstrapped repeatedly, however many iterations each bootstrap takes.
 #[test]
-fn bootstrapped_again_at_once() {
+fn results_of_bootstraps_can_be_bootstrapped_again() {
     let settings =
         Preset::by_name("n15").unwrap().settings().unwrap().with_precision(50.0).unwrap();
     let how = Bootstrapping { precision: Some(50.0), ..Bootstrapping::default() };
@@ -263,8 +263,8 @@ fn simulated_and_real(precision: f64, slots: Option<usize>) {
         simulated.precision_bits(simulation.server().session())
     );
     let values = simulation.values(&simulated).unwrap();
-    for (real, known) in client.decrypt(&real).unwrap().iter().zip(&values) {
-        assert!((real - known.re).abs() < 1e-3, "{real}, known as {known}");
+    for (real, simulated) in client.decrypt(&real).unwrap().iter().zip(&values) {
+        assert!((real - simulated.re).abs() < 1e-3, "{real}, {simulated} simulated");
     }
 }
 
@@ -290,17 +290,17 @@ fn integers_are_simulated_too() {
     assert!(report.seconds > 0.0);
 }
 
-/// Where no precision is left, a bootstrap says that the error is not known, and so do all results
-/// after it.
+/// When no precision is left, a bootstrap marks the error as unknown. All later results keep this
+/// mark.
 #[test]
-fn programs_without_precision_do_not_know_their_error() {
+fn the_error_is_unknown_without_precision() {
     let settings = Preset::by_name("n15").unwrap().settings().unwrap();
     let simulation = Simulation::with_bootstrapping(settings, Bootstrapping::default()).unwrap();
     let server = simulation.server();
-    // All slots hold an element, so that none has to be set to zero before its error grows further.
+    // All slots hold an element, so no slot has to be set to zero before its error grows further.
     let x = vector().repeat(1 << 14)[..1 << 14].to_vec();
     let mut a = simulation.encrypt((&x[..]).into(), &[1 << 14], &Encryption::default()).unwrap();
-    // A chaotic map, which multiplies errors by three.
+    // This map is chaotic and multiplies errors by three in each step.
     let step = |a: &EncryptedArray| {
         let square = server.mul_number(&server.mul(a, a)?, -1.5)?;
         server.add_number(&square, 1.0)?.with_bound(1.0)
@@ -315,8 +315,8 @@ fn programs_without_precision_do_not_know_their_error() {
     assert!(a.precision_bits(server.session()).is_nan());
 }
 
-/// The columns of the second matrix come to stand far apart: elements go by 4096 distances, in some
-/// dozens of rotations. The product of two is right where the program is run.
+/// The columns of the second matrix are moved far apart, by 4096 different distances in some dozens
+/// of rotations. A smaller product is computed with real keys and is right.
 #[test]
 fn products_of_large_matrices_need_dozens_of_keys() {
     let product = |n: usize, settings: Settings| {
@@ -330,7 +330,7 @@ fn products_of_large_matrices_need_dozens_of_keys() {
     let (_, report) = product(64, Preset::by_name("n14").unwrap().settings().unwrap());
     assert!(report.rotations().len() < 80, "{}", report.rotations().len());
 
-    // A column to each ciphertext, by one map of an operand that is rotated.
+    // One column for each ciphertext, by one linear map of a rotated operand.
     let n = 33;
     let settings = insecure_grafted(13, 5, SecretDistribution::Ternary);
     let (x, report) = product(n, settings.clone());
@@ -345,10 +345,10 @@ fn products_of_large_matrices_need_dozens_of_keys() {
     }
 }
 
-/// With keys of powers of two a rotation by 3 is composed of two, in a simulation as in the real
-/// run.
+/// With keys for powers of two, a rotation by 3 is composed of two rotations, in a simulation as in
+/// the real run.
 #[test]
-fn simulations_go_the_way_of_the_keys_that_there_are() {
+fn limited_simulations_use_the_given_keys() {
     let client = ClientKey::generate_with(settings(), 1).unwrap();
     let keys = client.evaluation_keys(&KeyRequest::default()).unwrap();
     let server = Server::new(&keys).unwrap();
@@ -382,10 +382,10 @@ fn simulations_go_the_way_of_the_keys_that_there_are() {
     assert_eq!(by_keys.2.key_bytes, by_request.2.key_bytes);
 }
 
-/// The keys of a simulation have the moduli of those that it is limited to, and lack what these
-/// lack.
+/// The simulated keys have the same moduli as the keys that the simulation is limited to, and lack
+/// the same keys.
 #[test]
-fn simulated_keys_are_like_those_that_there_are() {
+fn simulated_keys_match_the_real_ones() {
     let settings = insecure_grafted(9, 20, SecretDistribution::SparseTernary { weight: 64 });
     let client = ClientKey::generate_with(settings, 1).unwrap();
     let bootstrapping = Bootstrapping { precision: Some(20.0), ..Bootstrapping::default() };
@@ -417,12 +417,12 @@ fn simulated_keys_are_like_those_that_there_are() {
     let keys = client.evaluation_keys(&none).unwrap();
     let needed = KeyRequest { conjugation: true, ..KeyRequest::only([1]) };
     assert_eq!(keys.lacks(&needed), ["relinearisation", "the rotation by 1", "conjugation"]);
-    // Powers of two compose any rotation.
+    // Keys for powers of two compose any rotation.
     let keys = client.evaluation_keys(&KeyRequest::default()).unwrap();
     assert_eq!(keys.lacks(&KeyRequest::only([3, -5, 100])), [""; 0]);
 }
 
-/// Times by the reference prices do not depend on the machine, and nothing else depends on prices.
+/// Times at reference prices do not depend on the machine, and only times depend on prices.
 #[test]
 fn reference_prices_change_nothing_but_times() {
     let run = |at_reference: bool| {

@@ -1,4 +1,4 @@
-//! What is told to stop.
+//! Tests of requests to stop.
 
 use std::time::{Duration, Instant};
 
@@ -7,9 +7,9 @@ use hippocrene::{
     EncryptedArray, Error, EvaluationKeys, KeyRequest, Server, Stored, stoppable, wire,
 };
 
-/// What is told to stop says so, and computes again afterwards.
+/// A computation that is asked to stop returns an error, and the server computes again afterwards.
 #[test]
-fn computations_stop_when_they_are_told_to() {
+fn computations_can_be_stopped() {
     let (client, server) = insecure(10, 4);
     let x = client.encrypt(&numbers(100, 1), &[100]).unwrap();
     let until_stopped = || {
@@ -25,10 +25,10 @@ fn computations_stop_when_they_are_told_to() {
     assert!(server.square(&x).is_ok());
 }
 
-/// So does what reads, writes and prepares keys and arrays, and nothing is left of what is not
-/// written to its end.
+/// Reading, writing and preparing keys and arrays can be stopped too. No partially written file is
+/// left.
 #[test]
-fn files_and_servers_stop_when_they_are_told_to() {
+fn files_and_servers_can_be_stopped() {
     let (client, _) = insecure(10, 4);
     let x = client.encrypt(&numbers(100, 1), &[100]).unwrap();
     let keys = client.evaluation_keys(&KeyRequest::default()).unwrap();

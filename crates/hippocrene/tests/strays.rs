@@ -1,17 +1,17 @@
-//! What stands in slots between the elements of an array: sums leave it out, and declared bounds do
-//! not hold for it.
+//! Tests of stray slots, the slots between the elements of an array. Sums leave them out, and
+//! declared bounds do not apply to them.
 
 use crate::common::{assert_close, insecure, numbers};
 use hippocrene::{ClientKey, EncryptedArray, Error, Interval, Layout, Server};
 use hippocrene_ckks::circuits::{Basis, Polynomial};
 use proptest::prelude::*;
 
-/// The bits of the modulus above the scale.
+/// Returns the bits of the modulus above the scale.
 fn modulus_bits(array: &EncryptedArray, server: &Server) -> f64 {
     array.capacity_bits(server.session()) + array.bound().log2()
 }
 
-/// What stands in all slots of all ciphertexts.
+/// Returns the values of all slots of all ciphertexts.
 fn slots_of(client: &ClientKey, array: &EncryptedArray) -> Vec<f64> {
     let slots = array.layout().slots();
     let layout = Layout::packed(&[array.bodies().len() * slots], slots).unwrap();
@@ -25,7 +25,7 @@ fn slots_of(client: &ClientKey, array: &EncryptedArray) -> Vec<f64> {
     client.decrypt(&all).unwrap()
 }
 
-/// Checks what an array says of its slots, and that it takes no bound that does not hold for them.
+/// Checks the stated contents of the slots, and that a declared bound holds in all slots.
 fn check_slots(
     client: &ClientKey,
     server: &Server,
@@ -57,7 +57,7 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(24))]
 
     #[test]
-    fn products_of_matrices_know_their_slots(
+    fn products_of_matrices_state_their_slot_contents(
         sizes in prop::collection::vec(1usize..6, 3),
         strides in prop::collection::vec(0u32..8, 4),
         cleaned in any::<bool>(),
@@ -82,7 +82,7 @@ proptest! {
         check_slots(&client, &server, &server.sum(&square, Some(1)).unwrap())?;
     }
 
-    /// Padding is not counted, whatever stands in the slots between.
+    /// Bounds of sums do not count padding, whatever the stray slots hold.
     #[test]
     fn bounds_of_sums_hold_in_all_slots_and_count_the_elements(
         shape in prop::collection::vec(1usize..12, 1..4),
@@ -108,7 +108,8 @@ proptest! {
         }
     }
 
-    /// So are those of products with plain vectors: the sum of their numbers.
+    /// The bound of a product with a plain vector is the sum of the magnitudes of its numbers, and
+    /// holds in all slots.
     #[test]
     fn bounds_of_plain_products_hold_in_all_slots(
         rows in 1usize..9,
@@ -155,8 +156,8 @@ proptest! {
             let expected: Vec<f64> = (0..values.len() / picked[axis]).map(along).collect();
             assert_close(&client.decrypt(&sum).unwrap(), &expected, "a sum along an axis of a slice");
             prop_assert!(modulus_bits(&sum, &server) > left - 1e-6);
-            // What is known of the slots of a sum is true: it is broadcast against the slice, and
-            // summed again.
+            // Broadcasting a sum against the slice, and summing again, shows that the stated
+            // contents of its slots are true.
             let mut kept = picked.clone();
             kept[axis] = 1;
             let sum = server.gather(&[&sum], &kept, &(0..sum.size()).collect::<Vec<_>>()).unwrap();
@@ -176,10 +177,10 @@ proptest! {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(24))]
 
-    /// Chebyshev polynomials for an interval without zero, or from zero on, explode at zeros and
-    /// other values between the elements.
+    /// Chebyshev polynomials for an interval that does not contain zero inside grow without bounds
+    /// at zeros and other stray values.
     #[test]
-    fn polynomials_are_within_their_interval(
+    fn polynomials_are_bounded_in_all_slots(
         rows in 1usize..5,
         columns in 1usize..20,
         low in prop::sample::select(vec![0.0, 0.25, 1.0, 7.0, -9.0]),
@@ -193,7 +194,7 @@ proptest! {
         let (low_end, high_end) = (f64::abs(low), f64::abs(high));
         let x: Vec<f64> = numbers(rows * columns, seed).iter().map(|x| low + length * (x + 1.0) / 2.0).collect();
         let (a, x) = if is_slice {
-            // Every other column, with the others beside it.
+            // Every other column, with the other columns in the stray slots.
             let wide: Vec<f64> = x.iter().flat_map(|x| [*x, -low_end.max(high_end)]).collect();
             let wide = client.encrypt(&wide, &[rows, 2 * columns]).unwrap().with_bound(low_end.max(high_end)).unwrap();
             let sources: Vec<usize> = (0..rows * columns).map(|i| 2 * i).collect();
@@ -210,14 +211,14 @@ proptest! {
             prop_assert!(slot.abs() < y.bound() + 1e-3, "{slot} beyond {}", y.bound());
         }
         prop_assert!(y.is_clean() || is_slice);
-        // And what takes it for an argument of its own.
+        // The bound of the result is good enough for a second polynomial.
         let square = Polynomial::new(Basis::Chebyshev { low: 0.0, high: y.bound() }, vec![0.5, 0.5]).unwrap();
         let expected: Vec<f64> = expected.iter().map(|y| square.evaluate(*y)).collect();
-        assert_close(&client.decrypt(&server.polynomial(&y, &square).unwrap()).unwrap(), &expected, "another");
+        assert_close(&client.decrypt(&server.polynomial(&y, &square).unwrap()).unwrap(), &expected, "a second polynomial");
     }
 }
 
-/// A polynomial of degree 15 of 100 is beyond all bounds, which spoils the slots beside it too.
+/// A polynomial of degree 15 overflows at 100, and this would affect the slots of the elements too.
 #[test]
 fn bounds_hold_for_all_slots() {
     let (client, server) = insecure(7, 6);
@@ -238,7 +239,7 @@ fn bounds_hold_for_all_slots() {
     for (y, e) in y.iter().zip(&expected) {
         assert!((y - e).abs() < 1e-3, "{y}, not {e}");
     }
-    // One number in all slots has no others between.
+    // A single number that fills all slots has no stray slots.
     let sum = server.sum(&client.encrypt(&[0.01; 64], &[64]).unwrap(), None).unwrap();
     assert_eq!(sum.with_bound(0.7).unwrap().bound(), 0.7);
     assert!(server.declare_bound(&declared, f64::NAN).is_err());

@@ -1,4 +1,4 @@
-//! Results of several threads are those of one.
+//! Tests that several threads give the same results as one.
 
 use std::thread;
 
@@ -9,7 +9,7 @@ use hippocrene::{
 };
 
 const SLOTS: usize = 1 << 7;
-/// Arrays of five ciphertexts, which no number of threads divides.
+/// Arrays have five ciphertexts, a number that no number of threads divides.
 const SHAPE: [usize; 2] = [5, SLOTS];
 
 struct Setup {
@@ -35,7 +35,7 @@ impl Setup {
         Server::with_threads(&self.keys, threads).unwrap()
     }
 
-    /// What a server makes of the arrays, in all ways that go through several ciphertexts.
+    /// Returns the results, as bytes, of all operations that loop over several ciphertexts.
     fn results(&self, server: &Server) -> Vec<Vec<u8>> {
         let [a, b] = &self.numbers;
         let (plain, matrix) = (numbers(5 * SLOTS, 3), numbers(SLOTS * 3, 4));
@@ -73,7 +73,7 @@ fn bytes_are_those_of_one_thread() {
     for threads in [2, 3, 8] {
         let server = setup.server(threads);
         assert_eq!(setup.results(&server), expected, "{threads} threads");
-        // Maps that come again are kept.
+        // The second time, the linear maps are in the cache.
         assert_eq!(setup.results(&server), expected, "{threads} threads again");
         let read = EncryptedArray::from_bytes(&written, server.session()).unwrap();
         assert_eq!(read.to_bytes(), written);
@@ -85,10 +85,9 @@ fn bytes_are_those_of_one_thread() {
     }
 }
 
-/// What one of them makes for all others wait for, where that can be; none waits for what waits for
-/// it.
+/// One caller prepares shared data and the others wait for it. No two callers wait for each other.
 #[test]
-fn callers_at_the_same_time_have_the_results_of_one() {
+fn concurrent_callers_get_equal_results() {
     let setup = setup();
     let expected = setup.results(&setup.server(1));
     for threads in [2, 4] {
@@ -101,7 +100,8 @@ fn callers_at_the_same_time_have_the_results_of_one() {
     }
 }
 
-/// Keys that several threads make serve, and files of keys are read by several as by one.
+/// Keys made by several threads work, and files of keys are the same whether one or several threads
+/// read them.
 #[test]
 fn keys_of_several_threads_serve() {
     let setup = setup();
@@ -121,7 +121,7 @@ fn keys_of_several_threads_serve() {
     }
 }
 
-/// The first error is told, whichever thread finds one.
+/// The error is the first one, whichever thread finds an error first.
 #[test]
 fn errors_are_those_of_one_thread() {
     let setup = setup();
@@ -132,9 +132,9 @@ fn errors_are_those_of_one_thread() {
         let client = ClientKey::from_bytes_insecure(&setup.client.to_bytes(), threads).unwrap();
         let server = setup.server(threads);
         let plain = server.mul_plain(&setup.numbers[0], &values[..]).unwrap_err();
-        let told = format!("encode: value {} is NaN", SLOTS + 2);
+        let expected = format!("encode: value {} is NaN", SLOTS + 2);
         assert!(
-            matches!(plain, Error::Encode(_)) && plain.to_string().starts_with(&told),
+            matches!(plain, Error::Encode(_)) && plain.to_string().starts_with(&expected),
             "{plain}"
         );
         [plain, client.encrypt(&values, &SHAPE).unwrap_err()].map(|error| error.to_string())

@@ -1,4 +1,4 @@
-//! Private decision trees between a client and a server that share files only.
+//! Tests of private decision trees, between a client and a server that share only files.
 
 use std::sync::LazyLock;
 
@@ -21,7 +21,7 @@ struct Files {
 const MEANING: &str = "red, green, blue";
 const ROWS: [f64; 6] = [1.0, 0.9, 7.0, -0.9, 7.0, 0.9];
 
-/// What one client and one server write, with the smallest secure tables.
+/// The files that one client and one server write, with the smallest secure tables.
 static FILES: LazyLock<Files> = LazyLock::new(|| {
     let tables = TreeTables::by_name("lut11").unwrap();
     let client = TreeClient::generate(tables).unwrap();
@@ -53,7 +53,7 @@ static FILES: LazyLock<Files> = LazyLock::new(|| {
 });
 
 #[test]
-fn client_and_server_share_files_only() {
+fn client_and_server_share_only_files() {
     let folder = tempfile();
     let path = |name: &str| folder.join(name);
     let client = TreeClient::from_bytes(&FILES.secret, ()).unwrap();
@@ -73,12 +73,13 @@ fn client_and_server_share_files_only() {
     let classes: Vec<f64> =
         client.decrypt(&FILES.interface, &reply).unwrap().iter().map(|x| x.round()).collect();
     assert_eq!(classes, [0.0, 1.0, 2.0]);
-    // Header, counts, digest, seed and 5 digits of 12 bits for each feature; header, counts,
-    // digest, span, modulus, middle and 1025 numbers of 8 bits for each row.
+    // A query has a header, counts, a digest, a seed and 5 digits of 12 bits for each feature. A
+    // reply has a header, counts, a digest, a span, a modulus, a middle and 1025 numbers of 8 bits
+    // for each row.
     assert_eq!(FILES.query.len(), 56 + 8 + 16 + 32 + 45);
     assert_eq!(FILES.reply.len(), 56 + 8 + 16 + 16 + 8 + 3 * 1025);
 
-    // A secret key is not written over, and another client's is of no use.
+    // A secret key is not overwritten, and the key of another client is refused.
     assert!(matches!(reply.save(path("secret")), Err(Error::Io { .. })));
     let other = TreeClient::generate(client.tables()).unwrap();
     assert!(matches!(other.decrypt(&FILES.interface, &reply), Err(Error::KeyMismatch(_))));
@@ -100,18 +101,18 @@ fn tempfile() -> std::path::PathBuf {
 }
 
 #[test]
-fn files_say_what_they_are() {
+fn inspect_describes_every_file() {
     for (bytes, kind, counts) in [
         (&FILES.secret, Kind::TreeSecretKey, None),
         (&FILES.keys, Kind::TreeKeys, None),
         (&FILES.query, Kind::TreeQuery, Some((2, 3))),
         (&FILES.reply, Kind::TreeReply, Some((1, 3))),
     ] {
-        let told = inspect(bytes).unwrap();
-        let trees = told.trees.unwrap();
-        assert_eq!((told.kind, told.secret), (kind, kind == Kind::TreeSecretKey));
+        let inspection = inspect(bytes).unwrap();
+        let trees = inspection.trees.unwrap();
+        assert_eq!((inspection.kind, inspection.secret), (kind, kind == Kind::TreeSecretKey));
         assert_eq!(
-            (trees.tables, trees.numbers.zip(trees.rows), told.ring_degree),
+            (trees.tables, trees.numbers.zip(trees.rows), inspection.ring_degree),
             ("lut11", counts, 2048)
         );
     }
@@ -125,7 +126,7 @@ fn files_say_what_they_are() {
     ));
 }
 
-/// Loads a file of trees as what it says it is.
+/// Loads a file of trees according to the kind in its header.
 fn load(bytes: &[u8]) -> Result<(), Error> {
     match bytes.get(10) {
         Some(9) => TreeClient::from_bytes(bytes, ()).map(drop),
@@ -162,7 +163,7 @@ fn truncation_anywhere_is_an_error() {
 }
 
 #[test]
-fn bits_flipped_under_a_right_checksum_never_panic() {
+fn bits_flipped_under_a_valid_checksum_never_panic() {
     for bytes in [&FILES.secret, &FILES.query, &FILES.reply] {
         for bit in (0..8 * bytes.len()).filter(|bit| *bit < 8 * 200 || bit % 61 == 0) {
             let mut bytes = bytes.clone();
@@ -174,7 +175,7 @@ fn bits_flipped_under_a_right_checksum_never_panic() {
     }
 }
 
-/// The error of a file with `new` bytes at a place, under a right checksum.
+/// Returns the error of a file with `new` bytes at the position `at`, under a valid checksum.
 fn refused(bytes: &[u8], at: usize, new: &[u8]) -> String {
     let mut bytes = bytes.to_vec();
     bytes[at..at + new.len()].copy_from_slice(new);
@@ -185,20 +186,23 @@ fn refused(bytes: &[u8], at: usize, new: &[u8]) -> String {
     }
 }
 
-/// What a simulation says is what there is: values, sizes of files, and how many look-ups.
+/// A simulation states the real values, sizes of files and numbers of look-ups.
 #[test]
-fn simulations_say_what_it_takes() {
+fn simulations_state_values_sizes_and_look_ups() {
     let plan = FILES.interface.plan(&FILES.model).unwrap();
-    let told = plan.simulate(&ROWS).unwrap();
+    let simulated = plan.simulate(&ROWS).unwrap();
     let plain: Vec<f64> = ROWS.chunks(2).map(|row| FILES.model.evaluate(row).unwrap()[0]).collect();
-    assert!(told.values.iter().zip(&plain).all(|(x, y)| (x - y).abs() < 0.1), "{told:?}");
-    let sizes = [told.query.to_bytes().len(), told.reply.to_bytes().len()];
+    assert!(simulated.values.iter().zip(&plain).all(|(x, y)| (x - y).abs() < 0.1), "{simulated:?}");
+    let sizes = [simulated.query.to_bytes().len(), simulated.reply.to_bytes().len()];
     assert_eq!(sizes, [FILES.query.len(), FILES.reply.len()]);
-    let size = told.key_bytes as f64 / FILES.keys.len() as f64;
-    assert!((size - 1.0).abs() < 1e-3 && told.key_memory > told.key_bytes, "{told:?}");
-    let count = |name| told.operations.iter().find(|operation| operation.0 == name).unwrap().1;
+    let size = simulated.key_bytes as f64 / FILES.keys.len() as f64;
+    assert!(
+        (size - 1.0).abs() < 1e-3 && simulated.key_memory > simulated.key_bytes,
+        "{simulated:?}"
+    );
+    let count = |name| simulated.operations.iter().find(|operation| operation.0 == name).unwrap().1;
     assert_eq!(count("look up"), 3 * (plan.compared() + plan.combined() + plan.look_ups()) as u64);
-    assert!(told.seconds > 0.01 && told.seconds < 10.0, "{told:?}");
+    assert!(simulated.seconds > 0.01 && simulated.seconds < 10.0, "{simulated:?}");
 
     assert!(plan.simulate(&[1.0]).is_err());
 
@@ -221,7 +225,7 @@ fn simulations_say_what_it_takes() {
 }
 
 #[test]
-fn errors_name_what_is_wrong() {
+fn errors_name_the_mistake() {
     let Files { secret, query, reply, keys, .. } = &*FILES;
     assert!(refused(query, 16, &[0; 16]).contains("the digest of the tables"));
     assert!(refused(secret, 56, &[0; 32]).contains("names key"));
@@ -234,7 +238,7 @@ fn errors_name_what_is_wrong() {
             assert!(refused(bytes, at, &[0xff; 4]).contains("are needed"), "{name}");
         }
     }
-    // All of 12 bits are residues; those of one feature leave half of a byte.
+    // The residues have 12 bits. Those of a single feature end in the middle of a byte.
     let client = TreeClient::from_bytes(secret, ()).unwrap();
     let ranges = FeatureRanges::new(vec![(0.0, 1.0)]).unwrap();
     let one = TreeInterface::new(client.tables(), ranges, MEANING);
@@ -249,8 +253,8 @@ fn errors_name_what_is_wrong() {
     assert!(refused(keys, 56 + 16 + 32, &[0xff; 6]).contains("beyond its modulus"));
 }
 
-/// What was made for another interface is refused, on both sides: other ranges, columns in another
-/// order, or other names of the outputs.
+/// Queries and replies of another interface are refused, on both sides. The interfaces differ in
+/// the ranges, the order of the columns, or the meaning of the outputs.
 #[test]
 fn other_interfaces_are_refused() {
     let Files { secret, query, reply, keys, interface, model } = &*FILES;
@@ -270,8 +274,8 @@ fn other_interfaces_are_refused() {
         let model = TreeModel::clamped(ranges, model.trees().to_vec(), TreeModel::CLASSES).unwrap();
         let plan = other.plan(&model).unwrap();
         let refused = server.evaluate(&plan, &query).unwrap_err().to_string();
-        let told = format!("the query was made for the interface {}", interface.digest());
-        assert!(refused.contains(&told) && refused.contains("present interface"), "{refused}");
+        let expected = format!("the query was made for the interface {}", interface.digest());
+        assert!(refused.contains(&expected) && refused.contains("present interface"), "{refused}");
         let refused = client.decrypt(&other, &reply).unwrap_err().to_string();
         assert!(refused.contains("the reply was made for the interface"), "{refused}");
     }

@@ -1,4 +1,4 @@
-//! A header or a field of absurd length allocates nothing of that length.
+//! Tests that an absurd length in a header or a field does not allocate that much memory.
 
 use std::{
     alloc::{GlobalAlloc, Layout, System},
@@ -11,10 +11,10 @@ use hippocrene::{
     BitArray, ClientKey, EncryptedArray, EvaluationKeys, IntegerArray, PublicKey, Settings, Stored,
     TransferKey, wire::inspect,
 };
-use hippocrene_ring::mapped_so_far;
+use hippocrene_ring::total_mapped_bytes;
 use wire_common::things;
 
-/// Counts the bytes that have been asked for, freed or not.
+/// Counts the bytes of all allocations, whether they were freed or not.
 struct Counting;
 
 static ASKED_FOR: AtomicUsize = AtomicUsize::new(0);
@@ -36,9 +36,9 @@ unsafe impl GlobalAlloc for Counting {
 #[global_allocator]
 static ALLOCATOR: Counting = Counting;
 
-/// The bytes that `f` asks for, of the allocator and mapped.
+/// Returns the bytes that `f` allocates, including mapped memory.
 fn asked_for(f: impl FnOnce()) -> usize {
-    let so_far = || ASKED_FOR.load(Ordering::Relaxed) + mapped_so_far();
+    let so_far = || ASKED_FOR.load(Ordering::Relaxed) + total_mapped_bytes();
     let before = so_far();
     f();
     so_far() - before
@@ -58,8 +58,8 @@ fn absurd_lengths_allocate_little() {
     let counted = asked_for(|| drop(vec![0u8; 1 << 21]));
     assert!(counted >= 1 << 21, "the allocator counts: {counted}");
     for (name, bytes) in things.files() {
-        // Every number of the header and of the fields before the residues, at every offset that
-        // one can have.
+        // All numbers of the header and of the fields before the residues, at every possible
+        // offset.
         for at in (48..bytes.len().min(320)).step_by(4) {
             for value in [u64::MAX, 1 << 62, 1 << 40, u64::from(u32::MAX), 1 << 17] {
                 for sealed in [false, true] {
@@ -84,11 +84,11 @@ fn absurd_lengths_allocate_little() {
                             "bits" | "nots" => BitArray::from_bytes(&bytes, session).is_ok(),
                             _ => EncryptedArray::from_bytes(&bytes, session).is_ok(),
                         };
-                        let told = inspect(&bytes).is_ok();
-                        assert!(told || !loaded, "{name} at {at}");
+                        let is_described = inspect(&bytes).is_ok();
+                        assert!(is_described || !loaded, "{name} at {at}");
                     });
-                    // The presets of the largest ring degree, among which `inspect` looks, take 2
-                    // MiB.
+                    // `inspect` compares with all presets, and those of the largest ring degree
+                    // take 2 MiB.
                     assert!(asked < 3 << 20, "{name}: {value:#x} at {at} asks for {asked} bytes");
                 }
             }

@@ -1,5 +1,4 @@
-//! Bytes that are not what they should be: every failure is an error with numbers in it, and never
-//! a panic.
+//! Tests of invalid bytes. Each of them gives an error that names the values, and none a panic.
 
 use crate::entry::{read_everything, seal};
 use crate::wire_common::{settings, things};
@@ -11,7 +10,7 @@ use hippocrene::{
 use hippocrene_ring::sample::Seed;
 use proptest::prelude::*;
 
-/// Loads a file as what its name says.
+/// Loads a file according to its name.
 fn load(name: &str, bytes: &[u8], session: &Session) -> Result<(), Error> {
     match name {
         "settings" => Settings::from_bytes_insecure(bytes, ()).map(drop),
@@ -38,10 +37,11 @@ fn format_error(result: Result<(), Error>) -> FormatError {
     }
 }
 
-/// Where the ciphertext heads of an array with one axis start.
+/// The position of the ciphertext heads in the file of an array with one axis.
 const HEADS: usize = 56 + 32 + 16;
 
-/// Where those of the product start, which has two axes and states its interval.
+/// The position of the ciphertext heads in the file of `product`, which has two axes and an
+/// interval.
 const PRODUCT_HEADS: usize = HEADS + 16 + 16;
 
 #[test]
@@ -54,7 +54,7 @@ fn truncation_anywhere_is_an_error() {
             let error = format_error(load(name, &cut, session));
             assert!(matches!(error, FormatError::Truncated { .. }), "{name} {end}: {error}");
             assert!(inspect(&cut).is_err(), "{name} {end}");
-            // A header that tells the truth about the length does not help.
+            // The same error occurs when the header states the shortened length.
             seal(&mut cut);
             let error = format_error(load(name, &cut, session));
             assert!(matches!(error, FormatError::Truncated { .. }), "{name} {end}: {error}");
@@ -85,11 +85,11 @@ fn every_bit_counts() {
 }
 
 #[test]
-fn bits_flipped_under_a_right_checksum_never_panic() {
+fn bits_flipped_under_a_valid_checksum_never_panic() {
     let things = things(4);
     let session = things.client.session();
     for (name, bytes) in things.files() {
-        // All bits of what is not residues.
+        // All bits before the residues.
         let end = bytes.len().min(if name == "evaluation" { 180 } else { 320 });
         let mut accepted = 0;
         for bit in 0..8 * end {
@@ -99,8 +99,8 @@ fn bits_flipped_under_a_right_checksum_never_panic() {
             accepted += usize::from(load(name, &bytes, session).is_ok());
             inspect(&bytes).ok();
         }
-        // Flipped bits of the length and the checksum are put right again; the key's name, bounds,
-        // seeds and residues may be anything.
+        // Files with flipped bits of the length or the checksum are accepted, because sealing
+        // corrects these. So are files with other names of the key, bounds, seeds or residues.
         assert!(accepted >= 12 * 8 && accepted < 8 * end, "{name}: {accepted}");
     }
 }
@@ -118,7 +118,7 @@ fn absurd_numbers_are_refused_without_panic() {
                     bytes[at..end].copy_from_slice(&value.to_le_bytes()[..end - at]);
                     let _ = load(name, &bytes, session);
                     seal(&mut bytes);
-                    // The only claim is that these return; what they return is tested below.
+                    // This only tests that the calls return. Their results are tested below.
                     let _ = (load(name, &bytes, session), inspect(&bytes));
                 }
             }
@@ -127,7 +127,7 @@ fn absurd_numbers_are_refused_without_panic() {
 }
 
 #[test]
-fn what_starts_otherwise_is_no_file_however_short() {
+fn bytes_without_the_magic_are_refused_at_any_length() {
     let things = things(4);
     for bytes in [&b"1"[..], b"1,2\n", b"\x89HPCR\r\n", b"\x89PNG\r\n\x1a\n"] {
         let error = format_error(load("fresh", bytes, things.client.session()));
@@ -140,7 +140,7 @@ fn what_starts_otherwise_is_no_file_however_short() {
     }
 }
 
-/// Sets bytes of a file, seals it, and returns why it cannot be loaded.
+/// Sets bytes of a file, seals it, and returns the error of loading it.
 fn refused(name: &str, bytes: &[u8], at: usize, new: &[u8], session: &Session) -> String {
     let mut bytes = bytes.to_vec();
     bytes[at..at + new.len()].copy_from_slice(new);
@@ -151,7 +151,7 @@ fn refused(name: &str, bytes: &[u8], at: usize, new: &[u8], session: &Session) -
 }
 
 #[test]
-fn errors_name_what_is_wrong() {
+fn errors_name_the_mistake() {
     let things = things(4);
     let session = things.client.session();
     let files: std::collections::HashMap<_, _> = things.files().into_iter().collect();
@@ -287,7 +287,8 @@ fn errors_name_what_is_wrong() {
             &(-1128i32).to_le_bytes(),
             "exponent of a scale is -1128; it must be -1127 to 873",
         ),
-        // A scale is its mantissa, from 2^127, times a power of two, and no bound here is below 1.
+        // A scale is a mantissa of at least 2^127 times a power of two, and all bounds here are at
+        // least 1.
         (
             "fresh",
             HEADS + 46,
@@ -394,7 +395,7 @@ fn errors_name_what_is_wrong() {
         }
     }
     assert!(wrong.is_empty(), "{wrong:#?}");
-    // Room for 2^32 elements, but no ciphertexts.
+    // The shape has 2^32 elements, but there are no ciphertexts.
     let mut long = files["fresh"].clone();
     long[88..96].copy_from_slice(&(1u64 << 32).to_le_bytes());
     long[72..80].copy_from_slice(&(1u64 << 29).to_le_bytes());
@@ -406,7 +407,7 @@ fn errors_name_what_is_wrong() {
     );
 }
 
-/// Where the fields of a bootstrap start in a file that has no other keys.
+/// The position of the fields of a bootstrap in a file without other keys.
 const BOOTSTRAPPING: usize = 56 + 52 + 4 * 8 + 8;
 
 #[test]
@@ -416,7 +417,7 @@ fn fields_of_a_bootstrap_are_checked() {
     assert_eq!(bytes[BOOTSTRAPPING..][..8], 20.125f64.to_le_bytes());
     let numbers = [f64::NAN, f64::INFINITY, -1.0, -0.0, 88.0];
     let [nan, infinite, negative, zero, two_units] = numbers.map(f64::to_le_bytes);
-    // Three levels, the cosine and the arcsine.
+    // The file has three levels, the cosine and the arcsine.
     let (levels, cosine) = (152, 152 + 3 * 12);
     let mut wrong = Vec::new();
     let cases: Vec<(usize, &[u8], &str)> = vec![
@@ -473,7 +474,7 @@ fn fields_of_a_bootstrap_are_checked() {
         }
     }
     assert!(wrong.is_empty(), "{wrong:#?}");
-    // All of them before any residue, also those that stand behind keys.
+    // All fields are checked before any residue, even those after other keys.
     let own = things.bootstrapping.bootstrapping().unwrap().clone();
     let mut both = things.keys.clone().with_bootstrapping(own).to_bytes();
     let precision = 20.125f64.to_le_bytes();
@@ -487,7 +488,7 @@ fn fields_of_a_bootstrap_are_checked() {
     }
     let last = refused("bootstrapping", &bytes, bytes.len() - 6, &[0xff; 6], session);
     assert!(last.starts_with("key from the sparse secret: residue 15 of limb 2"), "{last}");
-    // Written for secure parameters only, and a sparse secret that is not secure.
+    // The file needs secure parameters, and its sparse secret is not secure.
     let keys = EvaluationKeys::from_bytes(&bytes, 1).unwrap_err();
     assert!(matches!(keys, Error::Security(_)), "{keys}");
 }
@@ -498,7 +499,7 @@ fn fields_of_gates_are_checked() {
     let (session, bytes) = (things.client.session(), things.gates.to_bytes());
     assert_eq!(bytes[BOOTSTRAPPING + 4..][..8], 48f64.to_le_bytes());
     let [nan, infinite, two_units] = [f64::NAN, f64::INFINITY, 88.0].map(f64::to_le_bytes);
-    // Three levels and the cosine.
+    // The file has three levels and the cosine.
     let (levels, cosine) = (116, 116 + 3 * 12);
     let mut wrong = Vec::new();
     let cases: Vec<(usize, &[u8], &str)> = vec![
@@ -542,7 +543,7 @@ fn fields_of_gates_are_checked() {
     assert!(wrong.is_empty(), "{wrong:#?}");
     let last = refused("gates", &bytes, bytes.len() - 6, &[0xff; 6], session);
     assert!(last.starts_with("key from the sparse secret: residue 15 of limb 2"), "{last}");
-    // What can be read need not be what can be computed with.
+    // Keys that can be read may still be refused by a server.
     let keys = EvaluationKeys::from_bytes_insecure(&bytes, 1).unwrap();
     let server = Server::new(keys).unwrap_err().to_string();
     assert!(server.contains("plan a bootstrap of bits"), "{server}");
@@ -553,7 +554,7 @@ fn residues_out_of_range_are_named() {
     let things = things(4);
     let session = things.client.session();
     let parameters = session.settings().parameters();
-    // The second limb of b, modulo a prime of 40 bits: 16 residues of 5 bytes.
+    // The second limb of `b` is modulo a prime of 40 bits, so it has 16 residues of 5 bytes.
     let limb = 56 + 52 + 4 * 8 + 32 + 16 * 6;
     let q = parameters.factor(1);
     for value in [q, (1 << 40) - 1] {
@@ -564,7 +565,7 @@ fn residues_out_of_range_are_named() {
             format!("public key: residue 5 of limb 1 is {value}, not below its modulus {q}");
         assert_eq!(error, expected);
     }
-    // The largest residue that is in range.
+    // The largest valid residue.
     let mut bytes = things.public.to_bytes();
     bytes[limb..limb + 5].copy_from_slice(&(q - 1).to_le_bytes()[..5]);
     seal(&mut bytes);
@@ -576,7 +577,7 @@ fn residues_out_of_range_are_named() {
         error.starts_with("transfer key: residue 15 of limb 3 is 281474976710655, not"),
         "{error}"
     );
-    // A Galois key and a ciphertext: the last residue, in 48 and 40 bits.
+    // The last residue of a Galois key, with 48 bits.
     let bytes = things.keys.to_bytes();
     let error = refused("evaluation", &bytes, bytes.len() - 6, &[0xff; 6], session);
     assert!(
@@ -639,8 +640,8 @@ fn the_corpus_is_replayed() {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(300))]
 
-    /// Bytes changed, cut out, doubled and spliced between files of the corpus, under right
-    /// checksums.
+    /// Files of the corpus with bytes changed, deleted, repeated and spliced between files, under
+    /// valid checksums.
     #[test]
     fn mutations_never_panic(
         (first, second) in (any::<prop::sample::Index>(), any::<prop::sample::Index>()),
@@ -673,23 +674,23 @@ proptest! {
     }
 }
 
-/// An array is compared with the limits before there is memory for its residues, and so is what
-/// [`inspect`] says of it.
+/// An array is compared with the limits before memory for its residues is allocated, and so is its
+/// description by [`inspect`].
 #[test]
 fn files_beyond_limits_are_refused() {
     let things = things(4);
     let session = things.client.session();
     let files: std::collections::HashMap<_, _> = things.files().into_iter().collect();
     let bytes = &files["fresh"];
-    let told = inspect(bytes).unwrap();
+    let inspection = inspect(bytes).unwrap();
     let refused = |limits: &Limits| {
         let error =
             format_error(EncryptedArray::from_bytes_within(bytes, session, limits).map(drop));
-        assert_eq!(limits.check(&told).unwrap_err(), error);
+        assert_eq!(limits.check(&inspection).unwrap_err(), error);
         assert!(matches!(error, FormatError::Limit { .. }), "{error}");
         error.to_string()
     };
-    let (length, peak, any) = (bytes.len() as u64, told.peak_memory, Limits::default());
+    let (length, peak, any) = (bytes.len() as u64, inspection.peak_memory, Limits::default());
     let words = refused(&Limits { max_bytes: Some(length - 1), ..any.clone() });
     assert!(
         words.contains(&format!("takes {length} bytes, and the limits allow {}.", length - 1)),
@@ -704,12 +705,10 @@ fn files_beyond_limits_are_refused() {
         "{words}"
     );
     let words = refused(&any.clone().with_presets(&["n12"]).unwrap());
-    assert!(
-        words.contains(&format!(
-            "has the parameters {}, and the limits allow n12.",
-            told.parameters
-        ))
-    );
+    assert!(words.contains(&format!(
+        "has the parameters {}, and the limits allow n12.",
+        inspection.parameters
+    )));
     let all = Limits {
         max_bytes: Some(length),
         max_memory: Some(peak),
@@ -718,5 +717,5 @@ fn files_beyond_limits_are_refused() {
         parameters: Some(vec![session.settings().parameters().digest()]),
     };
     assert!(EncryptedArray::from_bytes_within(bytes, session, &all).is_ok());
-    all.check(&told).unwrap();
+    all.check(&inspection).unwrap();
 }

@@ -1,4 +1,4 @@
-//! What is written can be read: bytes, files, and what `inspect` says of them.
+//! Tests that bytes and files can be read back, and that `inspect` describes them.
 
 use crate::wire_common::{client, things};
 use hippocrene::{
@@ -8,7 +8,7 @@ use hippocrene::{
 };
 
 #[test]
-fn every_kind_survives_the_round_trip() {
+fn every_kind_round_trips() {
     for log_degree in [4, 6, 9] {
         let things = things(log_degree);
         let session = things.client.session();
@@ -78,12 +78,12 @@ fn every_kind_survives_the_round_trip() {
         let keys = EvaluationKeys::from_bytes_insecure(&bytes, 1).unwrap();
         assert_eq!(keys.to_bytes(), bytes);
         assert_eq!(keys.bits().unwrap().literal(), things.gates.bits().unwrap().literal());
-        // Those of a bootstrap before them.
+        // The same keys for bits after those of a bootstrap.
         let both = things.bootstrapping.clone().with_bits(keys.bits().unwrap().clone()).to_bytes();
         let keys = EvaluationKeys::from_bytes_insecure(&both, 1).unwrap();
         assert!(keys.bootstrapping().is_some() && keys.to_bytes() == both);
-        let told = inspect(&both).unwrap().keys.unwrap();
-        assert!(told.bootstrapping.is_some() && told.bits.is_some());
+        let inspection = inspect(&both).unwrap().keys.unwrap();
+        assert!(inspection.bootstrapping.is_some() && inspection.bits.is_some());
         let squares =
             IntegerArray::from_bytes(&things.squares.to_bytes(), server.session()).unwrap();
         let fourth = client.decrypt_integers(&server.mul(&squares, &squares).unwrap()).unwrap();
@@ -101,29 +101,29 @@ fn inspect_agrees_with_the_objects() {
     let session = things.client.session();
     let parameters = session.settings().parameters();
     for (name, bytes) in things.files() {
-        let told = inspect(&bytes).unwrap();
-        assert_eq!(told.bytes, bytes.len() as u64);
-        assert_eq!((told.ring_degree, told.preset), (64, None));
-        assert_eq!(told.parameters, parameters.digest().to_string());
-        assert_eq!(told.secret, name == "secret");
-        assert_eq!(told.key.is_none(), name == "settings");
-        assert!(told.key.is_none_or(|key| key == things.client.fingerprint().to_string()));
-        if let Some(settings) = told.settings {
+        let inspection = inspect(&bytes).unwrap();
+        assert_eq!(inspection.bytes, bytes.len() as u64);
+        assert_eq!((inspection.ring_degree, inspection.preset), (64, None));
+        assert_eq!(inspection.parameters, parameters.digest().to_string());
+        assert_eq!(inspection.secret, name == "secret");
+        assert_eq!(inspection.key.is_none(), name == "settings");
+        assert!(inspection.key.is_none_or(|key| key == things.client.fingerprint().to_string()));
+        if let Some(settings) = inspection.settings {
             assert_eq!((settings.units, settings.specials, settings.gadget_rank), (3, 1, 3));
             assert_eq!((settings.security_limit, settings.scale_bits), (None, 40.0));
             assert_eq!(settings.log2_pq, parameters.log2(parameters.full()));
             let integers = settings.integers.unwrap();
             assert_eq!((integers.scheme, integers.plain_modulus), ("bgv", 65_537));
         }
-        let Some(array) = told.array else {
-            assert!(!Kind::ARRAYS.contains(&told.kind));
+        let Some(array) = inspection.array else {
+            assert!(!Kind::ARRAYS.contains(&inspection.kind));
             continue;
         };
         let fresh = matches!(name, "fresh" | "integers" | "bits");
         assert_eq!((array.ciphertexts, array.seeded), if fresh { (2, 2) } else { (1, 0) });
         assert_eq!(array.memory, (array.ciphertexts * 2 * array.limbs * 64 * 8) as u64);
         assert!(array.packed && array.strides.len() == array.shape.len(), "{name}");
-        match (told.kind, array.elements) {
+        match (inspection.kind, array.elements) {
             (
                 Kind::Array,
                 ElementsInspection::Numbers {
@@ -168,58 +168,69 @@ fn inspect_agrees_with_the_objects() {
     assert!(keys.relinearisation && keys.conjugation && keys.other_elements.is_empty());
     assert_eq!((keys.rotations, keys.bootstrapping), (vec![-2, 1], None));
     let keys = inspect(&things.bootstrapping.to_bytes()).unwrap().keys.unwrap();
-    let told = keys.bootstrapping.unwrap();
-    assert!(told.complex && !keys.relinearisation && keys.rotations.is_empty());
+    let inspection = keys.bootstrapping.unwrap();
+    assert!(inspection.complex && !keys.relinearisation && keys.rotations.is_empty());
     assert_eq!(
-        (told.precision, told.iterated, told.bound, told.sparse_weight, told.sparse_log2_pq_limit),
+        (
+            inspection.precision,
+            inspection.iterated,
+            inspection.bound,
+            inspection.sparse_weight,
+            inspection.sparse_log2_pq_limit
+        ),
         (20.125, true, 2.0, 8, None)
     );
-    assert!((108.0..110.0).contains(&told.sparse_log2_pq));
+    assert!((108.0..110.0).contains(&inspection.sparse_log2_pq));
     let keys = inspect(&things.gates.to_bytes()).unwrap().keys.unwrap();
-    let told = keys.bits.unwrap();
-    assert_eq!((told.capacity, told.sparse_weight, told.sparse_log2_pq_limit), (64, 8, None));
-    assert!((108.0..110.0).contains(&told.sparse_log2_pq) && keys.bootstrapping.is_none());
+    let inspection = keys.bits.unwrap();
+    assert_eq!(
+        (inspection.capacity, inspection.sparse_weight, inspection.sparse_log2_pq_limit),
+        (64, 8, None)
+    );
+    assert!((108.0..110.0).contains(&inspection.sparse_log2_pq) && keys.bootstrapping.is_none());
 }
 
 #[test]
 fn presets_are_recognised_and_secure_files_load() {
     let client = ClientKey::generate(Preset::by_name("n13").unwrap().settings().unwrap()).unwrap();
     let bytes = client.to_bytes();
-    let told = inspect(&bytes).unwrap();
-    assert_eq!((told.preset, told.ring_degree), (Some("n13"), 8192));
-    assert_eq!(told.settings.unwrap().security_limit, Some(214));
+    let inspection = inspect(&bytes).unwrap();
+    assert_eq!((inspection.preset, inspection.ring_degree), (Some("n13"), 8192));
+    assert_eq!(inspection.settings.unwrap().security_limit, Some(214));
     let loaded = ClientKey::from_bytes(&bytes, 1).unwrap();
     assert_eq!(loaded.session().settings(), client.session().settings());
 
     let array = client.encrypt(&[0.5; 5000], &[5000]).unwrap();
-    let told = inspect(&array.to_bytes()).unwrap().array.unwrap();
+    let inspection = inspect(&array.to_bytes()).unwrap().array.unwrap();
     let capacity = array.capacity_bits(client.session());
-    let ElementsInspection::Numbers { capacity_bits, .. } = told.elements else {
-        panic!("{told:?}")
+    let ElementsInspection::Numbers { capacity_bits, .. } = inspection.elements else {
+        panic!("{inspection:?}")
     };
     assert!((capacity_bits.unwrap() - capacity).abs() < 1e-9);
-    assert!(told.modulus_bits.unwrap() > 160.0);
+    assert!(inspection.modulus_bits.unwrap() > 160.0);
 
-    // The same key for integers: the parameters are the same, and so is their preset.
+    // The same key for integers has the same parameters, so also the same preset.
     let integers = Integers { scheme: Scheme::Bfv, plain_modulus: 65_537 };
     let settings = client.session().settings().clone().with_integers(integers).unwrap();
     let exact = ClientKey::from_seed(settings, client.seed().clone(), 1).unwrap();
-    let told = inspect(&exact.to_bytes()).unwrap();
-    assert_eq!(told.preset, Some("n13"));
-    assert_eq!(told.settings.unwrap().integers.unwrap().scheme, "bfv");
+    let inspection = inspect(&exact.to_bytes()).unwrap();
+    assert_eq!(inspection.preset, Some("n13"));
+    assert_eq!(inspection.settings.unwrap().integers.unwrap().scheme, "bfv");
     let loaded = ClientKey::from_bytes(&exact.to_bytes(), 1).unwrap();
     assert_eq!(loaded.session().settings(), exact.session().settings());
     assert_eq!(loaded.decrypt(&array).unwrap().len(), 5000);
     let count = exact.encrypt_integers(&[12], &[]).unwrap();
-    let told = inspect(&count.to_bytes()).unwrap().array.unwrap().elements;
-    let ElementsInspection::Integers { budget_bits, .. } = told else { panic!("{told:?}") };
+    let inspection = inspect(&count.to_bytes()).unwrap().array.unwrap().elements;
+    let ElementsInspection::Integers { budget_bits, .. } = inspection else {
+        panic!("{inspection:?}")
+    };
     assert!((budget_bits.unwrap() - count.budget_bits(exact.session())).abs() < 1e-9);
     let refused =
         IntegerArray::from_bytes(&count.to_bytes(), client.session()).unwrap_err().to_string();
     assert!(refused.contains("which are for numbers and have none"), "{refused}");
 
-    // Half of an evaluation key is a seed: one key of 4 digits modulo 3 primes of 40 or 41 bits,
-    // one of 46 and one of 47.
+    // Half of an evaluation key is a seed. This key has 4 digits modulo one prime of 46 bits, three
+    // of 40 or 41 bits and one of 47 bits.
     let keys = client.evaluation_keys(&KeyRequest::only([])).unwrap().to_bytes();
     let unseeded = 2 * 4 * 8192 * (46 + 3 * 41 + 47) / 8;
     assert!(keys.len() < unseeded / 2 + 1000, "{} of {unseeded}", keys.len());
@@ -255,8 +266,8 @@ fn no_file_is_written_over_a_secret_key() {
     let other = ClientKey::generate(Preset::by_name("n13").unwrap().settings().unwrap()).unwrap();
     assert!(other.save(&path).unwrap_err().to_string().contains("exists already"));
     assert_eq!(ClientKey::load(&path, 1).unwrap().fingerprint(), client.fingerprint());
-    // A key of another version, an unknown kind that says it is secret, and one whose flag was
-    // lost, are none that is known, and are kept.
+    // Files that may be secret keys are kept: a key of another version, an unknown kind with the
+    // secret flag, and a key whose flag was lost.
     for (at, value) in [(8, 3), (8, 5), (10, 77), (11, 0), (11, 3), (13, 99)] {
         let mut strange = client.to_bytes().to_vec();
         strange[at] ^= value;
@@ -269,19 +280,19 @@ fn no_file_is_written_over_a_secret_key() {
     }
     std::fs::write(folder.join("cut"), &client.to_bytes()[..11]).unwrap();
     array.save(folder.join("cut")).unwrap();
-    // But where that is asked for.
+    // Replacing on request is possible.
     other.stage(&path).unwrap().replace().unwrap();
     assert_eq!(ClientKey::load(&path, 1).unwrap().fingerprint(), other.fingerprint());
 
     #[cfg(unix)]
     {
-        // A link stays a link, and what it points to is written.
+        // A link stays a link, and its target is written.
         std::fs::write(folder.join("array"), "old").unwrap();
         std::os::unix::fs::symlink(folder.join("array"), folder.join("link")).unwrap();
         array.save(folder.join("link")).unwrap();
         assert!(std::fs::symlink_metadata(folder.join("link")).unwrap().is_symlink());
         assert_eq!(std::fs::read(folder.join("array")).unwrap(), array.to_bytes());
-        // So it does where nothing is there yet, and links in a circle lead nowhere.
+        // A link without a target is followed too, and links in a circle give an error.
         std::fs::create_dir(folder.join("inner")).unwrap();
         std::os::unix::fs::symlink("new", folder.join("inner/first")).unwrap();
         std::os::unix::fs::symlink("inner/first", folder.join("dangling")).unwrap();
@@ -291,18 +302,18 @@ fn no_file_is_written_over_a_secret_key() {
         std::os::unix::fs::symlink("circle", folder.join("circle")).unwrap();
         assert!(matches!(array.save(folder.join("circle")), Err(Error::Io { .. })));
         assert!(std::fs::symlink_metadata(folder.join("circle")).unwrap().is_symlink());
-        // But for a secret.
+        // A secret key is never written through a link.
         std::os::unix::fs::symlink("elsewhere", folder.join("trap")).unwrap();
         assert!(
             client.save(folder.join("trap")).unwrap_err().to_string().contains("exists already")
         );
         assert!(!folder.join("elsewhere").exists());
-        // Names may have 255 bytes.
+        // File names may have 255 bytes.
         let long = folder.join("n".repeat(255));
         array.save(&long).unwrap();
         assert_eq!(std::fs::read(&long).unwrap(), array.to_bytes());
         array.save(folder.join("é".repeat(125))).unwrap();
-        // What is no file stays what it is: here a pipe.
+        // A pipe stays a pipe.
         use std::io::Read;
         use std::os::fd::AsRawFd;
         let (mut reader, writer) = std::io::pipe().unwrap();
@@ -321,10 +332,10 @@ fn no_file_is_written_over_a_secret_key() {
     std::fs::remove_dir_all(&folder).unwrap();
 }
 
-/// Of several secrets that are saved to one file at once, one is there afterwards, and only who
-/// saved it was told so.
+/// If several secrets are saved to one file at the same time, one of them is in the file
+/// afterwards, and only its call succeeds.
 #[test]
-fn one_secret_key_has_a_file() {
+fn concurrent_saves_keep_one_secret_key() {
     let folder = std::env::temp_dir().join(format!("hippocrene-race-{}", std::process::id()));
     std::fs::create_dir_all(&folder).unwrap();
     let preset = Preset::by_name("n12").unwrap();
@@ -346,16 +357,16 @@ fn one_secret_key_has_a_file() {
             threads.into_iter().map(|thread| thread.join().unwrap()).collect()
         });
         let there = ClientKey::load(&path, 1).unwrap().fingerprint();
-        let told: Vec<_> = clients.iter().zip(saved).filter(|(_, saved)| *saved).collect();
-        assert_eq!(told.len(), 1, "round {round}");
-        assert_eq!(told[0].0.fingerprint(), there);
+        let successful: Vec<_> = clients.iter().zip(saved).filter(|(_, saved)| *saved).collect();
+        assert_eq!(successful.len(), 1, "round {round}");
+        assert_eq!(successful[0].0.fingerprint(), there);
     }
     assert_eq!(std::fs::read_dir(&folder).unwrap().count(), 10, "no temporary file is left");
     std::fs::remove_dir_all(&folder).unwrap();
 }
 
 #[test]
-fn files_are_replaced_whole_and_secrets_are_private() {
+fn files_are_replaced_atomically_and_secrets_are_private() {
     let folder = std::env::temp_dir().join(format!("hippocrene-wire-{}", std::process::id()));
     std::fs::create_dir_all(&folder).unwrap();
     let client = ClientKey::generate(Preset::by_name("n13").unwrap().settings().unwrap()).unwrap();
@@ -363,7 +374,7 @@ fn files_are_replaced_whole_and_secrets_are_private() {
     let path = |name: &str| folder.join(name);
 
     client.save(path("secret")).unwrap();
-    client.stage(path("secret")).unwrap().replace().unwrap(); // once more, over itself
+    client.stage(path("secret")).unwrap().replace().unwrap(); // over its own file
     let loaded = ClientKey::load(path("secret"), 1).unwrap();
     assert_eq!(loaded.fingerprint(), client.fingerprint());
     #[cfg(unix)]

@@ -1,4 +1,4 @@
-//! What a reader makes of files that is written from `docs/wire-format.md` alone.
+//! Tests of files with a reader that is written from `docs/reference/wire-format.md` alone.
 
 use crate::stranger::*;
 use crate::wire_common::{for_tables, grafted, things};
@@ -6,7 +6,7 @@ use hippocrene::{ClientKey, EvaluationKeys, KeyRequest, LookUps, Server, Stored}
 use hippocrene_rlwe::{self as rlwe, Modulus, SecretKey};
 
 #[test]
-fn a_stranger_decrypts_arrays() {
+fn an_independent_reader_decrypts_arrays() {
     for log_degree in [4, 6, 7] {
         let things = things(log_degree);
         let (set, s) = read_secret(&things.client.to_bytes());
@@ -41,9 +41,10 @@ fn a_stranger_decrypts_arrays() {
     }
 }
 
-/// Of moduli with odd primes of the sprout, both or either, and with powers of two.
+/// The moduli contain both odd primes of the sprout, either of them, or none, with different powers
+/// of two.
 #[test]
-fn a_stranger_decrypts_arrays_of_grafted_moduli() {
+fn an_independent_reader_decrypts_arrays_of_grafted_moduli() {
     let client = ClientKey::generate_with(grafted(5), 1).unwrap();
     let server = Server::new(client.evaluation_keys(&KeyRequest::only([])).unwrap()).unwrap();
     let (set, s) = read_secret(&client.to_bytes());
@@ -75,7 +76,7 @@ fn a_stranger_decrypts_arrays_of_grafted_moduli() {
 }
 
 #[test]
-fn a_stranger_finds_that_keys_belong_to_the_secret() {
+fn an_independent_reader_checks_keys_with_the_secret() {
     let things = things(6);
     let (set, s) = read_secret(&things.client.to_bytes());
     let small = |values: &[u64], factor: usize| {
@@ -101,7 +102,7 @@ fn a_stranger_finds_that_keys_belong_to_the_secret() {
     Set::read(&mut payload);
     let (flags, count) = (number(&mut payload, 4), number(&mut payload, 4));
     let elements: Vec<u64> = (0..count).map(|_| number(&mut payload, 4) as u64).collect();
-    // Rotations by 1 and by -2 = 30, and conjugation.
+    // The rotations by 1 and by -2 = 30, and conjugation.
     assert_eq!((kind, flags), (4, 1));
     let mut expected = [5, (0..30).fold(1, |p, _| p * 5 % 128), 127];
     expected.sort_unstable();
@@ -113,13 +114,13 @@ fn a_stranger_finds_that_keys_belong_to_the_secret() {
             (0..128).filter(|i| positions >> i & 1 == 1).collect()
         })
         .collect();
-    // The key of the rotation by -2 is for two of the three units.
+    // The key of the rotation by -2 has two of the three units.
     let smaller = 1 + elements.iter().position(|g| ![5, 127].contains(g)).unwrap();
     for (i, modulus) in moduli.iter().enumerate() {
         assert_eq!(*modulus, if i == smaller { vec![0, 1, 3] } else { vec![0, 1, 2, 3] });
     }
     let group = set.units.div_ceil(set.rank);
-    // No Galois element is 1: it stands for the relinearisation key.
+    // No Galois element is 1, so 1 denotes the relinearisation key here.
     for (element, modulus) in std::iter::once(1).chain(elements).zip(moduli) {
         let seed = take(&mut payload, 32);
         let target = set.rotated(&s, element);
@@ -146,9 +147,9 @@ fn a_stranger_finds_that_keys_belong_to_the_secret() {
     assert!(payload.is_empty());
 }
 
-/// The widths of residues in a key are those of its own modulus, and not those of `PQ`.
+/// The widths of residues in a key are those of its own modulus, not those of `PQ`.
 #[test]
-fn a_stranger_reads_keys_with_a_part_of_the_sprout() {
+fn an_independent_reader_reads_keys_with_a_part_of_the_sprout() {
     let client = ClientKey::generate_with(grafted(5), 1).unwrap();
     let context = client.session().context().rlwe();
     let secret = SecretKey::from_seed(context, client.seed().clone()).unwrap();
@@ -182,7 +183,7 @@ fn a_stranger_reads_keys_with_a_part_of_the_sprout() {
                 let q = set.factor(i, mask, two);
                 let b = set.unpack(&mut payload, bit_length(q), q);
                 if group >> i & 1 == 1 {
-                    continue; // it holds the secret there, and only errors elsewhere
+                    continue; // at these positions it holds the secret too
                 }
                 let a = set.expand(seed, d as u64, i, q);
                 for (q, errors) in set.message(&[&b, &a], &target, i, (mask, q), 1) {
@@ -197,7 +198,7 @@ fn a_stranger_reads_keys_with_a_part_of_the_sprout() {
 }
 
 #[test]
-fn a_stranger_reads_what_a_bootstrap_is_made_of() {
+fn an_independent_reader_reads_the_plan_of_a_bootstrap() {
     let things = things(6);
     let (set, _) = read_secret(&things.client.to_bytes());
     let bytes = things.bootstrapping.to_bytes();
@@ -214,13 +215,14 @@ fn a_stranger_reads_what_a_bootstrap_is_made_of() {
     assert_eq!([(); 3].map(|()| float(&mut payload)), [52.0, 40.0, 0.0]);
     assert_eq!([(); 6].map(|()| number(&mut payload, 4)), [2, 1, 17, 2, 4, 4]);
     assert_eq!((float(&mut payload), float(&mut payload)), (0.0078125, 1e-9));
-    // The key back is for two units; there is one special.
+    // The key from the sparse secret has two units and the one special.
     assert_eq!((number(&mut payload, 16), number(&mut payload, 2)), (0b1011, 0));
     assert_eq!(float(&mut payload), 20.125);
     let levels = [(); 3].map(|()| (number(&mut payload, 4), float(&mut payload)));
     assert_eq!(levels, [(4, 45.0), (1, 46.0), (5, 30.5)]);
     assert_eq!([(); 8].map(|()| float(&mut payload)), [0.5, -0.25, 0.0, 0.125, 0.0, 1.0, 0.0, 0.5]);
-    // One digit modulo q0 and the special, and then as many as two units make.
+    // The key to the sparse secret has one digit modulo q0 and the special. The other has the
+    // digits of two units.
     let digits = 2usize.div_ceil(set.units.div_ceil(set.rank));
     let limb = |factor: u64| set.degree as usize * bit_length(factor) / 8;
     let up: usize = [0, 1, 3].iter().map(|i| limb(set.factors[*i])).sum();
@@ -228,7 +230,7 @@ fn a_stranger_reads_what_a_bootstrap_is_made_of() {
 }
 
 #[test]
-fn a_stranger_reads_what_gates_are_made_of() {
+fn an_independent_reader_reads_the_plan_of_gates() {
     let things = things(6);
     let (set, _) = read_secret(&things.client.to_bytes());
     let bytes = things.gates.to_bytes();
@@ -255,7 +257,7 @@ fn a_stranger_reads_what_gates_are_made_of() {
 }
 
 #[test]
-fn a_stranger_finds_that_a_transfer_key_leads_to_the_second_secret() {
+fn an_independent_reader_checks_a_transfer_key() {
     let things = things(6);
     let (set, s) = read_secret(&things.client.to_bytes());
     let (narrow, second) = read_secret(&things.second.to_bytes());
@@ -290,15 +292,16 @@ fn a_stranger_finds_that_a_transfer_key_leads_to_the_second_secret() {
     assert!(payload.is_empty());
 }
 
-/// The coefficients of `b + a z` of the next sample of a key.
+/// Returns the coefficients of `b + a z` of the next sample of a key.
 fn sample(payload: &mut &[u8], ring: &Set, (seed, stream): (&[u8], u64), z: &[u64]) -> Vec<i64> {
     let q = ring.factors[0];
     let b = ring.unpack(payload, bit_length(q), q);
     ring.coefficients(&multiply_add(&b, &ring.expand_nonce(seed, stream, q), z, q), q)
 }
 
-/// Checks a switching key to `z` of the coefficients of a secret, which are what it says where they
-/// are not known.
+/// Checks a key that switches from a secret to `z`, and returns the coefficients of that secret.
+///
+/// If the secret is not given, it is read off the key.
 fn switching_key(
     payload: &mut &[u8],
     ring: &Set,
@@ -309,7 +312,7 @@ fn switching_key(
     let (seed, strides) = (take(payload, 32), from / ring.degree as usize);
     let mut found = vec![0; from];
     for v in 0..strides {
-        // The digits of the last sample weigh most.
+        // The samples of the last digit have the largest weight.
         let digits: Vec<Vec<i64>> =
             (0..12).map(|k| sample(payload, ring, (seed, (12 * v + k) as u64), z)).collect();
         for l in 0..ring.degree as usize {
@@ -330,10 +333,11 @@ fn switching_key(
     found
 }
 
-/// The secrets of look-ups are in no file. But the repacking key is an encryption of one of them,
-/// and that leads to the other.
+/// Finds the secrets of look-ups, which are in no file.
+///
+/// The repacking key is an encryption of the first secret, which leads to the second.
 #[test]
-fn a_stranger_follows_the_keys_of_look_up_tables() {
+fn an_independent_reader_follows_the_keys_of_look_up_tables() {
     let client = ClientKey::generate_with(for_tables(), 2).unwrap();
     let asked = LookUps { tables: "lut11", capacity: Some(20.5), clusters: None };
     let request = KeyRequest { look_ups: Some(asked), ..KeyRequest::only([]) };
@@ -350,8 +354,8 @@ fn a_stranger_follows_the_keys_of_look_up_tables() {
     assert_eq!((number(&mut payload, 4), float(&mut payload)), (4, 20.5));
     take(&mut payload, 32);
     let repacking = modulus(&mut payload);
-    // What stands last is needed first: c0 at the first position, the first unit, and behind it
-    // those at the others.
+    // The end of the file is needed first. It holds c0 at the first position, which is the first
+    // unit, and then at the others.
     let whole = set.poly_bytes(set.with_whole_sprout(repacking));
     let mut last = &payload[payload.len() - 32 - whole..];
     let seed = take(&mut last, 32);
@@ -397,10 +401,10 @@ fn a_stranger_follows_the_keys_of_look_up_tables() {
     }
 }
 
-/// The files of the corpus: two rows of two features, from 0 to 10 and from -1 to 1, and whether
-/// the second is above 1/2.
+/// Reads the files of the corpus. They hold two rows of two features, with ranges 0 to 10 and -1 to
+/// 1. The output is whether the second feature is above 1/2.
 #[test]
-fn a_stranger_asks_decision_trees_and_understands_the_answer() {
+fn an_independent_client_queries_decision_trees() {
     let file = |name: &str| {
         std::fs::read(format!("{}/tests/corpus/{name}.hpc", env!("CARGO_MANIFEST_DIR"))).unwrap()
     };
@@ -415,7 +419,7 @@ fn a_stranger_asks_decision_trees_and_understands_the_answer() {
     assert_eq!(key, fingerprint("hippocrene 2026-11 LWE secret key fingerprint", &derived));
     let z = ring.bits(&derived);
 
-    // Residues of so many bits.
+    // Unpacks residues of `bits` bits each.
     let residues = |bytes: &[u8], count: usize, bits: usize| -> Vec<u64> {
         assert_eq!(bytes.len(), (count * bits).div_ceil(8));
         let bit = |k: usize| u64::from(bytes[k / 8] >> (k % 8) & 1);

@@ -1,18 +1,18 @@
-//! Slots to coefficients.
+//! The transform of slots to coefficients.
 
 use hippocrene_ckks::{Ciphertext, CkksError, Scale};
 use hippocrene_fhew::RlweCoefficients;
 use hippocrene_ring::arith::bit_reverse;
 use hippocrene_rlwe::{Noise, RlweError};
 
-use crate::{Pegasus, PegasusError, plan::power};
+use crate::{Pegasus, PegasusError, plan::scale_of_bits};
 
 const OPERATION: &str = "slots to coefficients";
 
 /// Encrypted numbers as coefficients of one polynomial modulo `q0`.
 ///
-/// The number of slot `j` is coefficient `k N/2n`, where `k` is the number whose `log2(n)` bits are
-/// those of `j` reversed.
+/// The number of slot `j` is in coefficient `k N/2n`, where `k` is the number whose `log2(n)` bits
+/// are those of `j` reversed. See [`Pegasus`] for an example.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Coefficients {
     inner: RlweCoefficients,
@@ -32,17 +32,17 @@ impl Coefficients {
         self.slots
     }
 
-    /// The factor between numbers and coefficients.
+    /// The ratio of coefficients to numbers.
     pub fn scale(&self) -> Scale {
         self.scale
     }
 
-    /// A bound on the absolute values.
+    /// A bound on the absolute values of the numbers.
     pub fn bound(&self) -> f64 {
         self.bound
     }
 
-    /// The index of the coefficient that holds the number of a slot.
+    /// Returns the index of the coefficient that holds the number of a slot.
     pub fn place(&self, slot: usize) -> usize {
         let gap = self.inner.parameters().dimension() / (2 * self.slots);
         bit_reverse(slot, self.slots.ilog2()) * gap
@@ -50,28 +50,28 @@ impl Coefficients {
 }
 
 impl Pegasus {
-    /// The real parts of the numbers in the slots of `a` as coefficients modulo `q0`.
+    /// Transforms the real parts of the numbers in the slots of `a` to coefficients modulo `q0`.
     ///
-    /// Their scale is the one at which `(1 + margin) bound` is `q0/4`, where `bound` is the bound
+    /// Their scale is chosen such that `(1 + margin) bound` is `q0/4`, where `bound` is the bound
     /// of `a` ([`Ciphertext::bound`]). The transform runs at the smallest modulus that suffices,
     /// because it is fast there.
     ///
     /// # Errors
-    /// [`CkksError::Capacity`] if the modulus of `a` is too small, [`PegasusError::Domain`] if the
-    /// bound of `a` is 0 or not finite, and [`PegasusError::Argument`] if no transform was planned
-    /// for its number of slots.
+    /// Returns [`CkksError::Capacity`] if the modulus of `a` is too small, [`PegasusError::Domain`]
+    /// if the bound of `a` is 0 or not finite, and [`PegasusError::Argument`] if no transform was
+    /// planned for its number of slots.
     pub fn to_coefficients(&self, a: &Ciphertext) -> Result<Coefficients, PegasusError> {
         let (plan, e) = (self.plan(), self.evaluator());
         let (literal, parameters) = (plan.literal(), plan.context().parameters());
         let transform = plan.transform(a.slots())?;
         let bound = a.bound();
-        // The result of the transform has a scale for its precision and no more, so that the
-        // integer between this scale and the last one has few bits. All values are relative to
-        // their bound.
+        // The scale of the transform's result only suffices for its precision, so that the integer
+        // between this scale and the last one has few bits. All values are relative to their bound.
         let unit = (1.0 + literal.margin).log2() + 2.0;
-        let share = Scale::from_f64(bound).ok_or_else(|| no_bound(bound))?;
-        let (from, to) = (a.scale().times(share), power(parameters.log2(plan.base()) - unit)?);
-        let between = power(literal.transform_bits.min(from.log2()))?;
+        let bound_scale = Scale::from_f64(bound).ok_or_else(|| bound_error(bound))?;
+        let (from, to) =
+            (a.scale().times(bound_scale), scale_of_bits(parameters.log2(plan.base()) - unit)?);
+        let between = scale_of_bits(literal.transform_bits.min(from.log2()))?;
         let need = unit + from.log2() + transform.bits() + between.log2() + 1.0;
         let have = parameters.log2(a.modulus());
         if need > have {
@@ -85,14 +85,14 @@ impl Pegasus {
         let mut coefficients = e.homomorphic_dft(&low, transform, between)?;
         // The coefficients are the numbers of the slots.
         coefficients.set_bound(1.0);
-        let lowered = self.lower(&coefficients, to, unit + 2.0 * between.log2() + 1.0)?;
-        let scale = to.over(share);
+        let lowered = self.to_base_modulus(&coefficients, to, unit + 2.0 * between.log2() + 1.0)?;
+        let scale = to.over(bound_scale);
         let (rlwe, slots) = (plan.context().rlwe(), a.slots());
         if !rlwe.is_dry_run() {
             let inner = RlweCoefficients::from_ciphertext(rlwe, lowered.inner())?;
             return Ok(Coefficients { inner, slots, scale, bound });
         }
-        // In a dry run the coefficients follow from the values, if these are known.
+        // In a dry run the coefficients are computed from the values, if these are known.
         let Some(values) = a.known_values() else {
             return Err(RlweError::DryRun { operation: OPERATION }.into());
         };
@@ -111,9 +111,14 @@ impl Pegasus {
     /// Brings coefficients up to 1 to the base modulus and to `scale`. It reduces them to a modulus
     /// of this number of bits, multiplies them by an integer, and rescales.
     ///
-    /// The rounding of the integer counts in full, because coefficients are as large as the numbers
-    /// themselves.
-    fn lower(&self, a: &Ciphertext, scale: Scale, bits: f64) -> Result<Ciphertext, PegasusError> {
+    /// The full rounding error of the integer counts, because coefficients are as large as the
+    /// numbers themselves.
+    fn to_base_modulus(
+        &self,
+        a: &Ciphertext,
+        scale: Scale,
+        bits: f64,
+    ) -> Result<Ciphertext, PegasusError> {
         let (e, base) = (self.evaluator(), self.plan().base());
         let middle = e.divisor_at_least(a.modulus(), bits);
         let integer = e.switched_scale(scale, base, middle).over(a.scale());
@@ -127,7 +132,7 @@ impl Pegasus {
     }
 }
 
-/// The error for numbers whose bound is 0 or not finite.
-fn no_bound(have: f64) -> PegasusError {
+/// Returns the error for numbers whose bound is 0 or not finite.
+fn bound_error(have: f64) -> PegasusError {
     PegasusError::Domain { operation: OPERATION, have, limit: f64::MAX }
 }

@@ -5,17 +5,27 @@ use hippocrene_fhew::FhewError;
 use hippocrene_rlwe::RlweError;
 use thiserror::Error;
 
-/// The errors of this crate. Each message names the operation, what it had and what it needed.
+/// The errors of this crate.
+///
+/// The message of each error names the operation, the state that it found and the state that it
+/// needs.
+///
+/// ```
+/// use hippocrene_pegasus::{Layout, PegasusError};
+///
+/// let error = Layout::new(3, vec![]).unwrap_err();
+/// assert!(matches!(error, PegasusError::Argument { operation: "lay out numbers", .. }));
+/// ```
 #[derive(Debug, Clone, PartialEq, Error)]
 #[non_exhaustive]
 pub enum PegasusError {
-    /// An error of CKKS.
+    /// An error of the crate `hippocrene_ckks`.
     #[error(transparent)]
     Ckks(#[from] CkksError),
     /// An error of the LWE ciphertexts of single numbers.
     #[error(transparent)]
     Fhew(#[from] FhewError),
-    /// Values that may be larger than their modulus or the domain of a table allows.
+    /// Values may be larger than their modulus or the domain of a table allows.
     #[error("{operation}: values up to {have} are not within the {limit} that there is room for")]
     Domain {
         /// The operation.
@@ -25,7 +35,7 @@ pub enum PegasusError {
         /// The largest bound that is possible.
         limit: f64,
     },
-    /// Numbers at different scales.
+    /// Two operands have different scales.
     #[error("{operation}: the scales are 2^{left:.4} and 2^{right:.4}: they have to be the same")]
     ScaleMismatch {
         /// The operation.
@@ -35,12 +45,12 @@ pub enum PegasusError {
         /// log2 of the right operand's scale.
         right: f64,
     },
-    /// An argument that cannot be used.
+    /// An argument of the operation is invalid.
     #[error("{operation}: {what}")]
     Argument {
         /// The operation.
         operation: &'static str,
-        /// What is wrong with it, with numbers.
+        /// The reason, with numbers.
         what: String,
     },
 }

@@ -1,4 +1,5 @@
-//! Coefficients to single numbers of small dimension (PEGASUS Fig. 6, steps 2 and 4).
+//! The extraction of single numbers of small dimension from coefficients (PEGASUS, Fig. 6, steps 2
+//! and 4).
 
 use std::collections::BTreeMap;
 
@@ -9,15 +10,15 @@ use crate::{Coefficients, Numbers, Pegasus, PegasusError, error::argument};
 const OPERATION: &str = "extract numbers";
 
 impl Pegasus {
-    /// The numbers of these slots, in this order, under the LWE secret. They have dimension `n`,
-    /// and their modulus is that of the key that switches to it.
+    /// Extracts the numbers of these slots, in this order, under the LWE secret. They have
+    /// dimension `n` and the modulus of the switching key to that secret.
     ///
-    /// Slots whose coefficients are of one class modulo `N/n` go through one key switch together.
-    /// It costs as much for `n/2` numbers as for one.
+    /// All slots whose coefficients have the same index modulo `N/n` share one key switch. It costs
+    /// the same for `n/2` numbers as for one.
     ///
     /// # Errors
-    /// [`PegasusError::Argument`] if there is no such slot or none is wanted, and an error if the
-    /// coefficients are under another key.
+    /// Returns [`PegasusError::Argument`] if there is no such slot or the list is empty, and an
+    /// error if the coefficients are under another key.
     pub fn extract(&self, a: &Coefficients, slots: &[usize]) -> Result<Numbers, PegasusError> {
         if let Some(slot) = slots.iter().find(|slot| **slot >= a.slots()) {
             return argument(OPERATION, format!("there is no slot {slot} among {}", a.slots()));

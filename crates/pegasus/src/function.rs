@@ -4,8 +4,17 @@ use hippocrene_ckks::Short;
 
 use crate::{PegasusError, error::argument};
 
-/// A function that tables are often made of. [`crate::Pegasus::make_tables`] takes any other
+/// A function that tables are often made of. [`crate::Pegasus::make_tables`] accepts any other
 /// function as well.
+///
+/// ```
+/// use hippocrene_pegasus::Function;
+///
+/// let relu = Function::by_name("relu")?;
+/// assert_eq!(relu.value(-3.0), 0.0);
+/// assert!(Function::Log.check((-1.0, 1.0)).is_err());
+/// # Ok::<(), hippocrene_pegasus::PegasusError>(())
+/// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Function {
     /// `1/(1 + exp(-x))`.
@@ -30,7 +39,7 @@ pub enum Function {
 }
 
 impl Function {
-    /// All of them.
+    /// All functions.
     pub const ALL: [Function; 9] = [
         Function::Sigmoid,
         Function::Tanh,
@@ -43,10 +52,10 @@ impl Function {
         Function::Sign,
     ];
 
-    /// The function with this name ([`Function::name`]).
+    /// Returns the function with this name ([`Function::name`]).
     ///
     /// # Errors
-    /// [`PegasusError::Argument`] if there is none. It lists the names.
+    /// Returns [`PegasusError::Argument`] if there is none. The message lists the names.
     pub fn by_name(name: &str) -> Result<Self, PegasusError> {
         match Function::ALL.into_iter().find(|f| f.name() == name) {
             Some(function) => Ok(function),
@@ -60,7 +69,7 @@ impl Function {
         }
     }
 
-    /// Its name.
+    /// The name of the function.
     pub fn name(self) -> &'static str {
         match self {
             Function::Sigmoid => "sigmoid",
@@ -75,7 +84,7 @@ impl Function {
         }
     }
 
-    /// Its value at `x`, not finite where it is not defined.
+    /// Returns the value at `x`. It is not finite where the function is not defined.
     pub fn value(self, x: f64) -> f64 {
         match self {
             Function::Sigmoid => 1.0 / (1.0 + (-x).exp()),
@@ -91,16 +100,17 @@ impl Function {
         }
     }
 
-    /// True if its slope is unbounded on its domain: for the square root, the logarithm and the
-    /// reciprocal.
+    /// Returns true if the slope is unbounded on the domain, as for the square root, the logarithm
+    /// and the reciprocal.
     pub fn is_steep(self) -> bool {
         matches!(self, Function::Sqrt | Function::Log | Function::Reciprocal)
     }
 
-    /// Checks that it is defined on all of `[low, high]`.
+    /// Checks that the function is defined on all of `[low, high]`.
     ///
     /// # Errors
-    /// [`PegasusError::Argument`] if it is not. It states where the function is defined.
+    /// Returns [`PegasusError::Argument`] if it is not. The message states where the function is
+    /// defined.
     pub fn check(self, (low, high): (f64, f64)) -> Result<(), PegasusError> {
         let (defined, on) = match self {
             Function::Sqrt => (low >= 0.0, "from 0"),

@@ -8,7 +8,8 @@ use zeroize::Zeroizing;
 use crate::{PegasusError, PegasusPlan, SwitchingDigits, error::argument};
 
 /// The secrets of single numbers: that of the LWE ciphertexts, and that of the ring of tables.
-/// Together with the CKKS secret they make the keys of the server.
+/// Together with the CKKS secret they make the keys of the server. See [`crate::Pegasus`] for an
+/// example.
 #[derive(Debug)]
 pub struct PegasusSecrets {
     /// The secret of [`crate::Numbers`].
@@ -18,10 +19,10 @@ pub struct PegasusSecrets {
 }
 
 impl PegasusSecrets {
-    /// Fresh secrets for `plan`.
+    /// Generates fresh secrets for `plan`.
     ///
     /// # Errors
-    /// When the operating system has no entropy.
+    /// Returns an error if the operating system has no entropy.
     pub fn generate(plan: &PegasusPlan) -> Result<Self, PegasusError> {
         let tables = plan.literal().tables;
         Ok(PegasusSecrets {
@@ -31,16 +32,17 @@ impl PegasusSecrets {
     }
 }
 
-/// The keys that a server needs beside those of rotations and products ([`PegasusPlan::add_keys`]).
+/// The keys that a server needs in addition to those of rotations and products
+/// ([`PegasusPlan::add_keys`]). See [`crate::Pegasus`] for an example.
 #[derive(Debug, Clone)]
 pub struct PegasusKeys {
-    /// From the secret of CKKS to the LWE secret.
+    /// The switching key from the secret of CKKS to the LWE secret.
     pub extraction: LweSwitchingKey,
-    /// The LWE secret under the secret of the ring of tables.
+    /// The blind rotation key: the LWE secret under the secret of the ring of tables.
     pub tables: BlindRotationKey,
-    /// From the secret of that ring to the LWE secret.
+    /// The switching key from the secret of that ring to the LWE secret.
     pub back: LweSwitchingKey,
-    /// The LWE secret under the secret of CKKS.
+    /// The repacking key: the LWE secret under the secret of CKKS.
     pub repacking: RepackingKey,
 }
 
@@ -49,7 +51,7 @@ impl PegasusKeys {
     /// the keys have no samples.
     ///
     /// # Errors
-    /// If a key does not fit the plan or the operating system has no entropy.
+    /// Returns an error if a key does not fit the plan or the operating system has no entropy.
     pub fn generate(
         plan: &PegasusPlan,
         secret: &SecretKey,
@@ -84,7 +86,7 @@ impl PegasusKeys {
         })
     }
 
-    /// Bytes as stored.
+    /// The size of the stored keys in bytes.
     pub fn bytes(&self, context: &Context) -> usize {
         let single =
             self.extraction.stored_bytes() + self.tables.stored_bytes() + self.back.stored_bytes();
@@ -92,8 +94,9 @@ impl PegasusKeys {
     }
 }
 
-/// The LWE secret in the slots of one CKKS ciphertext, half of which is a seed (PEGASUS III.C: 12
-/// MB, compared with 80 GB for CHIMERA).
+/// The LWE secret in the slots of one CKKS ciphertext, with a seed in place of its second half. It
+/// has 12 MB, compared with 80 GB for CHIMERA (PEGASUS, section III.C). See [`crate::Pegasus`] for
+/// an example.
 #[derive(Debug, Clone)]
 pub struct RepackingKey {
     inner: SeededCiphertext,
@@ -105,7 +108,8 @@ impl RepackingKey {
     /// Encrypts `lwe` under `secret`, at the modulus and scale of `plan`.
     ///
     /// # Errors
-    /// If the dimension of the LWE secret is not the planned one, or a key does not fit.
+    /// Returns an error if the dimension of the LWE secret is not the planned one, or a key does
+    /// not fit.
     pub fn generate(
         plan: &PegasusPlan,
         secret: &SecretKey,
@@ -122,15 +126,15 @@ impl RepackingKey {
         let plaintext =
             context.encode(Values::Real(&values), need, plan.key_scale()?, plan.repacking())?;
         let mut inner = context.encrypt(secret, &plaintext)?;
-        // The bound that holds for every secret.
+        // This bound holds for every secret.
         inner.set_bound(1.0);
         Ok(RepackingKey { inner, lwe: lwe.fingerprint() })
     }
 
-    /// Puts a key together from its stored parts. `lwe` is the fingerprint of the LWE secret in it.
+    /// Makes a repacking key of its stored parts. `lwe` is the fingerprint of the LWE secret in it.
     ///
     /// # Errors
-    /// If it does not fit `plan`.
+    /// Returns an error if it does not fit `plan`.
     pub fn from_parts(
         plan: &PegasusPlan,
         inner: SeededCiphertext,
@@ -151,7 +155,8 @@ impl RepackingKey {
         self.lwe
     }
 
-    /// Bytes as stored: half a ciphertext, each residue in the number of bits of its modulus.
+    /// The size of the stored key in bytes: half a ciphertext, with each residue in the number of
+    /// bits of its modulus.
     pub fn bytes(&self, context: &Context) -> usize {
         let moduli = context.parameters().limb_moduli(self.inner.inner().modulus());
         let bits: u32 = moduli.iter().map(|q| u64::BITS - (q - 1).leading_zeros()).sum();

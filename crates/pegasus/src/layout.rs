@@ -2,7 +2,16 @@
 
 use crate::{PegasusError, error::argument};
 
-/// The slot that each number is repacked to (PEGASUS IV.C.2). The other slots hold 0.
+/// The slot that each number is repacked to (PEGASUS, section IV.C.2). The other slots hold 0.
+///
+/// ```
+/// use hippocrene_pegasus::Layout;
+///
+/// let layout = Layout::new(4, vec![2, 0])?;
+/// assert_eq!(layout.places(), [2, 0]);
+/// assert!(Layout::new(4, vec![1, 1]).is_err());
+/// # Ok::<(), hippocrene_pegasus::PegasusError>(())
+/// ```
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Layout {
     slots: usize,
@@ -11,11 +20,11 @@ pub struct Layout {
 }
 
 impl Layout {
-    /// Number `i` goes to slot `places[i]` of `slots`, a power of two.
+    /// Makes the layout that sends number `i` to slot `places[i]` of `slots`, a power of two.
     ///
     /// # Errors
-    /// [`PegasusError::Argument`] if the number of slots is no power of two, a place is not among
-    /// them, or two numbers go to the same slot.
+    /// Returns [`PegasusError::Argument`] if the number of slots is not a power of two, if a place
+    /// is not among them, or if two numbers go to the same slot.
     pub fn new(slots: usize, places: Vec<usize>) -> Result<Self, PegasusError> {
         const OPERATION: &str = "lay out numbers";
         if !slots.is_power_of_two() {
@@ -32,10 +41,11 @@ impl Layout {
         Ok(Layout { slots, places })
     }
 
-    /// `count` numbers in their order, in the smallest power of two of slots that holds them.
+    /// Makes the layout of `count` numbers in their order, in the smallest power of two of slots
+    /// that holds them.
     ///
     /// # Panics
-    /// If no power of two is large enough, or there is no memory for the places.
+    /// Panics if no power of two is large enough, or if there is not enough memory for the places.
     pub fn in_order(count: usize) -> Self {
         Layout { slots: count.next_power_of_two(), places: (0..count).collect() }
     }
@@ -50,7 +60,7 @@ impl Layout {
         &self.places
     }
 
-    /// The number that goes to each slot, if there is one.
+    /// Returns the index of the number that goes to each slot, if there is one.
     pub(crate) fn numbers(&self) -> Vec<Option<usize>> {
         let mut numbers = vec![None; self.slots];
         self.places.iter().enumerate().for_each(|(i, place)| numbers[*place] = Some(i));
@@ -63,7 +73,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn layouts() {
+    fn layouts_need_distinct_slots() {
         let layout = Layout::new(4, vec![2, 0, 3]).unwrap();
         assert_eq!(layout.numbers(), [Some(1), None, Some(0), Some(2)]);
         assert_eq!(Layout::in_order(3), Layout::new(4, vec![0, 1, 2]).unwrap());

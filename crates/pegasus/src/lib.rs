@@ -9,12 +9,12 @@
 //! ```
 //!
 //! [`PegasusPlan`] holds everything that needs no key: transforms, moduli, scales, the rotations
-//! whose keys are needed, the failure probability. [`Pegasus`] is the plan with the keys of a
-//! client. It takes the steps one by one, or all of them ([`Pegasus::lut`]).
+//! that need keys, and the failure probability. [`Pegasus`] is the plan with the keys of a client.
+//! It runs single steps, or all of them ([`Pegasus::lut`]).
 //!
 //! Between extraction and repacking, [`Numbers`] can be added, subtracted, multiplied by integers
-//! and looked up any number of times (IV.C.1). A [`Layout`] states the slot of each number
-//! (IV.C.2).
+//! and looked up any number of times (section IV.C.1). A [`Layout`] states the slot of each number
+//! (section IV.C.2).
 
 mod coefficients;
 mod error;
@@ -42,7 +42,7 @@ mod tree;
 pub use coefficients::Coefficients;
 pub use error::PegasusError;
 pub use function::Function;
-pub use k_means::{KMeans, KMeansPlan, KMeansState, Sectors, Shape};
+pub use k_means::{IterationTimes, KMeans, KMeansPlan, KMeansState, Shape};
 pub use keys::{PegasusKeys, PegasusSecrets, RepackingKey};
 pub use larger::Which;
 pub use layout::Layout;

@@ -1,4 +1,4 @@
-//! Look-ups in tables (PEGASUS Fig. 6, steps 5 and 6), and all steps in one.
+//! Look-ups in tables (PEGASUS, Fig. 6, steps 5 and 6), and all steps in one.
 
 use hippocrene_ckks::{Ciphertext, Scale, Short};
 use hippocrene_fhew::{FhewError, LookupTable, LookupTables, LweCiphertext};
@@ -6,55 +6,55 @@ use hippocrene_rlwe::Noise;
 
 use crate::{
     Numbers, Pegasus, PegasusError, Tables,
-    places::{bound_of, unit_of},
-    plan::power,
+    places::{bound_after_packing, unit_of},
+    plan::scale_of_bits,
 };
 
 const OPERATION: &str = "look up numbers";
 
-/// Bits of precision of the slope of the line beside tables. Its encoding has an error of about
-/// `2^-SLOPE_BITS`.
+/// Precision in bits of the slope of the line that is added to tables (chosen). Its encoding has an
+/// error of about `2^-SLOPE_BITS`.
 const SLOPE_BITS: f64 = 22.0;
 /// The smallest error of line and tables that is taken into account, relative to the bound of the
-/// function. Chosen: `2^-20`.
-const LEAST_RELATIVE_ERROR: f64 = 1.0 / 1048576.0;
+/// function (chosen): `2^-20`.
+const MIN_RELATIVE_ERROR: f64 = 1.0 / 1048576.0;
 
-/// Number of standard deviations of the index that numbers stay away from the ends of the domain.
-/// Beyond the ends a table continues with the other sign.
+/// Number of standard deviations of the index that numbers stay away from the ends of the domain
+/// (chosen). Beyond the ends a table continues with the opposite sign.
 pub(crate) const INDEX_DEVIATIONS: f64 = 6.0;
 
-/// The largest integer factor by which numbers are multiplied to take more of the domain.
+/// The largest integer factor for numbers that are multiplied to use more of the domain (chosen).
 pub(crate) const MAX_FACTOR: i64 = 64;
 
 /// The part of the error of the index that an estimate of noise counts.
 #[derive(Clone, Copy)]
 pub(crate) enum IndexError {
-    /// All of it.
+    /// The whole error.
     All,
     /// Only the rounding to entries of the table. The caller counts the error of the number itself.
     Rounding,
-    /// None of it.
+    /// No error.
     None,
 }
 
 impl Pegasus {
-    /// `f` of every number, at `scale` for the modulus of the LWE ciphertexts.
+    /// Looks up `f` of every number, at `scale` for the modulus of the LWE ciphertexts.
     ///
     /// [`crate::PegasusPlan::table_scale`] returns the scale for results that are looked up again,
-    /// and [`crate::PegasusPlan::repacking_scale`] that for results that are repacked. The bound of
-    /// the result is that of the entries of the table.
+    /// and [`crate::PegasusPlan::repacking_scale`] the scale for results that are repacked. The
+    /// bound of the result is the largest absolute value of an entry of the table.
     ///
     /// The domain of the table is `[-D, D)` for numbers at the scale `q/4D`. If their bound is much
-    /// smaller, the numbers are multiplied by the largest integer for which the table still holds
+    /// smaller, the numbers are multiplied by the largest integer with which the table still holds
     /// them. This makes entries narrower by that factor.
     ///
     /// **Error** (PEGASUS, formula 3): the error of the index times the steepest slope of the
     /// table, plus the errors of the rotation and of the switch back ([`Numbers::noise`]).
     ///
     /// # Errors
-    /// [`PegasusError::Domain`] if numbers may be so close to the ends of the domain that errors
-    /// lead out of it. An error if `f` has values that are not finite or do not fit the modulus, or
-    /// if numbers have another key.
+    /// Returns [`PegasusError::Domain`] if numbers may be so close to the ends of the domain that
+    /// errors lead out of it. Returns an error if `f` has values that are not finite or do not fit
+    /// the modulus, or if numbers have another key.
     pub fn look_up(
         &self,
         x: &Numbers,
@@ -64,8 +64,8 @@ impl Pegasus {
         self.look_up_counting(x, scale, f, IndexError::All)
     }
 
-    /// [`Pegasus::look_up`] of a function that is constant around the numbers, or for which the
-    /// error of the index does not matter.
+    /// Does the same as [`Pegasus::look_up`] for a function that is constant around the numbers, or
+    /// if the error of the index does not matter.
     pub(crate) fn look_up_steps(
         &self,
         x: &Numbers,
@@ -75,7 +75,8 @@ impl Pegasus {
         self.look_up_counting(x, scale, f, IndexError::None)
     }
 
-    /// [`Pegasus::look_up`] with a noise estimate that counts this part of the error of the index.
+    /// Does the same as [`Pegasus::look_up`], with a noise estimate that counts this part of the
+    /// error of the index.
     pub(crate) fn look_up_counting(
         &self,
         x: &Numbers,
@@ -85,8 +86,8 @@ impl Pegasus {
     ) -> Result<Numbers, PegasusError> {
         let parameters = self.tables().parameters();
         let q = x.parameters().modulus();
-        let (inputs, domain) = self.filling(x)?;
-        let table = LookupTable::new(&parameters, domain, self.output(scale).to_f64(), &f)?;
+        let (inputs, domain) = self.scaled_to_domain(x)?;
+        let table = LookupTable::new(&parameters, domain, self.entry_scale(scale).to_f64(), &f)?;
         let bound = self.largest_entry(domain, &f);
         let items: Vec<(&LweCiphertext, &LookupTable)> =
             inputs.iter().map(|c| (c, &table)).collect();
@@ -97,12 +98,12 @@ impl Pegasus {
             }
             IndexError::None => Some(parameters.noise()),
         };
-        Numbers::new(self.values(&items, 1, noise)?, scale, bound)
+        Numbers::new(self.look_up_sums(&items, 1, noise)?, scale, bound)
     }
 
-    /// `f(k, x)` for every `k` below `count` and every number `x`, at `scale`, by one rotation for
-    /// each number. The functions are constant around the numbers. Results of the same `k` are
-    /// adjacent.
+    /// Looks up `f(k, x)` for every `k` below `count` and every number `x`, at `scale`, by one
+    /// rotation for each number. The functions are constant around the numbers. Results of the same
+    /// `k` are adjacent.
     ///
     /// **Error:** that of a rotation times the steps of the functions ([`LookupTables`]), plus that
     /// of the switch.
@@ -114,8 +115,8 @@ impl Pegasus {
         f: impl Fn(usize, f64) -> f64,
     ) -> Result<Numbers, PegasusError> {
         let parameters = self.tables().parameters();
-        let (inputs, domain) = self.filling(x)?;
-        let output = self.output(scale).to_f64();
+        let (inputs, domain) = self.scaled_to_domain(x)?;
+        let output = self.entry_scale(scale).to_f64();
         let tables = (0..count).map(|k| LookupTable::new(&parameters, domain, output, |x| f(k, x)));
         let tables = LookupTables::new(&parameters, &tables.collect::<Result<Vec<_>, _>>()?)?;
         let threads = self.plan().context().rlwe().threads();
@@ -137,9 +138,9 @@ impl Pegasus {
         Numbers::new(self.back_to_lwe(all)?, scale, bound)
     }
 
-    /// The numbers times the largest integer for which the domain of a table still holds them, and
-    /// that domain.
-    fn filling(&self, x: &Numbers) -> Result<(Vec<LweCiphertext>, f64), PegasusError> {
+    /// Returns the numbers times the largest integer with which the domain of a table still holds
+    /// them, and that domain.
+    fn scaled_to_domain(&self, x: &Numbers) -> Result<(Vec<LweCiphertext>, f64), PegasusError> {
         let parameters = self.tables().parameters();
         let (degree, q) = (parameters.ring().dimension(), x.parameters().modulus());
         let widest = x.largest_bound() / 2.0;
@@ -154,7 +155,7 @@ impl Pegasus {
             factor -= 1;
         }
         if x.bound() > within(factor) {
-            return Err(self.no_room(x, widest, within(factor)));
+            return Err(self.domain_error(x, widest, within(factor)));
         }
         let times = |c: &LweCiphertext| {
             let mut c = c.clone();
@@ -164,9 +165,9 @@ impl Pegasus {
         Ok((x.ciphertexts().iter().map(times).collect(), widest / factor as f64))
     }
 
-    /// The error for numbers whose bound exceeds `limit`. They are too large for a table up to
-    /// `widest`, or their error takes the rest of it.
-    fn no_room(&self, x: &Numbers, widest: f64, limit: f64) -> PegasusError {
+    /// Returns the error for numbers whose bound exceeds `limit`. They are too large for a table up
+    /// to `widest`, or their error needs the rest of it.
+    fn domain_error(&self, x: &Numbers, widest: f64, limit: f64) -> PegasusError {
         let have = x.bound();
         if have > widest {
             return PegasusError::Domain { operation: OPERATION, have, limit };
@@ -180,27 +181,32 @@ impl Pegasus {
         PegasusError::Argument { operation: OPERATION, what }
     }
 
-    /// The largest absolute value of an entry of a table of `f`.
+    /// Returns the largest absolute value of an entry of a table of `f`.
     fn largest_entry(&self, domain: f64, f: impl Fn(f64) -> f64) -> f64 {
         let half = self.tables().parameters().ring().dimension() as i64 / 2;
         (-half..half).map(|k| f(k as f64 * domain / half as f64).abs()).fold(0.0, f64::max)
     }
 
-    /// 1 for numbers from 0 on and 0 for negative ones, at `scale`.
+    /// Returns 1 for numbers from 0 on and 0 for negative ones, at `scale`.
     ///
-    /// A sign is antiperiodic, so numbers may take nearly the whole circle, half of which is the
-    /// domain of other tables. **Error:** that of rotation and switch, if a number is farther from
-    /// 0 than the error of the index.
+    /// A sign is antiperiodic, so numbers may use nearly the whole circle. The domain of other
+    /// tables is half of it. **Error:** that of rotation and switch, if a number differs from 0 by
+    /// more than the error of the index.
     pub(crate) fn look_up_sign(&self, x: &Numbers, scale: Scale) -> Result<Numbers, PegasusError> {
         let parameters = self.tables().parameters();
-        let table =
-            LookupTable::new(&parameters, self.circle(x)?, self.output(scale).to_f64(), half_sign)?;
+        let table = LookupTable::new(
+            &parameters,
+            self.circle_domain(x)?,
+            self.entry_scale(scale).to_f64(),
+            half_sign,
+        )?;
         let items: Vec<(&LweCiphertext, &LookupTable)> =
             x.ciphertexts().iter().map(|c| (c, &table)).collect();
-        Numbers::new(self.values(&items, 1, Some(parameters.noise()))?, scale, 0.5)?.plus(0.5)
+        Numbers::new(self.look_up_sums(&items, 1, Some(parameters.noise()))?, scale, 0.5)?.plus(0.5)
     }
 
-    /// [`Pegasus::look_up_sign`] at `scale` and `|x|/times` at `magnitude`, by one rotation.
+    /// Looks up [`Pegasus::look_up_sign`] at `scale` and `|x|/times` at `magnitude`, by one
+    /// rotation.
     pub(crate) fn look_up_sign_and_magnitude(
         &self,
         x: &Numbers,
@@ -209,7 +215,7 @@ impl Pegasus {
         times: i64,
     ) -> Result<(Numbers, Numbers), PegasusError> {
         let parameters = self.tables().parameters();
-        let (domain, factor) = (self.circle(x)?, times as f64);
+        let (domain, factor) = (self.circle_domain(x)?, times as f64);
         let tables = self.sign_and_magnitude(domain, scale, magnitude, factor)?;
         let inputs: Vec<&LweCiphertext> = x.ciphertexts().iter().collect();
         let threads = self.plan().context().rlwe().threads();
@@ -217,17 +223,17 @@ impl Pegasus {
         let magnitudes = both.iter_mut().map(|values| values.swap_remove(1)).collect();
         let mut signs: Vec<LweCiphertext> =
             both.into_iter().map(|mut values| values.swap_remove(0)).collect();
-        // The index is far from the step.
+        // The index is far from the step of the sign.
         let noise = tables.noises(&parameters)[0];
         signs.iter_mut().for_each(|c| c.set_noise(noise));
         let sign = Numbers::new(self.back_to_lwe(signs)?, scale, 0.5)?.plus(0.5)?;
-        let most = domain / factor;
-        let least = Numbers::new(self.back_to_lwe(magnitudes)?, magnitude, most)?;
-        Ok((sign, least.with_bound(0.0)?.plus(most)?))
+        let largest = domain / factor;
+        let below_largest = Numbers::new(self.back_to_lwe(magnitudes)?, magnitude, largest)?;
+        Ok((sign, below_largest.with_bound(0.0)?.plus(largest)?))
     }
 
-    /// The two tables of [`Pegasus::look_up_sign_and_magnitude`]. The second is that of `(|x| -
-    /// domain)/times`.
+    /// Makes the two tables of [`Pegasus::look_up_sign_and_magnitude`]. The second one is that of
+    /// `(|x| - domain)/times`.
     pub(crate) fn sign_and_magnitude(
         &self,
         domain: f64,
@@ -236,45 +242,46 @@ impl Pegasus {
         times: f64,
     ) -> Result<LookupTables, PegasusError> {
         let parameters = self.tables().parameters();
-        let sign = LookupTable::new(&parameters, domain, self.output(scale).to_f64(), half_sign)?;
-        let other = self.output(magnitude).to_f64();
+        let sign =
+            LookupTable::new(&parameters, domain, self.entry_scale(scale).to_f64(), half_sign)?;
+        let other = self.entry_scale(magnitude).to_f64();
         let other = LookupTable::new(&parameters, domain, other, |x| (x.abs() - domain) / times)?;
         Ok(LookupTables::new(&parameters, &[sign, other])?)
     }
 
-    /// The domain of the table of an antiperiodic function of these numbers. The numbers may take
-    /// twice the domain.
-    pub(crate) fn circle(&self, x: &Numbers) -> Result<f64, PegasusError> {
+    /// Returns the domain of the table of an antiperiodic function of these numbers. The numbers
+    /// may use twice the domain.
+    pub(crate) fn circle_domain(&self, x: &Numbers) -> Result<f64, PegasusError> {
         let parameters = self.tables().parameters();
         let widest = x.largest_bound();
         let index = parameters.index_noise(x.noise(), x.parameters().modulus()).log2_std().exp2();
         let limit =
             widest * (1.0 - INDEX_DEVIATIONS * index / parameters.ring().dimension() as f64);
         if x.bound() > limit {
-            return Err(self.no_room(x, widest, limit));
+            return Err(self.domain_error(x, widest, limit));
         }
         Ok(widest / 2.0)
     }
 
-    /// The scale of entries of a table, for values at `scale`.
-    pub(crate) fn output(&self, scale: Scale) -> Scale {
+    /// Returns the scale of the entries of a table, for values at `scale`.
+    pub(crate) fn entry_scale(&self, scale: Scale) -> Scale {
         let (from, to) =
             (self.tables().parameters().ring().modulus(), self.back().parameters()[1].modulus());
         scale.times_integer(from).divided_by(to)
     }
 
-    /// The values of these tables at these ciphertexts, under the LWE secret. Each `together` of
-    /// them are added up. `noise` replaces the noise before the switch to that secret, if it is
-    /// known better.
-    pub(crate) fn values(
+    /// Looks up these tables at these ciphertexts, and returns the results under the LWE secret.
+    /// Each `terms` successive results are added up. `noise` replaces the estimated noise before
+    /// the switch to that secret, if it is known more precisely.
+    pub(crate) fn look_up_sums(
         &self,
         items: &[(&LweCiphertext, &LookupTable)],
-        together: usize,
+        terms: usize,
         noise: Option<Noise>,
     ) -> Result<Vec<LweCiphertext>, PegasusError> {
         let values = self.tables().look_up_all(items, self.plan().context().rlwe().threads())?;
         let sums = values
-            .chunks_exact(together)
+            .chunks_exact(terms)
             .map(|terms| {
                 let mut sum = terms[0].clone();
                 terms[1..].iter().try_for_each(|term| sum.add_assign(term))?;
@@ -287,7 +294,7 @@ impl Pegasus {
         self.back_to_lwe(sums)
     }
 
-    /// From the ring of tables back to the LWE secret.
+    /// Switches values from the ring of tables back to the LWE secret.
     fn back_to_lwe(&self, values: Vec<LweCiphertext>) -> Result<Vec<LweCiphertext>, PegasusError> {
         let (back, threads) = (self.back(), self.plan().context().rlwe().threads());
         let lwe = back.parameters()[1].modulus();
@@ -301,30 +308,31 @@ impl Pegasus {
         Ok(values.into_iter().collect::<Result<_, _>>()?)
     }
 
-    /// `f` on `domain` as tables for [`Pegasus::apply`], at most `most` (1 to 4) for a number.
+    /// Makes tables of `f` on `domain` for [`Pegasus::apply`], at most `max_look_ups` (1 to 4).
     ///
-    /// More tables take longer and have a smaller error, so there are as many as pay. The error is
-    /// stated before anything is computed ([`Tables::deviation`]).
+    /// More tables take longer and have a smaller error. A table is added only if it reduces the
+    /// error enough. The error is stated before anything is computed ([`Tables::deviation`]).
     ///
     /// # Errors
-    /// [`PegasusError::Argument`] if the domain is no interval or `f` is not finite on all of it.
+    /// Returns [`PegasusError::Argument`] if the domain is not an interval or `f` is not finite on
+    /// all of it.
     pub fn make_tables(
         &self,
         domain: (f64, f64),
-        most: usize,
+        max_look_ups: usize,
         f: impl Fn(f64) -> f64,
     ) -> Result<Tables, PegasusError> {
         let parameters = self.tables().parameters();
         let margin = self.plan().literal().margin;
-        Tables::new(&parameters, self.index_deviation(), margin, domain, most, f)
+        Tables::new(&parameters, self.index_deviation(), margin, domain, max_look_ups, f)
     }
 
-    /// The function of `tables` of the numbers in these slots of `a`, which are in the domain.
-    /// Other slots may hold any values.
+    /// Applies the function of `tables` to the numbers in these slots of `a`, which must be in the
+    /// domain. Other slots may hold any values.
     ///
-    /// Slots that are not listed hold 0, up to the smallest power of two that holds all listed
-    /// ones. The slots up to there repeat in the rest of the ciphertext, without the line and the
-    /// middle of the function.
+    /// In the result, slots that are not listed hold 0, up to the smallest power of two that holds
+    /// all listed ones. The slots up to there repeat in the rest of the ciphertext, without the
+    /// line and the middle of the function.
     ///
     /// It uses [`Pegasus::to_coefficients`], [`Pegasus::extract`], look-ups and
     /// [`Pegasus::repack`]. The line of the function ([`Tables`]) is computed from `a` itself.
@@ -333,7 +341,7 @@ impl Pegasus {
     /// ([`Tables::deviation_of`]).
     ///
     /// # Errors
-    /// As these.
+    /// Returns the errors of these operations.
     pub fn apply(
         &self,
         a: &Ciphertext,
@@ -347,23 +355,23 @@ impl Pegasus {
             false => unit_of(
                 (low, high),
                 SLOPE_BITS,
-                tables.deviation().max(LEAST_RELATIVE_ERROR * tables.bound()),
+                tables.deviation().max(MIN_RELATIVE_ERROR * tables.bound()),
             ),
         };
         let one = f64::from(unit).exp2();
         let (centre, half) = (low.midpoint(high) / one, (high - low) / 2.0 / one);
         let a = a.clone().in_unit(unit);
         let mut a = if centre == 0.0 { a } else { e.add_number(&a, -centre)? };
-        // At this bound numbers with their margin take half of the circle.
+        // With this bound, numbers with their margin use half of the circle.
         a.set_bound(half * (1.0 + tables.margin()) / (1.0 + plan.literal().margin));
         let x = self.extract(&self.to_coefficients(&a)?, slots)?;
         let parameters = self.tables().parameters();
         let scale = plan.repacking_scale(tables.range())?;
-        let output = self.output(scale).to_f64();
-        let made = tables.tables(&parameters, output)?;
-        let mut inputs = Vec::with_capacity(x.len() * made.len());
+        let output = self.entry_scale(scale).to_f64();
+        let lookup_tables = tables.tables(&parameters, output)?;
+        let mut inputs = Vec::with_capacity(x.len() * lookup_tables.len());
         for c in x.ciphertexts() {
-            for (factor, table) in &made {
+            for (factor, table) in &lookup_tables {
                 let mut c = c.clone();
                 c.scale_assign(*factor);
                 inputs.push((c, table));
@@ -371,34 +379,43 @@ impl Pegasus {
         }
         let items: Vec<(&LweCiphertext, &LookupTable)> =
             inputs.iter().map(|(c, table)| (c, *table)).collect();
-        let rotations = parameters.noise().scaled(0.5 * (made.len() as f64).log2());
+        let rotations = parameters.noise().scaled(0.5 * (lookup_tables.len() as f64).log2());
         // The error of the numbers before extraction.
-        let off =
+        let input_error =
             x.noise().less(self.extraction().noise()).scaled(-x.scale().log2()).log2_std().exp2();
-        let deviations = [tables.deviation(), tables.deviation_of(off * one)];
+        let deviations = [tables.deviation(), tables.deviation_of(input_error * one)];
         let noise =
             deviations.into_iter().fold(rotations, |sum, d| sum.plus(Noise::from_std(d * output)));
-        let values = self.values(&items, made.len(), Some(noise))?;
+        let values = self.look_up_sums(&items, lookup_tables.len(), Some(noise))?;
         let y = Numbers::new(values, scale, tables.range())?;
         // Short results repeat, without the line and the middle.
         let mut result = self.add_at(&self.packed(&y, &a, slots)?, middle, slots)?;
         if slope != 0.0 {
             a.set_bound(half);
-            let line =
-                self.mul_at(&a, slope * one, power(plan.literal().output_scale_bits)?, slots)?;
+            let line = self.mul_at(
+                &a,
+                slope * one,
+                scale_of_bits(plan.literal().output_scale_bits)?,
+                slots,
+            )?;
             let line = e.rescale(&line, result.scale())?;
             let (left, right) = e.align(&result, &line)?;
             result = e.add(&left, &right)?;
         }
-        result.set_bound(bound_of(tables.bound(), tables.range(), slots, result.slots()));
+        result.set_bound(bound_after_packing(
+            tables.bound(),
+            tables.range(),
+            slots,
+            result.slots(),
+        ));
         Ok(result)
     }
 
-    /// `f` of the number in every slot of `a`, which is in `[-B, B]` for the bound `B` of `a`. It
-    /// is [`Pegasus::apply`] with one table.
+    /// Applies `f` to the number in every slot of `a`. The numbers are in `[-B, B]` for the bound
+    /// `B` of `a`. It is [`Pegasus::apply`] with one table.
     ///
     /// # Errors
-    /// As [`Pegasus::make_tables`] and [`Pegasus::apply`].
+    /// Returns the errors of [`Pegasus::make_tables`] and [`Pegasus::apply`].
     pub fn lut(&self, a: &Ciphertext, f: impl Fn(f64) -> f64) -> Result<Ciphertext, PegasusError> {
         let tables = self.make_tables((-a.bound(), a.bound()), 1, f)?;
         self.apply(a, &tables, &(0..a.slots()).collect::<Vec<_>>())

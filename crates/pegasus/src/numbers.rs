@@ -6,11 +6,14 @@ use hippocrene_rlwe::{Fingerprint, Noise};
 
 use crate::{PegasusError, error::argument};
 
-/// Encrypted numbers, one LWE ciphertext each: `b + <a, s> = D x + e mod q`, with one scale `D` and
-/// one bound for all `x`.
+/// Encrypted numbers, one LWE ciphertext each.
+///
+/// A ciphertext of `x` satisfies `b + <a, s> = D x + e mod q`. All numbers share the scale `D` and
+/// a bound on the absolute values.
 ///
 /// Only numbers at the same scale can be added. The bound of a sum or multiple follows from those
-/// of its operands. Results whose bound exceeds `q/2D` are refused.
+/// of its operands. Results whose bound exceeds `q/2D` are refused. See [`crate::Pegasus`] for an
+/// example.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Numbers {
     ciphertexts: Vec<LweCiphertext>,
@@ -19,12 +22,12 @@ pub struct Numbers {
 }
 
 impl Numbers {
-    /// Numbers up to `bound` in absolute value, at `scale`.
+    /// Makes numbers up to `bound` in absolute value, at `scale`, of their ciphertexts.
     ///
     /// # Errors
-    /// [`PegasusError::Argument`] if there is none or they have different keys, dimensions or
-    /// moduli. [`PegasusError::Domain`] if the bound is negative, not a number or too large for the
-    /// modulus.
+    /// Returns [`PegasusError::Argument`] if there is no ciphertext or they have different keys,
+    /// dimensions or moduli. Returns [`PegasusError::Domain`] if the bound is negative, not a
+    /// number or too large for the modulus.
     pub fn new(
         ciphertexts: Vec<LweCiphertext>,
         scale: Scale,
@@ -37,28 +40,28 @@ impl Numbers {
         let same =
             |c: &LweCiphertext| (c.parameters(), c.key()) == (first.parameters(), first.key());
         if !ciphertexts.iter().all(same) {
-            return argument(OPERATION, "they are of several keys, dimensions or moduli".into());
+            return argument(OPERATION, "they have different keys, dimensions or moduli".into());
         }
         Numbers { ciphertexts, scale, bound: 0.0 }.bounded(bound, OPERATION)
     }
 
-    /// The ciphertexts.
+    /// The ciphertexts, one for each number.
     pub fn ciphertexts(&self) -> &[LweCiphertext] {
         &self.ciphertexts
     }
 
-    /// The number of numbers, at least 1.
+    /// The number of encrypted numbers, at least 1.
     #[allow(clippy::len_without_is_empty)] // there is always one
     pub fn len(&self) -> usize {
         self.ciphertexts.len()
     }
 
-    /// The factor between numbers and residues.
+    /// The ratio of residues to numbers.
     pub fn scale(&self) -> Scale {
         self.scale
     }
 
-    /// A bound on the absolute values.
+    /// A bound on the absolute values of the numbers.
     pub fn bound(&self) -> f64 {
         self.bound
     }
@@ -85,18 +88,18 @@ impl Numbers {
         self.scale.log2() - self.noise().log2_std()
     }
 
-    /// Declares a bound, tighter or wider than the computed one.
+    /// Declares a bound, which may be tighter or wider than the computed one.
     ///
     /// # Errors
-    /// [`PegasusError::Domain`] when such numbers do not fit the modulus.
+    /// Returns [`PegasusError::Domain`] if such numbers do not fit the modulus.
     pub fn with_bound(self, bound: f64) -> Result<Self, PegasusError> {
         self.bounded(bound, "declare a bound")
     }
 
-    /// The numbers at these places, in this order. A place may occur several times.
+    /// Returns the numbers at these indices, in this order. An index may occur several times.
     ///
     /// # Errors
-    /// [`PegasusError::Argument`] if there is no such place, or the list is empty.
+    /// Returns [`PegasusError::Argument`] if there is no such index, or the list is empty.
     pub fn select(&self, places: &[usize]) -> Result<Self, PegasusError> {
         const OPERATION: &str = "select numbers";
         if let Some(place) = places.iter().find(|place| **place >= self.len()) {
@@ -106,21 +109,21 @@ impl Numbers {
         Self::new(chosen, self.scale, self.bound)
     }
 
-    /// These numbers, followed by the others.
+    /// Returns these numbers, followed by those of `other`.
     ///
     /// # Errors
-    /// If scales, keys, dimensions or moduli differ.
+    /// Returns an error if scales, keys, dimensions or moduli differ.
     pub fn concat(mut self, other: &Numbers) -> Result<Self, PegasusError> {
         self.check_scale(other, "concatenate numbers")?;
         self.ciphertexts.extend_from_slice(&other.ciphertexts);
         Self::new(self.ciphertexts, self.scale, self.bound.max(other.bound))
     }
 
-    /// `x_i + y_i`.
+    /// Returns `x_i + y_i`.
     ///
     /// # Errors
-    /// If the counts, scales, keys, dimensions or moduli differ, or sums may be too large for the
-    /// modulus.
+    /// Returns an error if counts, scales, keys, dimensions or moduli differ, or if sums may be too
+    /// large for the modulus.
     pub fn add(&self, other: &Numbers) -> Result<Self, PegasusError> {
         const OPERATION: &str = "add numbers";
         self.check_pair(other, OPERATION)?;
@@ -131,10 +134,10 @@ impl Numbers {
         sum.bounded(self.bound + other.bound, OPERATION)
     }
 
-    /// `x_i - y_i`.
+    /// Returns `x_i - y_i`.
     ///
     /// # Errors
-    /// As [`Numbers::add`].
+    /// Returns the errors of [`Numbers::add`].
     pub fn sub(&self, other: &Numbers) -> Result<Self, PegasusError> {
         const OPERATION: &str = "subtract numbers";
         self.check_pair(other, OPERATION)?;
@@ -145,33 +148,33 @@ impl Numbers {
         difference.bounded(self.bound + other.bound, OPERATION)
     }
 
-    /// `k x_i` for a small integer `k`.
+    /// Returns `k x_i` for a small integer `k`.
     ///
     /// # Errors
-    /// [`PegasusError::Domain`] when the products may be too large for the modulus.
+    /// Returns [`PegasusError::Domain`] if the products may be too large for the modulus.
     pub fn times_integer(mut self, k: i64) -> Result<Self, PegasusError> {
         self.ciphertexts.iter_mut().for_each(|x| x.scale_assign(k));
         let bound = self.bound * k.unsigned_abs() as f64;
         self.bounded(bound, "multiply numbers by an integer")
     }
 
-    /// `x_i + c`, where `c` is rounded at the scale.
+    /// Returns `x_i + c`, where `c` is rounded at the scale.
     ///
     /// # Errors
-    /// [`PegasusError::Domain`] when the sums may be too large for the modulus.
+    /// Returns [`PegasusError::Domain`] if the sums may be too large for the modulus.
     pub fn plus(mut self, c: f64) -> Result<Self, PegasusError> {
         let bound = self.bound + c.abs();
         let constant = (c * self.scale.to_f64()).round();
         self = self.bounded(bound, "add a constant to numbers")?;
-        // Within the modulus, by the bound.
+        // The bound guarantees that the sum fits the modulus.
         self.ciphertexts.iter_mut().for_each(|x| x.add_constant_assign(constant as i64));
         Ok(self)
     }
 
-    /// The same numbers read as `x_i/c`. Nothing is computed.
+    /// Returns the same numbers, read as `x_i/c`. Nothing is computed.
     ///
     /// # Errors
-    /// [`PegasusError::Argument`] when `c` is not positive and finite.
+    /// Returns [`PegasusError::Argument`] if `c` is not positive and finite.
     pub fn over(mut self, c: f64) -> Result<Self, PegasusError> {
         const OPERATION: &str = "divide numbers by a constant";
         let Some(factor) = Scale::from_f64(c) else {
@@ -187,7 +190,7 @@ impl Numbers {
         (self.parameters().log2_modulus() - 1.0 - self.scale.log2()).exp2()
     }
 
-    /// The numbers with other estimates of their errors, in units of the residues.
+    /// Returns the numbers with other estimates of their errors, in units of the residues.
     pub(crate) fn with_noises(mut self, noise: impl Fn(usize) -> Noise) -> Self {
         self.ciphertexts.iter_mut().enumerate().for_each(|(i, c)| c.set_noise(noise(i)));
         self

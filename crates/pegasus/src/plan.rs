@@ -15,26 +15,27 @@ use crate::{PegasusError, error::argument};
 
 const OPERATION: &str = "plan PEGASUS";
 
-/// log2 of the largest radix of a level of the transform to coefficients. Such levels take the
-/// fewest key switches at small moduli.
+/// log2 of the largest radix of a level of the transform to coefficients (chosen). Such levels need
+/// the fewest key switches at small moduli.
 const RADIX_LOG2: u32 = 5;
 
-/// Number of standard deviations above its mean up to which the Hamming weight of a secret is taken
-/// into account, if the weight is not fixed. One key in `2^50` has a larger weight.
+/// Maximum number of standard deviations between the Hamming weight of a secret and its mean, if
+/// the weight is not fixed (chosen). One key in `2^50` has a larger weight.
 const WEIGHT_DEVIATIONS: f64 = 8.0;
 
-/// The description of PEGASUS that a plan is made from.
+/// The description that a plan of PEGASUS is made from. See [`Pegasus`](crate::Pegasus) for an
+/// example.
 #[derive(Debug, Clone, PartialEq)]
 pub struct PegasusLiteral {
-    /// The numbers of slots of the ciphertexts that numbers are extracted from: powers of two up to
-    /// `N/2`. Each has a transform of its own.
+    /// The numbers of slots of the ciphertexts that numbers are extracted from. They are powers of
+    /// two up to `N/2`. Each has a transform of its own.
     pub slots: Vec<usize>,
     /// The bits of the scale of each matrix of that transform. Each level uses this number of bits
-    /// of the modulus, and the transform uses as much once more.
+    /// of the modulus, and the transform needs this number once more.
     pub transform_bits: f64,
-    /// The share of its bound by which a number may exceed it, because of errors, before it leaves
-    /// the domain of tables. The scale of extracted numbers is the one at which `(1 + margin)
-    /// bound` is a quarter of the modulus.
+    /// The fraction of its bound that a number may exceed it by, because of errors, before it
+    /// leaves the domain of tables. The scale of extracted numbers is chosen such that
+    /// `(1 + margin) bound` is a quarter of the modulus.
     pub margin: f64,
     /// The parameters of tables: those of the LWE ciphertexts and those of the ring of the
     /// accumulators.
@@ -60,9 +61,9 @@ pub struct PegasusLiteral {
     /// The approximate bits of the scale of the result. The scale differs by up to a bit.
     pub output_scale_bits: f64,
     /// The approximate bits of capacity ([`hippocrene_ckks::Ciphertext::capacity_bits`]) of the
-    /// result. Repacking starts at the modulus that they need (IV.C.3).
+    /// result. Repacking starts at the modulus that they need (section IV.C.3).
     pub output_bits: f64,
-    /// The bound on absolute values that the plan is made for: the bound is `epsilon` of the
+    /// The bound on absolute values that the plan is made for. It corresponds to `epsilon` of the
     /// modulus.
     pub bound: f64,
     /// The number of baby steps of repacking, a power of two up to the dimension. Their rotations
@@ -72,8 +73,8 @@ pub struct PegasusLiteral {
     pub memory: usize,
 }
 
-/// The gadget of an LWE switching key: `count` digits of `base_log2` bits, the highest ones of the
-/// modulus.
+/// The gadget of an LWE switching key: the `count` highest digits of `base_log2` bits of the
+/// modulus. See [`Pegasus`](crate::Pegasus) for an example.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct SwitchingDigits {
     /// log2 of the base.
@@ -83,19 +84,20 @@ pub struct SwitchingDigits {
 }
 
 /// log2 of the largest probability that repacking a ciphertext of `2^15` numbers fails, for a plan
-/// of [`PegasusLiteral::of`].
+/// of [`PegasusLiteral::of`] (chosen).
 const MAX_LOG2_FAILURE: f64 = -40.0;
 
 impl PegasusLiteral {
-    /// The description for the tables of `preset`. Numbers up to `bound`, from ciphertexts of
-    /// `slots` slots, are repacked at a scale of `2^32` with a capacity of `output_bits`.
+    /// Returns the description for the tables of `preset`. Numbers up to `bound`, from ciphertexts
+    /// of `slots` slots, are repacked at a scale of `2^32` with a capacity of `output_bits`.
     ///
-    /// The reach of the reduction is the smallest with a failure probability of `2^-40` at most.
-    /// Its `epsilon` is 1/16, with an arcsine of degree 7. Keys have twice as many digits as in the
-    /// preset, each half as wide, because switches are a small part of the time.
+    /// The reach of the reduction is the smallest one with a failure probability of at most
+    /// `2^-40`. Its `epsilon` is 1/16, with an arcsine of degree 7. Keys have twice as many digits
+    /// as in the preset, each half as wide, because switches need a small part of the time.
     ///
     /// # Errors
-    /// As [`ModularReduction::new`], for secrets whose Hamming weight is beyond that of any preset.
+    /// Returns the errors of [`ModularReduction::new`], for secrets whose Hamming weight is beyond
+    /// that of any preset.
     pub fn of(
         preset: &Preset,
         slots: Vec<usize>,
@@ -103,11 +105,11 @@ impl PegasusLiteral {
         output_bits: f64,
     ) -> Result<PegasusLiteral, PegasusError> {
         let tables = preset.rotation();
-        let weight = heaviest(&tables.input());
-        let does =
+        let weight = max_weight(&tables.input());
+        let suffices =
             |reach: &u32| log2_failure_probability(weight, *reach, 1 << 15) <= MAX_LOG2_FAILURE;
-        let reach = (4..=512).step_by(4).find(does).unwrap_or(512);
-        // Two and a half periods of the cosine on either side.
+        let reach = (4..=512).step_by(4).find(suffices).unwrap_or(512);
+        // On either side there are two and a half periods of the cosine.
         let doublings = (f64::from(reach) / 2.5).log2().ceil().max(0.0) as u32;
         let (base_log2, count) = preset.switching_digits();
         let digits = SwitchingDigits { base_log2: base_log2 / 2, count: 2 * count };
@@ -136,36 +138,40 @@ impl PegasusLiteral {
     }
 }
 
-/// PEGASUS without keys.
+/// The plan of PEGASUS, which holds everything that needs no keys. See [`Pegasus`](crate::Pegasus)
+/// for an example.
 #[derive(Debug)]
 pub struct PegasusPlan {
     context: Arc<Context>,
     literal: PegasusLiteral,
     transforms: BTreeMap<usize, HomomorphicDft>,
-    /// `q0`.
+    /// The modulus `q0` of extracted numbers.
     base: Modulus,
     /// The modulus of the repacking key.
     repacking: Modulus,
 }
 
 impl PegasusPlan {
-    /// Makes the transforms and chooses moduli.
+    /// Makes the transforms and chooses the moduli.
     ///
     /// # Errors
-    /// [`PegasusError::Argument`] if a number makes no sense, or the modulus is too small for the
-    /// capacity of the output.
+    /// Returns [`PegasusError::Argument`] if a number of the description is invalid, or if the
+    /// modulus is too small for the capacity of the output.
     pub fn new(context: Arc<Context>, literal: PegasusLiteral) -> Result<Self, PegasusError> {
         let PegasusLiteral { ref slots, transform_bits, margin, bound, baby, .. } = literal;
-        let (most, dimension) = (context.max_slots(), literal.lwe().dimension());
-        if let Some(slots) = slots.iter().find(|slots| !slots.is_power_of_two() || **slots > most) {
+        let (max_slots, dimension) = (context.max_slots(), literal.lwe().dimension());
+        if let Some(slots) =
+            slots.iter().find(|slots| !slots.is_power_of_two() || **slots > max_slots)
+        {
             return argument(
                 OPERATION,
-                format!("{slots} slots: a power of two up to {most} is possible"),
+                format!("{slots} slots: a power of two up to {max_slots} is possible"),
             );
         }
-        if !dimension.is_power_of_two() || dimension > most {
-            let what =
-                format!("an LWE dimension of {dimension}: a power of two up to {most} is possible");
+        if !dimension.is_power_of_two() || dimension > max_slots {
+            let what = format!(
+                "an LWE dimension of {dimension}: a power of two up to {max_slots} is possible"
+            );
             return argument(OPERATION, what);
         }
         if !baby.is_power_of_two() || baby > dimension {
@@ -209,19 +215,19 @@ impl PegasusPlan {
 
     /// The approximate number of bits between the modulus of the repacking key and that of the
     /// result.
-    fn bits(&self) -> f64 {
+    fn repacking_bits(&self) -> f64 {
         let l = &self.literal;
         let transform = l.key_bits + l.matrix_bits - l.scale_bits;
         transform + l.reduction.bits(l.scale_bits, self.reduced_bits(f64::INFINITY)) + 1.0
     }
 
-    /// The bits of the modulus of the result beside its capacity.
-    fn beside_capacity(&self) -> f64 {
+    /// The bits of the modulus of the result that are not part of its capacity.
+    fn bits_without_capacity(&self) -> f64 {
         self.literal.output_scale_bits + self.literal.bound.max(1.0).log2() + 1.0
     }
 
-    /// The largest modulus that a repacking key can have: it has no power of two.
-    fn highest(&self) -> Modulus {
+    /// The largest modulus that a repacking key can have. It has no power of two.
+    fn largest_key_modulus(&self) -> Modulus {
         let parameters = self.context.parameters();
         Modulus::of_range(0..parameters.unit_count())
             .lcm(Modulus::of_sprout(parameters.top().odd(), 0))
@@ -229,24 +235,29 @@ impl PegasusPlan {
 
     /// The largest capacity of results ([`PegasusLiteral::output_bits`]) that these parameters
     /// allow, in bits. It is negative if they allow none.
-    pub fn most_output_bits(&self) -> f64 {
-        self.context.parameters().log2(self.highest()) - self.bits() - self.beside_capacity()
+    pub fn max_output_bits(&self) -> f64 {
+        self.context.parameters().log2(self.largest_key_modulus())
+            - self.repacking_bits()
+            - self.bits_without_capacity()
     }
 
-    /// The smallest modulus without a power of two at which the output has the planned capacity.
+    /// Returns the smallest modulus without a power of two at which the output has the planned
+    /// capacity.
     fn choose_repacking(&self) -> Result<Modulus, PegasusError> {
         let (parameters, l) = (self.context.parameters(), &self.literal);
-        let left =
-            (self.reduced_bits(f64::INFINITY) + 1.0).max(self.beside_capacity() + l.output_bits);
-        let wanted = self.bits() + left;
-        let enough = |modulus: &Modulus| modulus.two() == 0 && parameters.log2(*modulus) >= wanted;
-        let candidates = (0..100).map(|more| parameters.grafted_modulus(wanted + f64::from(more)));
-        let highest = self.highest();
-        match candidates.chain([highest]).find(enough) {
+        let left = (self.reduced_bits(f64::INFINITY) + 1.0)
+            .max(self.bits_without_capacity() + l.output_bits);
+        let needed_bits = self.repacking_bits() + left;
+        let enough =
+            |modulus: &Modulus| modulus.two() == 0 && parameters.log2(*modulus) >= needed_bits;
+        let candidates =
+            (0..100).map(|more| parameters.grafted_modulus(needed_bits + f64::from(more)));
+        let largest_key_modulus = self.largest_key_modulus();
+        match candidates.chain([largest_key_modulus]).find(enough) {
             Some(modulus) => Ok(modulus),
             None => {
-                let have = parameters.log2(highest);
-                let fits = self.most_output_bits().floor();
+                let have = parameters.log2(largest_key_modulus);
+                let fits = self.max_output_bits().floor();
                 let fits = if fits >= 1.0 {
                     format!(", which is enough for {fits:.0}")
                 } else {
@@ -255,7 +266,7 @@ impl PegasusPlan {
                 argument(
                     OPERATION,
                     format!(
-                        "repacking needs a modulus of {wanted:.1} bits for results of {:.0} bits \
+                        "repacking needs a modulus of {needed_bits:.1} bits for results of {:.0} bits \
                          of capacity; there are {have:.1}{fits}",
                         l.output_bits
                     ),
@@ -264,11 +275,11 @@ impl PegasusPlan {
         }
     }
 
-    /// The bits of the scale of `m/q` after the reduction, where the modulus is `2^unit` times the
-    /// scale of the numbers.
+    /// Returns the bits of the scale of `m/q` after the reduction, where the modulus is `2^unit`
+    /// times the scale of the numbers.
     ///
-    /// It has an upper limit, the value for the planned bound. Numbers that may be larger than
-    /// planned come out at a smaller scale, so that they take no more of the modulus.
+    /// Its upper limit is the value for the planned bound. Numbers that may be larger than planned
+    /// get a smaller scale, so that they do not need more of the modulus.
     pub(crate) fn reduced_bits(&self, unit: f64) -> f64 {
         let planned = (self.literal.bound / self.literal.reduction.epsilon()).log2();
         self.literal.output_scale_bits + unit.min(planned)
@@ -299,38 +310,38 @@ impl PegasusPlan {
     /// # Errors
     /// Never, for an existing plan.
     pub fn key_scale(&self) -> Result<Scale, PegasusError> {
-        power(self.literal.key_bits)
+        scale_of_bits(self.literal.key_bits)
     }
 
-    /// The scale for looking up numbers up to `bound`: `(1 + margin) bound` is a quarter of the
-    /// modulus of LWE ciphertexts.
+    /// Returns the scale for looking up numbers up to `bound`. At this scale, `(1 + margin) bound`
+    /// is a quarter of the modulus of LWE ciphertexts.
     ///
     /// # Errors
-    /// [`PegasusError::Argument`] when the bound is not positive and finite.
+    /// Returns [`PegasusError::Argument`] if the bound is not positive and finite.
     pub fn table_scale(&self, bound: f64) -> Result<Scale, PegasusError> {
         self.lwe_scale(0.25 / (1.0 + self.literal.margin), bound)
     }
 
-    /// The scale for repacking numbers up to `bound`: `bound` is `epsilon` of the modulus of LWE
-    /// ciphertexts.
+    /// Returns the scale for repacking numbers up to `bound`. At this scale, `bound` is `epsilon`
+    /// of the modulus of LWE ciphertexts.
     ///
     /// # Errors
-    /// [`PegasusError::Argument`] when the bound is not positive and finite.
+    /// Returns [`PegasusError::Argument`] if the bound is not positive and finite.
     pub fn repacking_scale(&self, bound: f64) -> Result<Scale, PegasusError> {
         self.lwe_scale(self.literal.reduction.epsilon(), bound)
     }
 
-    fn lwe_scale(&self, share: f64, bound: f64) -> Result<Scale, PegasusError> {
-        match Scale::from_f64(share / bound) {
+    fn lwe_scale(&self, fraction: f64, bound: f64) -> Result<Scale, PegasusError> {
+        match Scale::from_f64(fraction / bound) {
             Some(scale) => Ok(scale.times_integer(self.literal.lwe().modulus())),
             None => argument("choose a scale", format!("numbers up to {}", Short(bound))),
         }
     }
 
-    /// The transform of ciphertexts with this number of slots.
+    /// Returns the transform of ciphertexts with this number of slots.
     ///
     /// # Errors
-    /// [`PegasusError::Argument`] when none was planned.
+    /// Returns [`PegasusError::Argument`] if none was planned.
     pub fn transform(&self, slots: usize) -> Result<&HomomorphicDft, PegasusError> {
         let planned =
             || self.transforms.keys().map(usize::to_string).collect::<Vec<_>>().join(", ");
@@ -340,7 +351,7 @@ impl PegasusPlan {
         })
     }
 
-    /// The rotations whose keys the transforms to coefficients need.
+    /// The rotations whose keys the transforms to coefficients use.
     pub fn transform_rotations(&self) -> Vec<i64> {
         let mut all: Vec<i64> =
             self.transforms.values().flat_map(HomomorphicDft::rotations).collect();
@@ -349,17 +360,17 @@ impl PegasusPlan {
         all
     }
 
-    /// The rotations whose keys repacking needs: baby steps and giant steps. They include the
-    /// powers of two by which columns are added up.
+    /// The rotations whose keys repacking uses: baby steps and giant steps. They include the powers
+    /// of two that the sums of columns use.
     pub fn repacking_rotations(&self) -> Vec<i64> {
         let (dimension, baby) = (self.literal.lwe().dimension(), self.literal.baby);
         (1..baby).chain((baby..dimension).step_by(baby)).map(|r| r as i64).collect()
     }
 
-    /// Adds the keys of rotations and products that are needed.
+    /// Adds the keys of rotations and products that the plan uses.
     ///
     /// # Errors
-    /// When a key does not fit.
+    /// Returns an error if a key does not fit.
     pub fn add_keys(
         &self,
         keys: &mut EvaluationKeys,
@@ -373,27 +384,28 @@ impl PegasusPlan {
         Ok(keys.add_rotations(rlwe, secret, self.repacking_rotations())?)
     }
 
-    /// log2 of the probability that repacking `count` numbers fails ([`log2_failure_probability`]).
+    /// Returns log2 of the probability that repacking `count` numbers fails
+    /// ([`log2_failure_probability`]).
     ///
     /// It fails if the integer `I` of `(b + <a, s>)/q = I + x/q` leaves the range of the reduction
-    /// for one of the numbers. The weight of the secret is taken to be the largest one, up to one
-    /// key in `2^50`.
+    /// for one of the numbers. The largest possible weight of the secret is assumed. One key in
+    /// `2^50` has a larger weight.
     pub fn log2_failure_probability(&self, count: usize) -> f64 {
         log2_failure_probability(
-            heaviest(&self.literal.lwe()),
+            max_weight(&self.literal.lwe()),
             self.literal.reduction.reach() as u32,
             count,
         )
     }
 }
 
-/// The number of levels of the transform of this number of slots.
+/// Returns the number of levels of the transform of this number of slots.
 pub(crate) fn transform_levels(slots: usize) -> u32 {
     slots.ilog2().div_ceil(RADIX_LOG2).max(1)
 }
 
-/// A Hamming weight that the secret does not exceed.
-fn heaviest(parameters: &LweParameters) -> usize {
+/// Returns a Hamming weight that the secret does not exceed.
+fn max_weight(parameters: &LweParameters) -> usize {
     let n = parameters.dimension();
     let variance = match parameters.secret() {
         SecretDistribution::SparseTernary { weight } => return weight,
@@ -404,8 +416,8 @@ fn heaviest(parameters: &LweParameters) -> usize {
     ((parameters.secret_weight() + WEIGHT_DEVIATIONS * deviation).ceil() as usize).min(n)
 }
 
-/// `2^bits`.
-pub(crate) fn power(bits: f64) -> Result<Scale, PegasusError> {
+/// Returns the scale `2^bits`.
+pub(crate) fn scale_of_bits(bits: f64) -> Result<Scale, PegasusError> {
     match Scale::from_f64(bits.exp2()) {
         Some(scale) => Ok(scale),
         None => argument(OPERATION, format!("a scale of 2^{}", Short(bits))),

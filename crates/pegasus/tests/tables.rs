@@ -6,7 +6,7 @@ use hippocrene_pegasus::{Layout, Numbers, PegasusError};
 type Function = fn(f64) -> f64;
 
 const FUNCTIONS: [(&str, f64, Function); 4] = [
-    // The slope is at most so steep.
+    // The second field is a bound on the slope.
     ("sigmoid", 0.25, |x| 1.0 / (1.0 + (-x).exp())),
     ("relu", 1.0, |x| x.max(0.0)),
     ("tanh", 1.0, f64::tanh),
@@ -15,7 +15,7 @@ const FUNCTIONS: [(&str, f64, Function); 4] = [
 
 const BOUND: f64 = 8.0;
 
-/// Numbers that were in slots.
+/// Extracts numbers from slots.
 fn extracted(s: &Setup, values: &[f64]) -> Numbers {
     let mut a = s.encrypt(values, 40, 300.0);
     a.set_bound(BOUND);
@@ -24,7 +24,7 @@ fn extracted(s: &Setup, values: &[f64]) -> Numbers {
 }
 
 #[test]
-fn functions_of_extracted_numbers() {
+fn functions_of_extracted_numbers_are_right() {
     let s = setup(context(9, 17, 2), literal(&[64, 256], 64));
     let plan = s.pegasus.plan();
     let values = spread(64, BOUND);
@@ -41,7 +41,7 @@ fn functions_of_extracted_numbers() {
             y.bound()
         );
         let got = s.decrypt_numbers(&y);
-        // The index is off by its noise, and by half an entry at most.
+        // The error of the index is its noise and at most half an entry.
         let index = plan
             .literal()
             .tables
@@ -57,12 +57,12 @@ fn functions_of_extracted_numbers() {
 }
 
 #[test]
-fn tables_in_a_row_with_sums_between() {
+fn look_ups_can_follow_one_another() {
     let s = setup(context(9, 17, 1), literal(&[64], 64));
     let values = spread(64, 3.0);
     let x = extracted(&s, &values);
     let scale = s.pegasus.plan().table_scale(BOUND).unwrap();
-    // max(x, 0) - max(-x, 0) = x, and the magnitude of it.
+    // max(x, 0) - max(-x, 0) = x. A third look-up finds its magnitude.
     let relu = s.pegasus.look_up(&x, scale, |x| x.max(0.0)).unwrap();
     let other = s.pegasus.look_up(&x, scale, |x| (-x).max(0.0)).unwrap();
     let back = relu.sub(&other).unwrap().with_bound(4.0).unwrap();
@@ -70,7 +70,7 @@ fn tables_in_a_row_with_sums_between() {
     for (got, x) in s.decrypt_numbers(&magnitude).iter().zip(&values) {
         assert!((got - x.abs()).abs() < 1.0, "{got} instead of {}", x.abs());
     }
-    // Numbers that might leave the domain are refused, as are functions that are not finite.
+    // Numbers that may leave the domain are refused, and functions that are not finite.
     let wide = relu.add(&relu).unwrap();
     assert!(matches!(s.pegasus.look_up(&wide, scale, f64::abs), Err(PegasusError::Domain { .. })));
     assert!(s.pegasus.look_up(&x, scale, |x| 1.0 / x).is_err());
@@ -78,7 +78,7 @@ fn tables_in_a_row_with_sums_between() {
 }
 
 #[test]
-fn all_steps_in_one() {
+fn all_steps_run_as_one() {
     let s = setup(context(9, 17, 2), literal(&[64, 256], 64));
     for slots in [64, 256] {
         let values = spread(slots, BOUND);
@@ -97,7 +97,7 @@ fn all_steps_in_one() {
     }
 }
 
-/// Every step gives the same bits whatever the number of threads.
+/// Every step gives the same bits with any number of threads.
 #[test]
 fn threads_change_nothing() {
     let all = setups([1, 2, 3].map(|threads| context(9, 17, threads)), literal(&[64], 64));

@@ -1,5 +1,5 @@
-//! Private decision trees: the leaves that plain trees lead to, outputs as precise and comparisons
-//! as certain as stated.
+//! Private decision trees find the leaves of plain trees. Outputs are as precise, and comparisons
+//! as certain, as stated.
 
 use hippocrene_fhew::{LweParameters, Preset, RotationGadget, RotationParameters};
 use hippocrene_pegasus::{
@@ -10,8 +10,8 @@ use hippocrene_ring::{Threads, primes::ntt_primes};
 use hippocrene_rlwe::{Noise, SecretDistribution};
 use proptest::prelude::*;
 
-/// Without security; the input's secret has a fixed weight, so that errors are the same for all
-/// keys.
+/// Returns insecure parameters. The secret of the input has a fixed weight, so errors are the same
+/// for all keys.
 fn insecure(dimension: usize, degree: usize) -> TreeParameters {
     let weight = dimension * 2 / 3;
     let secret = SecretDistribution::SparseTernary { weight };
@@ -52,13 +52,13 @@ fn leaf(values: &[f64]) -> TreeNode {
     TreeNode::Leaf { values: values.to_vec() }
 }
 
-/// Features from 0 to 10.
+/// Returns a model of one tree on features from 0 to 10.
 fn model(features: usize, nodes: Vec<TreeNode>, deviation: f64) -> TreeModel {
     let ranges = FeatureRanges::new(vec![(0.0, 10.0); features]).unwrap();
     TreeModel::new(ranges, vec![DecisionTree::new(nodes).unwrap()], deviation).unwrap()
 }
 
-/// A chain: class `i` where feature `i % features` is the first that is above its threshold.
+/// Returns a chain. Its class is the first `i` whose feature `i % features` is above its threshold.
 fn chain(features: usize, count: usize) -> Vec<TreeNode> {
     let mut nodes = Vec::new();
     for i in 0..count {
@@ -69,7 +69,8 @@ fn chain(features: usize, count: usize) -> Vec<TreeNode> {
     nodes
 }
 
-/// A random tree: from words which node is a split and of what, with thresholds that are integers.
+/// Returns a random tree with integer thresholds. The words determine the splits and their
+/// features.
 fn random_tree(words: &[u64], features: usize, outputs: usize) -> DecisionTree {
     let mut nodes = vec![leaf(&[])];
     let mut open = vec![0];
@@ -113,7 +114,7 @@ proptest! {
         let model = TreeModel::new(ranges, trees, 0.01).unwrap();
         let plan = TreePlan::new(&model, client.secrets.parameters()).unwrap();
         prop_assert!(plan.log2_failure_probability() < -25.0 && plan.deviation() <= 0.01);
-        // Between thresholds.
+        // The values are between thresholds.
         let rows: Vec<f64> = rows[..15 / features * features].iter().map(|x| f64::from(*x) + 0.5).collect();
         let results = client.results(&model, &plan, &rows);
         for (row, got) in rows.chunks(features).zip(results.chunks(outputs)) {
@@ -124,10 +125,10 @@ proptest! {
     }
 }
 
-/// A tree of few thresholds is one block; a chain of many takes several, and what is told apart is
-/// what they need.
+/// A tree of few thresholds is one block. A chain of many thresholds needs several blocks, with no
+/// more states than can be distinguished.
 #[test]
-fn blocks_are_as_large_as_is_certain() {
+fn blocks_are_as_large_as_certainty_allows() {
     let parameters = insecure(16, 512);
     let plan =
         |features, count| TreePlan::new(&model(features, chain(features, count), 0.07), parameters);
@@ -136,7 +137,7 @@ fn blocks_are_as_large_as_is_certain() {
     let large = plan(8, 24).unwrap();
     assert_eq!(large.compared(), 8);
     assert!((2..=24).contains(&large.blocks()), "{}", large.blocks());
-    // The fewer states, the more certain.
+    // Fewer states are more certain.
     assert!(small.log2_failure_probability() < large.log2_failure_probability());
     assert!(large.log2_failure_probability() < -25.0);
     let error = plan(60, 60).unwrap_err().to_string();
@@ -145,7 +146,7 @@ fn blocks_are_as_large_as_is_certain() {
         "{error}"
     );
 
-    // Nothing is computed for splits that are settled, or that lead to one value.
+    // Splits that earlier splits decide, and splits that lead to one value, cost nothing.
     let nodes = vec![
         split(0, 3.0, 1, 2),
         split(0, 4.0, 3, 4),
@@ -166,7 +167,7 @@ fn blocks_are_as_large_as_is_certain() {
     assert_eq!((plan.compared(), plan.blocks()), (0, 0));
 }
 
-/// A split that compares so many digits.
+/// Returns a split that compares `digits` digits.
 fn fine_split(
     feature: usize,
     threshold: f64,
@@ -180,9 +181,9 @@ fn fine_split(
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(12))]
 
-    /// Rows that are as near to a threshold as is certain, on either side of it, and at the ends.
+    /// Rows at the margin on either side of a threshold, and at the ends of the range.
     #[test]
-    fn rows_beside_thresholds_are_on_their_side(
+    fn rows_at_the_margin_are_on_the_right_side(
         thresholds in prop::collection::vec((0usize..2, 0.0f64..10.0, 1usize..=5), 1..8),
     ) {
         let client = Client::new(insecure(16, 2048));
@@ -195,7 +196,7 @@ proptest! {
         }
         nodes.push(leaf(&[thresholds.len() as f64]));
         let model = model(2, nodes, TreeModel::CLASSES);
-        // Two that happen to have the same position are refused.
+        // Two thresholds with the same position are refused.
         let plan = TreePlan::new(&model, parameters);
         prop_assume!(plan.is_ok());
         let plan = plan.unwrap();
@@ -221,7 +222,8 @@ proptest! {
     }
 }
 
-/// A rotation for each digit that a threshold needs, and one for each digit of a threshold but one.
+/// There is one rotation for each digit of a feature that is compared, and one more for each digit
+/// of a threshold after the first.
 #[test]
 fn rotations_are_those_of_the_digits_that_are_compared() {
     let parameters = insecure(16, 2048);
@@ -245,22 +247,22 @@ fn rotations_are_those_of_the_digits_that_are_compared() {
     }
     let error = counts([1, 6, 1]).unwrap_err().to_string();
     assert!(error.contains("6 digits of feature 0 are compared, where queries have 5"), "{error}");
-    // Rings whose positions are too few have one digit.
+    // Rings with too few positions have one digit.
     assert_eq!((insecure(16, 512).digits(), insecure(16, 1024).digits()), (1, 1));
 }
 
-/// A feature that is one stated deviation from a threshold is taken for one on the other side in 16
-/// of 100 rows; at 7 deviations in none.
+/// A feature that is one stated deviation from a threshold ends up on the wrong side in 16 of 100
+/// rows. At 7 deviations this never happens.
 #[test]
 fn comparisons_are_as_certain_as_stated() {
     let client = Client::new(insecure(32, 512));
     let model = model(1, vec![split(0, 5.0, 1, 2), leaf(&[0.0]), leaf(&[1.0])], TreeModel::CLASSES);
     let plan = TreePlan::new(&model, client.secrets.parameters()).unwrap();
     let deviation = 10.0 * client.secrets.parameters().comparison_deviation(1);
-    // Positions up to 256 are told from those above, which the threshold is in the middle of.
+    // The threshold is in the middle between position 256 and the next one.
     let position = 10.0 / (512.0 * 15.0 / 16.0);
     let wrong = |offset: f64, count: usize| {
-        // Over a position, so that the rounding to positions is none of all alike.
+        // The values are spread over a position, so that their rounding errors differ.
         let feature = |i: usize| 5.0 + offset + position * (i as f64 + 0.5) / count as f64;
         let rows: Vec<f64> = (0..count).map(feature).collect();
         let results = client.results(&model, &plan, &rows);
@@ -268,15 +270,15 @@ fn comparisons_are_as_certain_as_stated() {
         wrong as f64 / count as f64
     };
     let all = (wrong(deviation, 800) + wrong(-deviation, 800)) / 2.0;
-    // 7 deviations of a count of 1600.
+    // The tolerance is 7 standard deviations of a count of 1600.
     assert!((all - 0.159).abs() < 7.0 * (0.159f64 * 0.841 / 1600.0).sqrt() + 0.01, "{all}");
     assert_eq!((wrong(7.0 * deviation, 200), wrong(-7.0 * deviation, 200)), (0.0, 0.0));
 }
 
-/// Thresholds that are far apart by the ranks of a sample, and next to each other in its range, are
-/// told apart.
+/// Thresholds that are close in the range, but far apart in the ranks of a sample, are
+/// distinguished.
 #[test]
-fn maps_are_steep_where_values_are_many() {
+fn ranges_of_a_sample_separate_dense_values() {
     let client = Client::new(insecure(16, 512));
     let sample: Vec<f64> = (0..1000).map(|i| (f64::from(i) / 1000.0).powi(8)).collect();
     let at = |share: f64| share.powi(8);
@@ -302,7 +304,7 @@ fn maps_are_steep_where_values_are_many() {
     assert_ne!(results(&model(FeatureRanges::new(vec![(0.0, 1.0)]).unwrap())), plain);
 }
 
-/// Rows are clamped to their ranges: a split at an end or beyond would send all of them to one
+/// Rows are clamped to their ranges, so a split at an end or beyond would send all rows to one
 /// side.
 #[test]
 fn splits_outside_ranges_are_refused() {
@@ -333,7 +335,7 @@ fn splits_outside_ranges_are_refused() {
     }
 }
 
-/// Thresholds of one path that have the same position.
+/// Two thresholds of one path with the same position are refused.
 #[test]
 fn splits_that_would_vanish_are_refused() {
     let parameters = insecure(16, 512);
@@ -348,16 +350,15 @@ fn splits_that_would_vanish_are_refused() {
         model(1, nodes, 0.05)
     };
     let plan = |model: &TreeModel| TreePlan::new(model, parameters);
-    // A position is 10/480 wide.
+    // The width of a position is 10/480.
     for (first, second, other) in [(5.001, 5.002, 5.001), (0.0, 0.01, 0.0)] {
         let error = plan(&path(first, second)).unwrap_err().to_string();
-        let told = format!(
-            "feature 0 is split at {second} and bounded by {other}, which so many digits of"
-        );
+        let told =
+            format!("feature 0 is split at {second} and bounded by {other}. These tables cannot");
         assert!(error.contains(&told), "{error}");
     }
     plan(&path(5.0, 5.03)).unwrap();
-    // What the thresholds above settle is no split that vanishes.
+    // A split that earlier thresholds decide does not count as vanishing.
     plan(&path(5.0, 4.999)).unwrap();
     plan(&path(5.0, 5.0)).unwrap();
 }
@@ -366,8 +367,8 @@ fn rms(errors: &[f64]) -> f64 {
     (errors.iter().map(|e| e * e).sum::<f64>() / errors.len() as f64).sqrt()
 }
 
-/// Errors of outputs against the plan's statement: where the reply's rounding counts, and where it
-/// is not rounded; over several keys.
+/// The errors of outputs agree with those that the plan states, with and without rounding of the
+/// reply, for several keys.
 #[test]
 fn outputs_are_as_precise_as_stated() {
     let nodes = chain(4, 12);
@@ -383,11 +384,14 @@ fn outputs_are_as_precise_as_stated() {
             other => panic!("{other:?}"),
         };
         let possible: f64 = possible.split([' ', ',']).nth_back(2).unwrap().parse().unwrap();
-        // Who would have what is possible has that.
-        let any =
-            TreePlan::new(&model(4, nodes.clone(), 1e-12).or_as_possible(), parameters).unwrap();
+        // The best possible deviation is accepted.
+        let any = TreePlan::new(
+            &model(4, nodes.clone(), 1e-12).with_best_possible_deviation(),
+            parameters,
+        )
+        .unwrap();
         assert!((any.deviation() / possible - 1.0).abs() < 0.01);
-        // Outputs that are looked up together are less precise than those that are one by one.
+        // Outputs that share a look-up are less precise than outputs with look-ups of their own.
         let rotations = |wanted| {
             TreePlan::new(&model(4, nodes.clone(), wanted), parameters).unwrap().look_ups()
         };
@@ -407,7 +411,7 @@ fn outputs_are_as_precise_as_stated() {
                 }
             }
             let (measured, stated) = (rms(&errors), plan.deviation());
-            // Of several outputs that are looked up together the largest is stated.
+            // If several outputs share a look-up, the largest deviation is stated.
             let least = if plan.look_ups() == outputs * plan.blocks() { 1.5 } else { 4.0 };
             assert!(
                 measured < 1.5 * stated && stated < least * measured,
@@ -432,10 +436,10 @@ fn threads_give_the_same_bits() {
     assert_eq!((query.rows(), one.rows(), one.outputs()), (8, 8, 1));
 }
 
-/// The default security: three classes, from a query of a seed and 12 bits for each coefficient to
-/// a reply of 1024 numbers of 8 bits.
+/// Three classes with the default security. The query has a seed and 12 bits for each coefficient,
+/// and the reply has 1024 numbers of 8 bits.
 #[test]
-fn secure_parameters() {
+fn models_run_with_secure_parameters() {
     let parameters = TreeParameters::of(&Preset::by_name("lut11").unwrap());
     let rotation = parameters.rotation();
     RotationParameters::new(rotation.input(), rotation.ring(), rotation.gadget()).unwrap();
@@ -469,7 +473,7 @@ fn secure_parameters() {
 }
 
 #[test]
-fn mistakes_are_named() {
+fn invalid_trees_models_and_queries_are_refused() {
     let tree = |nodes: Vec<TreeNode>| DecisionTree::new(nodes).unwrap_err().to_string();
     assert!(tree(vec![]).contains("there are no nodes"));
     assert!(tree(vec![leaf(&[])]).contains("at least one value"));

@@ -1,27 +1,28 @@
-//! Arithmetic on single residues: for tables, constants and references, not for hot loops.
+//! Arithmetic on single residues, for tables, constants and reference code. It is too slow for hot
+//! loops.
 
-/// `a + b mod q` for `a, b` in `[0, q)`, `q < 2^63`.
+/// Returns `a + b mod q` for `a, b` in `[0, q)` and `q < 2^63`.
 pub fn add_mod(a: u64, b: u64, q: u64) -> u64 {
     let s = a + b;
     if s >= q { s - q } else { s }
 }
 
-/// `a - b mod q` for `a, b` in `[0, q)`.
+/// Returns `a - b mod q` for `a, b` in `[0, q)`.
 pub fn sub_mod(a: u64, b: u64, q: u64) -> u64 {
     if a >= b { a - b } else { a + q - b }
 }
 
-/// `-a mod q` for `a` in `[0, q)`.
+/// Returns `-a mod q` for `a` in `[0, q)`.
 pub fn neg_mod(a: u64, q: u64) -> u64 {
     if a == 0 { 0 } else { q - a }
 }
 
-/// `a * b mod q`.
+/// Returns `a * b mod q`.
 pub fn mul_mod(a: u64, b: u64, q: u64) -> u64 {
     (u128::from(a) * u128::from(b) % u128::from(q)) as u64
 }
 
-/// `base^exponent mod q`.
+/// Returns `base^exponent mod q`.
 pub fn pow_mod(base: u64, mut exponent: u64, q: u64) -> u64 {
     let mut base = base % q;
     let mut result = 1 % q;
@@ -35,7 +36,8 @@ pub fn pow_mod(base: u64, mut exponent: u64, q: u64) -> u64 {
     result
 }
 
-/// The inverse of `a` modulo any `q` (extended Euclid), or `None` when `gcd(a, q) > 1`.
+/// Returns the inverse of `a` modulo any `q` by the extended Euclidean algorithm, or `None` if
+/// `gcd(a, q) > 1`.
 pub fn inv_mod(a: u64, q: u64) -> Option<u64> {
     let (mut r0, mut r1) = (i128::from(q), i128::from(a % q));
     let (mut t0, mut t1) = (0i128, 1i128);
@@ -47,7 +49,9 @@ pub fn inv_mod(a: u64, q: u64) -> Option<u64> {
     (r0 == 1).then(|| t0.rem_euclid(i128::from(q)) as u64)
 }
 
-/// `q^-1 mod 2^64` for odd `q` (Newton's iteration doubles the correct bits, from 3).
+/// Returns `q^-1 mod 2^64` for odd `q`.
+///
+/// Newton's iteration begins with 3 correct bits and doubles their number in every round.
 pub fn inv64(q: u64) -> u64 {
     let mut x = q;
     for _ in 0..5 {
@@ -56,24 +60,25 @@ pub fn inv64(q: u64) -> u64 {
     x
 }
 
-/// `q^-1 mod 2^52` for odd `q`.
+/// Returns `q^-1 mod 2^52` for odd `q`.
 pub fn inv52(q: u64) -> u64 {
     inv64(q) & ((1 << 52) - 1)
 }
 
-/// The signed integer `a` modulo `q`, in `[0, q)`.
+/// Returns the signed integer `a` modulo `q`, in `[0, q)`.
 pub fn signed_mod(a: i64, q: u64) -> u64 {
     (i128::from(a)).rem_euclid(i128::from(q)) as u64
 }
 
-/// The representative of `a` in `[0, q)` that is nearest to zero: in `(-q/2, q/2]`. `q < 2^63`.
-/// Without a branch, for `a` may be secret.
+/// Returns the representative in `(-q/2, q/2]` of `a` in `[0, q)`, for `q < 2^63`.
+///
+/// It has no branch, because `a` may be secret.
 pub fn centred(a: u64, q: u64) -> i64 {
     let is_large = (q / 2).wrapping_sub(a) as i64 >> 63;
     a as i64 - (q as i64 & is_large)
 }
 
-/// The `bits` low bits of `x` reversed.
+/// Returns the `bits` low bits of `x` in reversed order.
 pub fn bit_reverse(x: usize, bits: u32) -> usize {
     if bits == 0 { 0 } else { x.reverse_bits() >> (usize::BITS - bits) }
 }

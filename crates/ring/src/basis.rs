@@ -1,5 +1,7 @@
-//! RNS bases: big integers from their residues and back, by the Chinese remainder theorem. For
-//! keys, tests and edges of the library; what runs on every operation is [`crate::convert`].
+//! RNS bases, which convert between big integers and their residues by the Chinese remainder
+//! theorem.
+//!
+//! They serve keys, tests and the interfaces of the library. Hot operations use [`crate::convert`].
 
 use num_bigint::{BigInt, BigUint};
 
@@ -8,17 +10,30 @@ use crate::{
     arith::{inv_mod, mul_mod},
 };
 
-/// The base-2 logarithm of `x`, within a unit in the last place of the result or two; minus
-/// infinity for zero.
+/// Returns the base-2 logarithm of `x`, with an error of at most two units in the last place.
+///
+/// The logarithm of zero is minus infinity.
 pub fn log2(x: &BigUint) -> f64 {
     let shift = x.bits().saturating_sub(64);
-    // At most 64 bits are left: the top word, of which `f64` keeps 53.
+    // `top` has the highest 64 bits of x, and `f64` keeps 53 of them.
     let top = (x >> shift).iter_u64_digits().next().unwrap_or(0);
     (top as f64).log2() + shift as f64
 }
 
-/// Pairwise coprime moduli `q_0, .., q_{l-1}` with product `D`: what residues stand for integers
-/// modulo `D`.
+/// Pairwise coprime moduli `q_0, .., q_{l-1}` with the product `D`. Their residues represent
+/// integers modulo `D`.
+///
+/// ```
+/// use hippocrene_ring::RnsBasis;
+/// use num_bigint::BigInt;
+///
+/// let basis = RnsBasis::new(&[7, 11])?;
+/// let mut residues = [0; 2];
+/// basis.decompose(&BigInt::from(-5), &mut residues);
+/// assert_eq!(residues, [2, 6]);
+/// assert_eq!(basis.compose_centred(&residues), BigInt::from(-5));
+/// # Ok::<(), hippocrene_ring::RingError>(())
+/// ```
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct RnsBasis {
     moduli: Vec<u64>,
@@ -31,11 +46,11 @@ pub struct RnsBasis {
 }
 
 impl RnsBasis {
-    /// The basis of these moduli, each at least 2; none at all make the basis of `D = 1`.
+    /// Makes the basis of these moduli, each at least 2. An empty list gives the basis of `D = 1`.
     ///
     /// # Errors
-    /// [`RingError::ModulusRange`] for a modulus of 0 or 1, [`RingError::NotCoprime`] for two that
-    /// share a factor.
+    /// [`RingError::ModulusRange`] for a modulus of 0 or 1, and [`RingError::NotCoprime`] for two
+    /// moduli with a common factor.
     pub fn new(moduli: &[u64]) -> Result<Self, RingError> {
         for (i, &q) in moduli.iter().enumerate() {
             if q < 2 {
@@ -58,27 +73,27 @@ impl RnsBasis {
         Ok(RnsBasis { moduli: moduli.to_vec(), half: &product >> 1, product, cofactors, factors })
     }
 
-    /// The moduli.
+    /// Returns the moduli.
     pub fn moduli(&self) -> &[u64] {
         &self.moduli
     }
 
-    /// The product `D` of the moduli.
+    /// Returns the product `D` of the moduli.
     pub fn product(&self) -> &BigUint {
         &self.product
     }
 
-    /// `log2 D`.
+    /// Returns `log2 D`.
     pub fn log2(&self) -> f64 {
         log2(&self.product)
     }
 
-    /// The integer in `[0, D)` with these residues, one in `[0, q_i)` for each modulus.
+    /// Returns the integer in `[0, D)` with these residues, one in `[0, q_i)` for each modulus.
     ///
     /// # Panics
-    /// When there are not as many residues as moduli.
+    /// If the number of residues differs from the number of moduli.
     pub fn compose(&self, residues: &[u64]) -> BigUint {
-        assert_eq!(residues.len(), self.moduli.len(), "one residue for each modulus");
+        assert_eq!(residues.len(), self.moduli.len(), "there must be one residue for each modulus");
         let mut sum = BigUint::ZERO;
         for (i, &x) in residues.iter().enumerate() {
             sum += &self.cofactors[i] * mul_mod(x, self.factors[i], self.moduli[i]);
@@ -86,10 +101,11 @@ impl RnsBasis {
         sum % &self.product
     }
 
-    /// The integer in `(-D/2, D/2]` with these residues, one in `[0, q_i)` for each modulus.
+    /// Returns the integer in `(-D/2, D/2]` with these residues, one in `[0, q_i)` for each
+    /// modulus.
     ///
     /// # Panics
-    /// When there are not as many residues as moduli.
+    /// If the number of residues differs from the number of moduli.
     pub fn compose_centred(&self, residues: &[u64]) -> BigInt {
         let x = self.compose(residues);
         let negative = x > self.half;
@@ -97,13 +113,14 @@ impl RnsBasis {
         if negative { x - BigInt::from(self.product.clone()) } else { x }
     }
 
-    /// The coefficients in `(-D/2, D/2]` of the polynomial with these limbs, one of residues in
-    /// `[0, q_i)` for each modulus.
+    /// Returns the coefficients in `(-D/2, D/2]` of the polynomial with these limbs.
+    ///
+    /// There is one limb of residues in `[0, q_i)` for each modulus.
     ///
     /// # Panics
-    /// When there are not as many limbs as moduli, or their lengths differ.
+    /// If the number of limbs differs from the number of moduli, or the lengths of limbs differ.
     pub fn compose_limbs(&self, limbs: &[&[u64]]) -> Vec<BigInt> {
-        assert_eq!(limbs.len(), self.moduli.len(), "one limb for each modulus");
+        assert_eq!(limbs.len(), self.moduli.len(), "there must be one limb for each modulus");
         let degree = limbs.first().map_or(0, |limb| limb.len());
         let mut residues = vec![0; limbs.len()];
         (0..degree)
@@ -116,12 +133,12 @@ impl RnsBasis {
             .collect()
     }
 
-    /// The residues in `[0, q_i)` of any integer, one for each modulus.
+    /// Writes the residues of `x` in `[0, q_i)` to `out`, one for each modulus.
     ///
     /// # Panics
-    /// When `out` is not as long as there are moduli.
+    /// If the length of `out` differs from the number of moduli.
     pub fn decompose(&self, x: &BigInt, out: &mut [u64]) {
-        assert_eq!(out.len(), self.moduli.len(), "one residue for each modulus");
+        assert_eq!(out.len(), self.moduli.len(), "there must be one residue for each modulus");
         for (residue, &q) in out.iter_mut().zip(&self.moduli) {
             let magnitude = (x.magnitude() % q).iter_u64_digits().next().unwrap_or(0);
             *residue = if x.sign() == num_bigint::Sign::Minus && magnitude > 0 {
@@ -139,7 +156,7 @@ mod tests {
 
     use super::*;
 
-    /// Bases of up to six moduli of any size, prime or not.
+    /// Generates bases of up to six moduli of any size, prime or not.
     fn bases() -> impl Strategy<Value = RnsBasis> {
         let modulus = (2u32..64).prop_flat_map(|bits| 1u64 << (bits - 1)..=u64::MAX >> (64 - bits));
         prop::collection::vec(modulus, 0..7).prop_map(|candidates| {
@@ -155,7 +172,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn residues_come_back(basis in bases(), words in prop::array::uniform6(any::<u64>())) {
+        fn residues_round_trip(basis in bases(), words in prop::array::uniform6(any::<u64>())) {
             let residues: Vec<u64> = basis.moduli().iter().zip(words).map(|(q, w)| w % q).collect();
             let x = basis.compose(&residues);
             prop_assert!(&x < basis.product());

@@ -1,15 +1,28 @@
-//! Balanced digits of residues: what gadgets of one word decompose by.
+//! Balanced digits of residues, by which gadgets of one word decompose.
 
 use crate::Kernel;
 
-/// Decomposes residues modulo `q`: with `l` the bits of `q`, a residue with representative `x`
-/// nearest to zero is
+/// Decomposes residues modulo `q` into balanced digits.
 ///
-/// `x = 2^shift (d_0 + B d_1 + .. + B^(count - 1) d_(count - 1)) + r`, `B = 2^base_log2`, `shift =
-/// max(0, l - count base_log2)`,
+/// Let `l` be the number of bits of `q`, and `x` the representative of a residue nearest to zero.
+/// Then
 ///
-/// with digits in `[-B/2, B/2]`, the last of them within `2^(l - 1 - shift) / B^(count - 1)`
-/// (rounded up), and the rest `|r| <= 2^(shift - 1)` (none where `shift` is 0).
+/// `x = 2^shift (d_0 + B d_1 + .. + B^(count - 1) d_(count - 1)) + r`, where `B = 2^base_log2` and
+/// `shift = max(0, l - count base_log2)`.
+///
+/// The digits are in `[-B/2, B/2]`. The last digit is at most `2^(l - 1 - shift) / B^(count - 1)`
+/// in size, rounded up. The remainder satisfies `|r| <= 2^(shift - 1)`, and is 0 if `shift` is 0.
+///
+/// ```
+/// use hippocrene_ring::{Kernel, digits::Digits};
+///
+/// let digits = Digits::new(97, 4, 2).unwrap();
+/// let mut out = [0; 2];
+/// digits.decompose(Kernel::Portable, &mut out, &[28]);
+/// // 28 = 2 * 16 - 4
+/// assert_eq!((digits.weight(0), digits.weight(1)), (1, 16));
+/// assert_eq!(out, [97 - 4, 2]);
+/// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Digits {
     q: u64,
@@ -18,13 +31,14 @@ pub struct Digits {
     count: usize,
 }
 
-/// How many residues go through the digits together, in registers.
-const WIDE: usize = 32;
+/// The number of residues that are decomposed together, in registers.
+const LANES: usize = 32;
 
 impl Digits {
-    /// `count` digits of `base_log2` bits for the modulus `q`; `None` unless `1 <= base_log2 <=
-    /// 32`, `q` is in `[3, 2^61)`, and the last digit has a bit at least: `(count - 1) base_log2 <
-    /// l`.
+    /// Returns a gadget of `count` digits of `base_log2` bits for the modulus `q`.
+    ///
+    /// It returns `None` unless `1 <= base_log2 <= 32`, `q` is in `[3, 2^61)`, and the last digit
+    /// has at least one bit: `(count - 1) base_log2 < l`.
     pub fn new(q: u64, base_log2: u32, count: usize) -> Option<Self> {
         let bits = 64 - q.leading_zeros();
         let below = u32::try_from(count.checked_sub(1)?).ok()?.checked_mul(base_log2)?;
@@ -32,27 +46,27 @@ impl Digits {
         fits.then(|| Digits { q, shift: bits.saturating_sub(below + base_log2), base_log2, count })
     }
 
-    /// How many digits there are.
+    /// Returns the number of digits.
     pub fn count(&self) -> usize {
         self.count
     }
 
-    /// `log2 B`.
+    /// Returns `log2 B`.
     pub fn base_log2(&self) -> u32 {
         self.base_log2
     }
 
-    /// How many low bits are rounded away.
+    /// Returns the number of low bits that are rounded away.
     pub fn shift(&self) -> u32 {
         self.shift
     }
 
-    /// The weight `2^shift B^k` of digit `k`, below `q`.
+    /// Returns the weight `2^shift B^k` of digit `k`, which is below `q`.
     pub fn weight(&self, k: usize) -> u64 {
         1 << (self.shift + self.base_log2 * k as u32)
     }
 
-    /// `log2` of the width of the range that digit `k` of uniform residues lies in.
+    /// Returns `log2` of the width of the range of digit `k`, for uniform residues.
     pub fn log2_width(&self, k: usize) -> f64 {
         if k + 1 < self.count {
             f64::from(self.base_log2)
@@ -61,21 +75,27 @@ impl Digits {
         }
     }
 
-    /// Writes the digits of `a`, residues in `[0, q)`, as residues in `[0, q)`: digit `k` of `a[i]`
-    /// to `out[k a.len() + i]`.
+    /// Writes the digits of the residues `a` in `[0, q)`, as residues in `[0, q)`.
+    ///
+    /// Digit `k` of `a[i]` goes to `out[k a.len() + i]`.
     ///
     /// # Panics
-    /// When `out` is not `count` times as long as `a`.
+    /// If the length of `out` is not `count` times that of `a`.
     pub fn decompose(&self, kernel: Kernel, out: &mut [u64], a: &[u64]) {
-        assert_eq!(out.len(), self.count * a.len(), "there is room for {} digits", self.count);
+        assert_eq!(
+            out.len(),
+            self.count * a.len(),
+            "the output must have room for {} digits",
+            self.count
+        );
         match kernel {
             #[cfg(target_arch = "x86_64")]
-            // SAFETY: the CPU supports the kernel, as `Kernel::is_supported` says.
+            // SAFETY: `Kernel::is_supported` has checked that the CPU supports the kernel.
             Kernel::Avx512 | Kernel::Avx512Ifma if kernel.is_supported() => unsafe {
                 self.decompose_avx512(out, a);
             },
             #[cfg(target_arch = "x86_64")]
-            // SAFETY: as above.
+            // SAFETY: the same as above.
             Kernel::Avx2 if kernel.is_supported() => unsafe { self.decompose_avx2(out, a) },
             _ => self.decompose_any(out, a),
         }
@@ -93,33 +113,35 @@ impl Digits {
         self.decompose_any(out, a);
     }
 
-    /// Without branches and with loops of one length, which compilers make vectors of; what is left
-    /// at the end is padded.
+    /// The loops have no branches and a fixed length, so that the compiler vectorises them. The
+    /// remaining residues at the end are padded.
     #[inline(always)]
     fn decompose_any(&self, out: &mut [u64], a: &[u64]) {
         let length = a.len();
-        let whole = length - length % WIDE;
-        for start in (0..whole).step_by(WIDE) {
-            let mut rest = self.round(a[start..start + WIDE].try_into().expect("so many residues"));
+        let vectorised = length - length % LANES;
+        for start in (0..vectorised).step_by(LANES) {
+            let mut remainders =
+                self.round(a[start..start + LANES].try_into().expect("LANES residues"));
             for k in 0..self.count {
-                let digit = self.next_digit(&mut rest, k);
-                out[k * length + start..][..WIDE].copy_from_slice(&digit);
+                let digit = self.next_digit(&mut remainders, k);
+                out[k * length + start..][..LANES].copy_from_slice(&digit);
             }
         }
-        let mut end = [0; WIDE];
-        end[..length - whole].copy_from_slice(&a[whole..]);
-        let mut rest = self.round(&end);
+        let mut end = [0; LANES];
+        end[..length - vectorised].copy_from_slice(&a[vectorised..]);
+        let mut remainders = self.round(&end);
         for k in 0..self.count {
-            let digit = self.next_digit(&mut rest, k);
-            out[k * length + whole..(k + 1) * length].copy_from_slice(&digit[..length - whole]);
+            let digit = self.next_digit(&mut remainders, k);
+            out[k * length + vectorised..(k + 1) * length]
+                .copy_from_slice(&digit[..length - vectorised]);
         }
     }
 
-    /// The representatives nearest to zero, over `2^shift`, rounded.
+    /// Returns the representatives nearest to zero, divided by `2^shift` and rounded.
     #[inline(always)]
-    fn round(&self, a: &[u64; WIDE]) -> [i64; WIDE] {
+    fn round(&self, a: &[u64; LANES]) -> [i64; LANES] {
         let (q, half) = (self.q as i64, (1i64 << self.shift) >> 1);
-        let mut out = [0; WIDE];
+        let mut out = [0; LANES];
         for (out, x) in out.iter_mut().zip(a) {
             let x = *x as i64;
             let centred = x - (q & ((q / 2 - x) >> 63));
@@ -128,27 +150,28 @@ impl Digits {
         out
     }
 
-    /// Takes digit `k` off what is left.
+    /// Splits digit `k` off the remainders.
     #[inline(always)]
-    fn next_digit(&self, rest: &mut [i64; WIDE], k: usize) -> [u64; WIDE] {
+    fn next_digit(&self, remainders: &mut [i64; LANES], k: usize) -> [u64; LANES] {
         let (q, half_base) = (self.q as i64, 1i64 << (self.base_log2 - 1));
-        let mut out = [0; WIDE];
+        let mut out = [0; LANES];
         if k + 1 < self.count {
-            for (out, rest) in out.iter_mut().zip(rest) {
-                let raised = *rest + half_base;
-                *rest = raised >> self.base_log2;
+            for (out, remainder) in out.iter_mut().zip(remainders) {
+                let raised = *remainder + half_base;
+                *remainder = raised >> self.base_log2;
                 *out = residue((raised & (2 * half_base - 1)) - half_base, q);
             }
         } else {
-            for (out, rest) in out.iter_mut().zip(rest) {
-                *out = residue(*rest, q);
+            for (out, remainder) in out.iter_mut().zip(remainders) {
+                *out = residue(*remainder, q);
             }
         }
         out
     }
 }
 
-/// `x` in `(-q, q)` modulo `q`: what is negative is as large as can be without its sign.
+/// Returns `x` in `(-q, q)` modulo `q`. A negative `x` is a huge unsigned number, so the minimum is
+/// `x + q`.
 #[inline(always)]
 fn residue(x: i64, q: i64) -> u64 {
     (x as u64).min((x + q) as u64)
@@ -181,8 +204,8 @@ mod tests {
                     prop_assert!(digit.abs() <= largest.min(q as i64 / 2 + 1), "{digit}");
                     sum += i128::from(digit) * i128::from(digits.weight(k));
                 }
-                let rest = (i128::from(centred(x, q)) - sum).abs();
-                prop_assert!(2 * rest <= 1 << digits.shift() && (digits.shift() > 0 || rest == 0), "{rest}");
+                let remainder = (i128::from(centred(x, q)) - sum).abs();
+                prop_assert!(2 * remainder <= 1 << digits.shift() && (digits.shift() > 0 || remainder == 0), "{remainder}");
             }
             for kernel in Kernel::supported() {
                 let mut other = vec![0; out.len()];
@@ -193,7 +216,7 @@ mod tests {
     }
 
     #[test]
-    fn shapes_that_make_no_sense_are_refused() {
+    fn invalid_gadgets_are_refused() {
         let q = (1 << 48) - 59;
         assert!(Digits::new(q, 16, 3).is_some() && Digits::new(q, 16, 4).is_none());
         assert!(

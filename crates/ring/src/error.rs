@@ -2,37 +2,48 @@
 
 use thiserror::Error;
 
-/// Everything that can go wrong with numbers. Each message names the operation, what it had and
-/// what it needed.
+/// An error of this crate.
+///
+/// Each message names the operation, the value it received and the value it needed.
+///
+/// ```
+/// use hippocrene_ring::{Kernel, ResidueRing};
+///
+/// let error = ResidueRing::prime(97, 100, Kernel::Portable).unwrap_err();
+/// assert!(error.to_string().starts_with("ring degree 100 is not supported"));
+/// ```
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 #[non_exhaustive]
 pub enum RingError {
     /// The ring degree is not a power of two from `2^4` to `2^17`.
     #[error("ring degree {degree} is not supported: a power of two from 16 to 131072 is needed")]
     RingDegree {
-        /// The degree that was asked for.
+        /// The requested degree.
         degree: usize,
     },
     /// A modulus is out of range.
     #[error("modulus {modulus} is not supported: an odd number from 3 to 2^61 - 1 is needed")]
     ModulusRange {
-        /// The offending modulus.
+        /// The modulus.
         modulus: u64,
     },
     /// A power of two is out of range.
     #[error("modulus 2^{exponent} is not supported: an exponent from 1 to 60 is needed")]
     Exponent {
-        /// The offending exponent.
+        /// The exponent.
         exponent: u32,
     },
     /// A modulus is not prime.
     #[error("modulus {modulus} is not prime")]
     NotPrime {
-        /// The offending modulus.
+        /// The modulus.
         modulus: u64,
     },
     /// A prime has no primitive `2N`-th root of unity.
-    #[error("prime {modulus} has no NTT of ring degree {degree}: it needs to be 1 modulo {}", 2 * *degree as u128)]
+    #[error(
+        "prime {modulus} has no NTT of ring degree {degree}: it must be 1 modulo {}",
+        2 * *degree as u128
+    )]
     NoRootOfUnity {
         /// The prime.
         modulus: u64,
@@ -48,53 +59,59 @@ pub enum RingError {
         second: u64,
     },
     /// The search for primes ran out of candidates.
-    #[error("only {found} of {wanted} primes of {bits} bits that are 1 modulo {} exist", 2 * *degree as u128)]
+    #[error(
+        "{wanted} primes of {bits} bits that are 1 modulo {} are needed, but only {found} exist",
+        2 * *degree as u128
+    )]
     TooFewPrimes {
-        /// Bits of the primes.
+        /// The number of bits of the primes.
         bits: u32,
-        /// Ring degree.
+        /// The ring degree.
         degree: usize,
-        /// How many were asked for.
+        /// The number of primes that were requested.
         wanted: usize,
-        /// How many there are.
+        /// The number of primes that exist.
         found: usize,
     },
-    /// The environment variable `HIPPOCRENE_KERNEL` names no kernel, or one this CPU cannot run.
+    /// The environment variable `HIPPOCRENE_KERNEL` names no kernel, or one that this CPU lacks.
     #[error("HIPPOCRENE_KERNEL={value} cannot be used: {reason}")]
     Kernel {
-        /// The value that was set.
+        /// The value of the variable.
         value: String,
-        /// Why it cannot be used.
+        /// The reason why the value cannot be used.
         reason: String,
     },
     /// The operating system's random number generator failed.
     #[error("the operating system gave no random numbers: {reason}")]
     Entropy {
-        /// What the operating system said.
+        /// The reason that the operating system gave.
         reason: String,
     },
-    /// A sampler was asked for something that does not exist.
+    /// A ternary polynomial cannot have the requested Hamming weight.
     #[error("a ternary polynomial of ring degree {degree} cannot have Hamming weight {weight}")]
     HammingWeight {
-        /// Ring degree.
+        /// The ring degree.
         degree: usize,
-        /// The weight that was asked for.
+        /// The requested weight.
         weight: usize,
     },
-    /// A Galois element is even, and so no automorphism.
-    #[error("X -> X^{element} is not an automorphism: the Galois element needs to be odd and below {}", 2 * *degree as u128)]
+    /// A Galois element is not odd or not below `2N`, so it gives no automorphism.
+    #[error(
+        "X -> X^{element} is not an automorphism: the Galois element must be odd and below {}",
+        2 * *degree as u128
+    )]
     GaloisElement {
-        /// The element.
+        /// The Galois element.
         element: usize,
-        /// Ring degree.
+        /// The ring degree.
         degree: usize,
     },
     /// The thread pool could not be started.
     #[error("a pool of {threads} threads could not be started: {reason}")]
     Threads {
-        /// How many threads were asked for.
+        /// The requested number of threads.
         threads: usize,
-        /// What the operating system said.
+        /// The reason that the operating system gave.
         reason: String,
     },
 }

@@ -1,4 +1,4 @@
-//! Which instruction sets the kernels may use: decided once, at run time.
+//! The choice of instruction sets for the kernels, made once at run time.
 
 #[cfg(target_arch = "x86_64")]
 use std::arch::x86_64::__cpuid;
@@ -6,29 +6,36 @@ use std::{fmt, str::FromStr, sync::OnceLock};
 
 use crate::RingError;
 
-/// The most capable family of kernels that may be used; each includes those before it where they
-/// are needed.
+/// A family of kernels, named by the most capable instruction set that it may use.
 ///
-/// Results do not depend on the choice: every kernel gives the same residues in the same order.
+/// A family uses the kernels of less capable families where they are needed. Results do not depend
+/// on the choice: every kernel gives the same residues in the same order.
+///
+/// ```
+/// use hippocrene_ring::Kernel;
+///
+/// assert!(Kernel::supported().any(|kernel| kernel == Kernel::Portable));
+/// assert_eq!("avx2".parse::<Kernel>().is_ok(), Kernel::Avx2.is_supported());
+/// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Kernel {
-    /// Plain Rust on 64- and 128-bit integers; any modulus.
+    /// Plain Rust on 64-bit and 128-bit integers, for any modulus.
     Portable,
-    /// AVX2 with FMA on `f64` for moduli below 2^50, portable above.
+    /// AVX2 with FMA on `f64` for moduli below 2^50, and [`Kernel::Portable`] above.
     Avx2,
-    /// AVX-512 (F, DQ, VL, BW) on 64-bit integers for moduli from 2^50 on, [`Kernel::Avx2`] where
-    /// that is faster below.
+    /// AVX-512 (F, DQ, VL, BW) on 64-bit integers for moduli from 2^50 on, and [`Kernel::Avx2`]
+    /// below where that is faster.
     Avx512,
-    /// AVX-512 IFMA (and VBMI) for moduli below 2^50, [`Kernel::Avx512`] above.
+    /// AVX-512 IFMA (and VBMI) for moduli below 2^50, and [`Kernel::Avx512`] above.
     Avx512Ifma,
 }
 
 impl Kernel {
-    /// Every kernel, from the plainest up.
+    /// All kernels, from the least to the most capable.
     pub const ALL: [Kernel; 4] =
         [Kernel::Portable, Kernel::Avx2, Kernel::Avx512, Kernel::Avx512Ifma];
 
-    /// Whether this CPU can run it.
+    /// Returns true if this CPU can run the kernel.
     pub fn is_supported(self) -> bool {
         match self {
             Kernel::Portable => true,
@@ -53,16 +60,19 @@ impl Kernel {
         }
     }
 
-    /// The kernels this CPU can run, from the plainest up.
+    /// Returns the kernels that this CPU can run, from the least to the most capable.
     pub fn supported() -> impl Iterator<Item = Kernel> {
         Kernel::ALL.into_iter().filter(|k| k.is_supported())
     }
 
-    /// The kernel to use: what the environment variable `HIPPOCRENE_KERNEL` says, else the best
-    /// that the CPU has. Read once; later changes of the variable have no effect.
+    /// Returns the kernel to use.
+    ///
+    /// The environment variable `HIPPOCRENE_KERNEL` selects it. Without the variable, it is the
+    /// most capable kernel of this CPU. The variable is read once, and later changes have no
+    /// effect.
     ///
     /// # Errors
-    /// [`RingError::Kernel`] when the variable names no kernel or one that this CPU cannot run.
+    /// [`RingError::Kernel`] if the variable names no kernel, or one that this CPU cannot run.
     pub fn detect() -> Result<Kernel, RingError> {
         static CHOICE: OnceLock<Result<Kernel, RingError>> = OnceLock::new();
         CHOICE
@@ -74,17 +84,25 @@ impl Kernel {
     }
 }
 
-/// Whether memory that is about to be read is best asked for by the first-level cache: on AMD's Zen
-/// 5 keys that lie in memory are then read 1.15 to 1.3 times as fast as by way of the second.
-/// Elsewhere (Zen 4) the second is better: it waits for more lines of memory at once than the first
-/// has room for.
+/// Returns true if prefetches of keys should go to the first-level cache instead of the second.
+///
+/// On AMD's Zen 5, reading keys from memory is then 1.15 to 1.3 times as fast (measured). Zen 4
+/// should prefetch to the second-level cache, which can wait for more lines of memory at once.
 #[cfg(target_arch = "x86_64")]
-pub(crate) fn fetches_near() -> bool {
+pub(crate) fn prefetches_to_l1() -> bool {
     static CHOICE: OnceLock<bool> = OnceLock::new();
     *CHOICE.get_or_init(|| Cpu::detect().design() == Design::Zen5)
 }
 
-/// The CPU that this process runs on, as `cpuid` names it.
+/// The CPU that this process runs on, as `cpuid` identifies it.
+///
+/// ```
+/// use hippocrene_ring::Cpu;
+///
+/// let cpu = Cpu::detect();
+/// assert_eq!(cpu.to_string().split('-').count(), 3);
+/// assert_eq!(cpu.design(), Cpu::detect().design());
+/// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Cpu {
     vendor: [u8; 12],
@@ -92,27 +110,27 @@ pub struct Cpu {
     model: u32,
 }
 
-/// The designs of CPUs that there are figures for.
+/// The designs of CPUs that have measured cost profiles. See [`Cpu`] for an example.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Design {
     /// AMD's CPUs of 2022 and 2023 with AVX-512.
     Zen4,
-    /// AMD's CPUs of 2024 on.
+    /// AMD's CPUs from 2024 on.
     Zen5,
     /// Intel's server CPUs of 2023: Sapphire Rapids and Emerald Rapids, which have the same cores.
     SapphireRapids,
-    /// Any other.
+    /// Any other design.
     Other,
 }
 
 impl Cpu {
-    /// Asks the CPU. On other architectures than x86-64 nothing is known.
+    /// Identifies the CPU. On architectures other than x86-64, all fields are 0.
     pub fn detect() -> Cpu {
         #[cfg(target_arch = "x86_64")]
         {
-            // Older compilers have it unsafe.
+            // `__cpuid` is unsafe in older compilers.
             #[allow(unused_unsafe)]
-            // SAFETY: every x86-64 CPU has the instruction and its leaves 0 and 1.
+            // SAFETY: every x86-64 CPU has this instruction and its leaves 0 and 1.
             let cpuid = |leaf| unsafe { __cpuid(leaf) };
             let (name, signature) = (cpuid(0), cpuid(1).eax);
             let mut vendor = [0; 12];
@@ -126,7 +144,7 @@ impl Cpu {
         Cpu { vendor: [0; 12], family: 0, model: 0 }
     }
 
-    /// Its design. AMD's family 25 has Zen 3 too, whose models are others.
+    /// Returns the design. AMD's family 25 also contains Zen 3, which has other model numbers.
     pub fn design(self) -> Design {
         match (&self.vendor, self.family, self.model) {
             (b"AuthenticAMD", 0x19, 0x10..=0x1f | 0x60..=0x7f | 0xa0..=0xaf) => Design::Zen4,
@@ -137,7 +155,7 @@ impl Cpu {
     }
 }
 
-/// A name for files: `AuthenticAMD-25-17`.
+/// A name that is suitable for files, for example `AuthenticAMD-25-17`.
 impl fmt::Display for Cpu {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let letters = self.vendor.iter().copied().filter(u8::is_ascii_alphanumeric).map(char::from);
@@ -181,14 +199,14 @@ mod tests {
 
     #[cfg(all(target_arch = "x86_64", target_os = "linux"))]
     #[test]
-    fn zen_5_is_what_linux_calls_so() {
+    fn cpu_name_agrees_with_linux() {
         let cpu = std::fs::read_to_string("/proc/cpuinfo").unwrap();
         let value = |name: &str| {
             let line = cpu.lines().find(|line| line.starts_with(name)).unwrap();
             line.split_once(": ").unwrap().1
         };
         assert_eq!(
-            fetches_near(),
+            prefetches_to_l1(),
             value("vendor_id") == "AuthenticAMD" && value("cpu family") == "26"
         );
         let model = cpu.lines().find(|line| line.starts_with("model\t")).unwrap();
@@ -198,7 +216,7 @@ mod tests {
     }
 
     #[test]
-    fn designs_are_told_by_family_and_model() {
+    fn designs_are_recognised_by_family_and_model() {
         let design =
             |vendor: &[u8; 12], family, model| Cpu { vendor: *vendor, family, model }.design();
         assert_eq!(design(b"AuthenticAMD", 25, 17), Design::Zen4);

@@ -1,7 +1,8 @@
-//! Numbers only: residue rings, number-theoretic transforms, RNS bases, base conversion,
-//! polynomials and samplers for the cyclotomic ring `Z_q[X]/(X^N + 1)`. No cryptography.
+//! Arithmetic for lattice cryptography, without any cryptography.
 //!
-//! Every kernel gives bit-identical results on every CPU; [`Kernel`] only decides how fast.
+//! The crate has residue rings, number-theoretic transforms, RNS bases, base conversion,
+//! polynomials and samplers for the cyclotomic ring `Z_q[X]/(X^N + 1)`. Results are bit-identical
+//! on every CPU. The choice of a [`Kernel`] only changes the speed.
 
 pub mod arith;
 pub mod automorphism;
@@ -34,8 +35,8 @@ pub use automorphism::Automorphism;
 pub use basis::RnsBasis;
 pub use error::RingError;
 pub use kernel::{Cpu, Design, Kernel};
-pub use memory::mapped_so_far;
-pub use meter::Meter;
+pub use memory::total_mapped_bytes;
+pub use meter::MemoryMeter;
 pub use odd::OddRing;
 pub use poly::{Domain, Poly};
 pub use power_of_two::PowerOfTwoRing;

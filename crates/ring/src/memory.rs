@@ -1,5 +1,5 @@
-//! The memory of polynomials and keys: aligned, and given back to the operating system where it is
-//! long.
+//! The memory of polynomials and keys. It is aligned, and long blocks return to the operating
+//! system.
 
 use std::{
     collections::VecDeque,
@@ -14,47 +14,53 @@ use aligned_vec::{AVec, ConstAlign};
 use bytemuck::Pod;
 use memmap2::{MmapMut, MmapOptions};
 
-/// Blocks of at least so many bytes are mapped. It is the size from which glibc maps blocks at
-/// first. Later it keeps blocks of up to 32 MiB for itself, so that memory of servers that are gone
-/// would stay with the process.
-const MAPPED_BYTES: usize = 1 << 17;
+/// The minimum size in bytes of blocks that are mapped.
+///
+/// It is the size from which glibc maps blocks at first. Later glibc keeps blocks of up to 32 MiB
+/// for itself, so memory of deleted servers would stay with the process.
+const MIN_MAPPED_BYTES: usize = 1 << 17;
 
-/// Blocks of at least so many bytes are asked to lie on huge pages; in less than that few of them
-/// fit.
-const HUGE_PAGE_BYTES: usize = 4 << 20;
+/// The minimum size in bytes of blocks for which huge pages are requested. Smaller blocks hold few
+/// of them.
+const MIN_HUGE_PAGE_BYTES: usize = 4 << 20;
 
-/// So many bytes of smaller blocks that are gone are kept for those to come (chosen: the
-/// polynomials of a few switching keys at the ring degree 2^15). The system hands memory out page
-/// by page, which takes longer than to clear it.
-const SPARE_BYTES: usize = 64 << 20;
+/// The maximum number of bytes of dropped smaller blocks that are kept for reuse.
+///
+/// It is chosen: the polynomials of a few switching keys at the ring degree 2^15 fit. The operating
+/// system provides memory page by page, which takes longer than clearing kept memory.
+const MAX_SPARE_BYTES: usize = 64 << 20;
 
-/// Bytes of mapped blocks since the process began, given back or not.
+/// The number of bytes that were mapped since the process began, whether or not they were returned.
 static MAPPED_SO_FAR: AtomicUsize = AtomicUsize::new(0);
 
-/// Bytes of polynomials and keys that were mapped since the process began, given back or not. They
-/// do not go through the allocator: tests of what is allocated count them too.
-pub fn mapped_so_far() -> usize {
+/// Returns the number of bytes of polynomials and keys that were mapped since the process began.
+///
+/// It includes memory that has been returned. Mapped memory bypasses the allocator, so tests that
+/// count allocations add this number.
+pub fn total_mapped_bytes() -> usize {
     MAPPED_SO_FAR.load(Relaxed)
 }
 
-/// Zeros at first, aligned to 64 bytes. The length is fixed. Long blocks are mapped and return to
-/// the operating system when they are dropped, but for [`SPARE_BYTES`]; short ones, and those that
-/// cannot be mapped, come from the allocator.
+/// A block of fixed length that is aligned to 64 bytes and holds zeros at first.
+///
+/// Long blocks are mapped. When they are dropped, up to [`MAX_SPARE_BYTES`] of them are kept for
+/// reuse, and the others return to the operating system. Short blocks, and those that cannot be
+/// mapped, come from the allocator.
 pub(crate) enum Block<T> {
     Allocated(AVec<T, ConstAlign<64>>),
     Mapped(Mapping),
 }
 
-/// Mapped memory, which is there until it is dropped.
+/// Mapped memory. It holds a map until it is dropped.
 pub(crate) struct Mapping(Option<MmapMut>);
 
-/// Mappings that are gone, the oldest first.
+/// Dropped mappings that are kept for reuse, the oldest first.
 static SPARE: Mutex<VecDeque<MmapMut>> = Mutex::new(VecDeque::new());
 
 impl Mapping {
-    /// So many zeros, if they can be had.
+    /// Maps `bytes` zeros, or returns `None` if the operating system refuses.
     fn zeroed(bytes: usize) -> Option<Self> {
-        if bytes >= HUGE_PAGE_BYTES {
+        if bytes >= MIN_HUGE_PAGE_BYTES {
             let map = MmapMut::map_anon(bytes).ok()?;
             advise_huge_pages(&map);
             MAPPED_SO_FAR.fetch_add(bytes, Relaxed);
@@ -69,7 +75,7 @@ impl Mapping {
                 map.fill(0);
                 map
             }
-            // All of it is written soon: to have all pages at once takes half as long.
+            // All pages are written soon. Populating them at once takes half as long.
             None => MmapOptions::new().len(bytes).populate().map_anon().ok()?,
         };
         MAPPED_SO_FAR.fetch_add(bytes, Relaxed);
@@ -83,19 +89,19 @@ fn with_spare<T>(f: impl FnOnce(&mut VecDeque<MmapMut>) -> T) -> T {
 
 impl Drop for Mapping {
     fn drop(&mut self) {
-        let Some(map) = self.0.take_if(|map| map.len() < HUGE_PAGE_BYTES) else { return };
-        // Given back to the system without the lock.
+        let Some(map) = self.0.take_if(|map| map.len() < MIN_HUGE_PAGE_BYTES) else { return };
+        // The memory returns to the operating system after the lock is released.
         let _gone: Vec<MmapMut> = with_spare(|spare| {
             spare.push_back(map);
             let mut total: usize = spare.iter().map(|map| map.len()).sum();
-            let mut gone = Vec::new();
-            while total > SPARE_BYTES
+            let mut freed = Vec::new();
+            while total > MAX_SPARE_BYTES
                 && let Some(first) = spare.pop_front()
             {
                 total -= first.len();
-                gone.push(first);
+                freed.push(first);
             }
-            gone
+            freed
         });
     }
 }
@@ -115,14 +121,14 @@ impl DerefMut for Mapping {
 }
 
 impl<T: Pod> Block<T> {
-    /// A block of `len` zeros.
+    /// Makes a block of `len` zeros.
     ///
     /// # Panics
-    /// When they are more than the address space holds.
+    /// If the block is larger than the address space.
     pub fn zeroed(len: usize) -> Self {
         let bytes = len.checked_mul(size_of::<T>()).filter(|bytes| *bytes <= isize::MAX as usize);
-        let bytes = bytes.expect("a block fits the address space");
-        if bytes >= MAPPED_BYTES
+        let bytes = bytes.expect("a block must fit the address space");
+        if bytes >= MIN_MAPPED_BYTES
             && let Some(map) = Mapping::zeroed(bytes)
         {
             return Block::Mapped(map);
@@ -133,11 +139,10 @@ impl<T: Pod> Block<T> {
     }
 }
 
-/// Asks the operating system to back a block by huge pages where it can. A refusal only means
-/// ordinary pages.
+/// Asks the operating system for huge pages. If it refuses, the block has ordinary pages.
 ///
-/// Keys of tens of megabytes are read once for each key switch, and a page of 4 KiB ends every 40
-/// vectors: reading them from huge pages is 1.2 to 1.6 times as fast.
+/// Each key switch reads keys of tens of megabytes once. A page of 4 KiB ends every 40 vectors, so
+/// reading from huge pages is 1.2 to 1.6 times as fast (measured).
 fn advise_huge_pages(map: &MmapMut) {
     #[cfg(target_os = "linux")]
     let _ = map.advise(memmap2::Advice::HugePage);
@@ -181,10 +186,10 @@ mod tests {
             0,
             1,
             100,
-            MAPPED_BYTES / 8 - 1,
-            MAPPED_BYTES / 8,
-            MAPPED_BYTES,
-            HUGE_PAGE_BYTES / 4 + 1,
+            MIN_MAPPED_BYTES / 8 - 1,
+            MIN_MAPPED_BYTES / 8,
+            MIN_MAPPED_BYTES,
+            MIN_HUGE_PAGE_BYTES / 4 + 1,
         ] {
             let mut block = Block::<u64>::zeroed(len);
             assert_eq!(block.len(), len);
@@ -192,14 +197,14 @@ mod tests {
             assert!(block.iter().all(|word| *word == 0));
             block.fill(7);
             assert!(block.iter().all(|word| *word == 7));
-            assert_eq!(matches!(block, Block::Mapped(_)), 8 * len >= MAPPED_BYTES);
+            assert_eq!(matches!(block, Block::Mapped(_)), 8 * len >= MIN_MAPPED_BYTES);
         }
         assert!(Block::<u8>::default().is_empty());
     }
 
     #[test]
-    fn memory_that_is_used_again_is_cleared() {
-        let len = MAPPED_BYTES + 8 * 4096;
+    fn reused_memory_is_cleared() {
+        let len = MIN_MAPPED_BYTES + 8 * 4096;
         let mut first = Block::<u8>::zeroed(len);
         first.fill(7);
         drop(first);
@@ -210,20 +215,20 @@ mod tests {
     }
 
     #[test]
-    fn little_memory_is_kept() {
+    fn spare_memory_is_limited() {
         let blocks: Vec<_> =
-            (0..2 * SPARE_BYTES / (1 << 20)).map(|_| Block::<u8>::zeroed(1 << 20)).collect();
+            (0..2 * MAX_SPARE_BYTES / (1 << 20)).map(|_| Block::<u8>::zeroed(1 << 20)).collect();
         drop(blocks);
-        let kept = || with_spare(|spare| spare.iter().map(|map| map.len()).sum::<usize>());
-        assert!(kept() <= SPARE_BYTES);
-        drop(Block::<u8>::zeroed(SPARE_BYTES));
-        assert!(kept() <= SPARE_BYTES);
+        let spare_bytes = || with_spare(|spare| spare.iter().map(|map| map.len()).sum::<usize>());
+        assert!(spare_bytes() <= MAX_SPARE_BYTES);
+        drop(Block::<u8>::zeroed(MAX_SPARE_BYTES));
+        assert!(spare_bytes() <= MAX_SPARE_BYTES);
     }
 
     #[test]
-    fn what_is_mapped_is_counted() {
-        let before = mapped_so_far();
-        drop(Block::<u8>::zeroed(MAPPED_BYTES));
-        assert!(mapped_so_far() >= before + MAPPED_BYTES);
+    fn mapped_bytes_are_counted() {
+        let before = total_mapped_bytes();
+        drop(Block::<u8>::zeroed(MIN_MAPPED_BYTES));
+        assert!(total_mapped_bytes() >= before + MIN_MAPPED_BYTES);
     }
 }

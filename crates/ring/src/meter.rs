@@ -1,4 +1,4 @@
-//! The memory that the polynomials of a dry run would take if they had residues.
+//! The memory that the polynomials of a dry run would need if they had residues.
 
 use std::sync::{
     Arc,
@@ -6,9 +6,21 @@ use std::sync::{
 };
 
 /// Counts the bytes that the residues of a dry run's polynomials ([`crate::Poly::dry_run`]) would
-/// take. Clones share one count.
+/// need.
+///
+/// Clones share one count.
+///
+/// ```
+/// use hippocrene_ring::{Domain, MemoryMeter, Poly};
+///
+/// let meter = MemoryMeter::default();
+/// let poly = Poly::dry_run(1024, 3, Domain::Coefficient, &meter);
+/// assert_eq!(meter.live(), 3 * 1024 * 8);
+/// drop(poly);
+/// assert_eq!((meter.live(), meter.peak()), (0, 3 * 1024 * 8));
+/// ```
 #[derive(Debug, Clone, Default)]
-pub struct Meter(Arc<Bytes>);
+pub struct MemoryMeter(Arc<Bytes>);
 
 #[derive(Debug, Default)]
 struct Bytes {
@@ -17,18 +29,18 @@ struct Bytes {
     copied: AtomicUsize,
 }
 
-impl Meter {
-    /// The bytes in use now.
+impl MemoryMeter {
+    /// Returns the bytes in use now.
     pub fn live(&self) -> usize {
         self.0.live.load(Relaxed)
     }
 
-    /// The maximum number of bytes in use at one time since the last [`Meter::reset`].
+    /// Returns the maximum number of bytes in use at one time since the last [`MemoryMeter::reset`].
     pub fn peak(&self) -> usize {
         self.0.peak.load(Relaxed)
     }
 
-    /// The bytes of polynomials that were copied since the last [`Meter::reset`].
+    /// Returns the bytes of polynomials that were copied since the last [`MemoryMeter::reset`].
     pub fn copied(&self) -> usize {
         self.0.copied.load(Relaxed)
     }
@@ -48,16 +60,16 @@ impl Meter {
 /// The memory that one polynomial of a dry run would hold.
 #[derive(Debug)]
 pub(crate) struct Reservation {
-    meter: Meter,
+    meter: MemoryMeter,
     bytes: usize,
 }
 
 impl Reservation {
-    pub(crate) fn new(meter: &Meter) -> Self {
+    pub(crate) fn new(meter: &MemoryMeter) -> Self {
         Reservation { meter: meter.clone(), bytes: 0 }
     }
 
-    pub(crate) fn meter(&self) -> &Meter {
+    pub(crate) fn meter(&self) -> &MemoryMeter {
         &self.meter
     }
 
@@ -92,7 +104,7 @@ mod tests {
 
     #[test]
     fn polynomials_of_a_dry_run_are_measured_like_others() {
-        let meter = Meter::default();
+        let meter = MemoryMeter::default();
         let mut a = Poly::dry_run(16, 3, Domain::Evaluation, &meter);
         assert_eq!(
             (a.limb_count(), a.limb(2).len(), a.as_slice().len(), a.limbs().count()),
@@ -123,7 +135,7 @@ mod tests {
 
     #[test]
     fn pools_of_a_dry_run_keep_polynomials() {
-        let meter = Meter::default();
+        let meter = MemoryMeter::default();
         let pool = ScratchPool::dry_run(16, &meter);
         drop([pool.take(1, Domain::Coefficient), pool.take(5, Domain::Coefficient)]);
         drop(pool.take(4, Domain::Coefficient));

@@ -1,4 +1,4 @@
-//! The ring `Z_q[X]/(X^N + 1)` of an odd `q`, a prime or a product of primes.
+//! The ring `Z_q[X]/(X^N + 1)` of an odd `q`, which is a prime or a product of primes.
 
 use crate::{
     Kernel, RingError,
@@ -7,8 +7,10 @@ use crate::{
     ntt::{self, NttPlan},
 };
 
-/// The ring of a prime or of a product of primes. Limbs hold coefficients in one domain and values
-/// in the other.
+/// The ring of a prime or of a product of primes.
+///
+/// Limbs hold coefficients in one domain and values in the other. See [`crate::ResidueRing`] for an
+/// example.
 #[derive(Debug, Clone)]
 pub struct OddRing {
     pub(crate) ntt: NttPlan,
@@ -17,24 +19,24 @@ pub struct OddRing {
 }
 
 impl OddRing {
-    /// The ring of the product of `primes`.
+    /// Makes the ring of the product of `primes`.
     ///
     /// # Errors
-    /// As [`NttPlan::composite`].
+    /// The same as [`NttPlan::composite`].
     ///
     /// # Panics
-    /// When transforms leave larger residues than products take, which is a mistake in a kernel.
+    /// If transforms return larger residues than products accept, which is an error in a kernel.
     pub(crate) fn new(primes: &[u64], degree: usize, kernel: Kernel) -> Result<Self, RingError> {
         let ntt = NttPlan::composite(primes, degree, kernel)?;
         let elementwise = Elementwise::new(primes.iter().product(), kernel);
         assert!(
             ntt.lazy_bound() <= elementwise.lazy_multiple(),
-            "products take what transforms leave"
+            "products must accept the lazy results of transforms"
         );
         Ok(OddRing { ntt, elementwise, degree })
     }
 
-    /// The monomials of this ring.
+    /// Returns the monomials of this ring.
     pub(crate) fn monomials(&self) -> Monomials {
         let OddRing { ntt, elementwise, degree } = self;
         // The values of X are the odd powers of psi.

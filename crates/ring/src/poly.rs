@@ -1,14 +1,14 @@
-//! Polynomials: limbs of residues, one after the other in aligned memory.
+//! Polynomials, stored as limbs of residues one after the other in aligned memory.
 
 use zeroize::Zeroize;
 
 use crate::{
-    Meter, Threads,
+    MemoryMeter, Threads,
     meter::Reservation,
     spare::{Residues, SpareMemory},
 };
 
-/// The meaning of the residues of a polynomial.
+/// The meaning of the residues of a polynomial. See [`Poly`] for an example.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Domain {
     /// Coefficients of `1, X, X^2, ...`.
@@ -17,26 +17,35 @@ pub enum Domain {
     Evaluation,
 }
 
-/// An element of `Z_Q[X]/(X^N + 1)` in residue form: one limb of `N` residues per factor of `Q`,
-/// limb-major, 64-byte aligned. The polynomial does not know the moduli of its limbs. Its owner
-/// does.
+/// An element of `Z_Q[X]/(X^N + 1)` in residue form: one limb of `N` residues per factor of `Q`.
 ///
-/// A polynomial of a *dry run* ([`Poly::dry_run`]) has as many limbs as any other, but every limb
-/// is empty. Loops over limbs and residues then have nothing to do. A [`crate::Meter`] counts the
-/// memory that the residues would take.
+/// Limbs are stored one after the other and aligned to 64 bytes. A polynomial does not know the
+/// moduli of its limbs. Its owner does.
+///
+/// A polynomial of a *dry run* ([`Poly::dry_run`]) has the same number of limbs as any other, but
+/// every limb is empty. Loops over limbs and residues then have nothing to do. A [`crate::MemoryMeter`]
+/// counts the memory that the residues would need.
+///
+/// ```
+/// use hippocrene_ring::{Domain, Poly};
+///
+/// let mut poly = Poly::zero(16, 2, Domain::Coefficient);
+/// poly.limb_mut(1)[0] = 5;
+/// assert_eq!((poly.limb_count(), poly.as_slice()[16]), (2, 5));
+/// ```
 pub struct Poly {
     degree: usize,
     domain: Domain,
     limbs: usize,
     /// The number of words in a limb: the ring degree, or 0 in a dry run.
     words: usize,
-    /// At least `limbs` limbs. Words behind them are unspecified.
+    /// At least `limbs` limbs. The words behind them are unspecified.
     data: Residues,
-    /// The memory that residues would take, in a dry run.
+    /// The memory that residues would need, in a dry run.
     reservation: Option<Reservation>,
 }
 
-/// A copy holds the residues alone, without memory for further limbs.
+/// A copy holds the residues only, without memory for further limbs.
 impl Clone for Poly {
     fn clone(&self) -> Self {
         let mut copy = self.alike(self.degree, 0);
@@ -55,10 +64,10 @@ impl PartialEq for Poly {
 impl Eq for Poly {}
 
 impl Poly {
-    /// The zero polynomial with `limbs` limbs of ring degree `degree`.
+    /// Makes the zero polynomial with `limbs` limbs of ring degree `degree`.
     ///
     /// # Panics
-    /// When the residues do not fit into the address space.
+    /// If the residues do not fit into the address space.
     pub fn zero(degree: usize, limbs: usize, domain: Domain) -> Self {
         let data = Residues::new(None);
         let mut poly = Poly { degree, domain, limbs: 0, words: degree, data, reservation: None };
@@ -66,16 +75,18 @@ impl Poly {
         poly
     }
 
-    /// A polynomial without limbs. It and its copies take memory from `spare`, if any there fits,
-    /// and give it back to `spare`.
+    /// Makes a polynomial without limbs that takes its memory from `spare` and returns it there.
+    ///
+    /// Its copies do the same. If no memory in `spare` fits, the polynomial allocates new memory.
     pub fn with_spare(degree: usize, domain: Domain, spare: &SpareMemory) -> Self {
         let data = Residues::new(Some(spare.clone()));
         Poly { degree, domain, limbs: 0, words: degree, data, reservation: None }
     }
 
-    /// A polynomial of a dry run: it has no residues, and `meter` counts the memory that they would
-    /// take.
-    pub fn dry_run(degree: usize, limbs: usize, domain: Domain, meter: &Meter) -> Self {
+    /// Makes a polynomial of a dry run, which has no residues.
+    ///
+    /// `meter` counts the memory that the residues would need.
+    pub fn dry_run(degree: usize, limbs: usize, domain: Domain, meter: &MemoryMeter) -> Self {
         let reservation = Some(Reservation::new(meter));
         let mut poly =
             Poly { degree, domain, limbs: 0, words: 0, data: Residues::new(None), reservation };
@@ -83,8 +94,8 @@ impl Poly {
         poly
     }
 
-    /// A polynomial of `limbs` limbs with unspecified residues, or without residues if this one is
-    /// of a dry run.
+    /// Makes a polynomial of `limbs` limbs with unspecified residues, or without residues if this
+    /// one belongs to a dry run.
     pub fn alike(&self, degree: usize, limbs: usize) -> Self {
         match &self.reservation {
             None => {
@@ -104,60 +115,60 @@ impl Poly {
         }
     }
 
-    /// True if it is a polynomial of a dry run and has no residues.
+    /// Returns true if it is a polynomial of a dry run and has no residues.
     pub fn is_dry_run(&self) -> bool {
         self.reservation.is_some()
     }
 
-    /// The ring degree `N`.
+    /// Returns the ring degree `N`.
     pub fn degree(&self) -> usize {
         self.degree
     }
 
-    /// The number of limbs.
+    /// Returns the number of limbs.
     pub fn limb_count(&self) -> usize {
         self.limbs
     }
 
-    /// The domain of its residues.
+    /// Returns the domain of its residues.
     pub fn domain(&self) -> Domain {
         self.domain
     }
 
-    /// Declares the residues to be of another domain, after the limbs have been transformed.
+    /// Sets the domain, after the caller has transformed the limbs.
     pub fn set_domain(&mut self, domain: Domain) {
         self.domain = domain;
     }
 
-    /// Limb `i`, which is empty in a dry run.
+    /// Returns limb `i`, which is empty in a dry run.
     pub fn limb(&self, i: usize) -> &[u64] {
         debug_assert!(i < self.limbs);
         &self.data[i * self.words..(i + 1) * self.words]
     }
 
-    /// Limb `i`, to be changed.
+    /// Returns limb `i` for changes.
     pub fn limb_mut(&mut self, i: usize) -> &mut [u64] {
         debug_assert!(i < self.limbs);
         &mut self.data[i * self.words..(i + 1) * self.words]
     }
 
-    /// The limbs in order; none in a dry run.
+    /// Returns the limbs in order. A dry run has none.
     ///
     /// # Panics
-    /// When the ring degree is 0.
+    /// If the ring degree is 0.
     pub fn limbs(&self) -> std::slice::ChunksExact<'_, u64> {
         self.as_slice().chunks_exact(self.degree)
     }
 
-    /// The limbs in order, to be changed; none in a dry run.
+    /// Returns the limbs in order for changes. A dry run has none.
     ///
     /// # Panics
-    /// When the ring degree is 0.
+    /// If the ring degree is 0.
     pub fn limbs_mut(&mut self) -> std::slice::ChunksExactMut<'_, u64> {
         self.data[..self.limbs * self.words].chunks_exact_mut(self.degree)
     }
 
-    /// Calls `f(i, limb i)` for every limb, shared out to `threads`.
+    /// Calls `f(i, limb i)` for every limb, in parallel on `threads`.
     pub fn for_each_limb(
         &mut self,
         threads: &Threads,
@@ -166,25 +177,26 @@ impl Poly {
         threads.for_each_chunk(&mut self.data[..self.limbs * self.words], self.degree, f);
     }
 
-    /// All residues, limb after limb.
+    /// Returns all residues, limb after limb.
     pub fn as_slice(&self) -> &[u64] {
         &self.data[..self.limbs * self.words]
     }
 
-    /// All residues, limb after limb, to be changed.
+    /// Returns all residues, limb after limb, for changes.
     pub fn as_mut_slice(&mut self) -> &mut [u64] {
         &mut self.data[..self.limbs * self.words]
     }
 
-    /// Changes the number of limbs. The residues of new limbs are unspecified. Memory is kept, so
-    /// that growing back to an earlier size allocates nothing.
+    /// Changes the number of limbs. The residues of new limbs are unspecified.
+    ///
+    /// The polynomial keeps its memory, so growing back to an earlier size allocates nothing.
     ///
     /// # Panics
-    /// When the residues do not fit into the address space.
+    /// If the residues do not fit into the address space.
     pub fn resize_limbs(&mut self, limbs: usize) {
         let words = limbs
             .checked_mul(self.words)
-            .expect("the residues of a polynomial fit the address space");
+            .expect("the residues of a polynomial must fit the address space");
         self.limbs = limbs;
         if let Some(reservation) = &mut self.reservation {
             reservation.reserve(limbs * self.degree * size_of::<u64>());
@@ -192,10 +204,10 @@ impl Poly {
         self.data.grow(words);
     }
 
-    /// The number of limbs that fit into the memory already held.
+    /// Returns the number of limbs that fit into the memory already held.
     ///
     /// # Panics
-    /// When the ring degree is 0.
+    /// If the ring degree is 0.
     pub fn capacity_limbs(&self) -> usize {
         let words = self
             .reservation
@@ -204,7 +216,7 @@ impl Poly {
         words / self.degree
     }
 
-    /// Makes this a copy of `other`, in the memory already held where that is enough.
+    /// Copies `other` into this polynomial, in the memory already held if that is large enough.
     pub fn copy_from(&mut self, other: &Poly) {
         if self.is_dry_run() != other.is_dry_run() {
             *self = other.alike(other.degree, 0);
@@ -219,8 +231,9 @@ impl Poly {
         }
     }
 
-    /// Overwrites all memory that it holds with zeros. The compiler does not optimise this away, so
-    /// it serves to wipe secrets.
+    /// Overwrites all memory that it holds with zeros, to wipe secrets.
+    ///
+    /// The compiler does not optimise this away.
     pub fn wipe(&mut self) {
         self.data.zeroize();
     }
@@ -248,7 +261,7 @@ mod tests {
     use super::*;
 
     #[test]
-    #[should_panic(expected = "fit the address space")]
+    #[should_panic(expected = "must fit the address space")]
     fn residues_that_no_memory_holds_are_refused() {
         Poly::zero(1 << 63, 2, Domain::Coefficient);
     }

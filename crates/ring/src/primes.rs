@@ -1,12 +1,14 @@
-//! Primality, the search for NTT primes, and roots of unity.
+//! Primality tests, the search for NTT primes, and roots of unity.
 
 use crate::{
     RingError,
     arith::{mul_mod, pow_mod},
 };
 
-/// Whether `n` is prime: Miller-Rabin with the first twelve primes as bases, which is exact for
-/// every `n < 2^64` (Sorenson and Webster, "Strong pseudoprimes to twelve prime bases", 2015).
+/// Returns true if `n` is prime.
+///
+/// Miller-Rabin with the first twelve primes as bases is exact for every `n < 2^64` (Sorenson and
+/// Webster, "Strong pseudoprimes to twelve prime bases", 2015).
 pub fn is_prime(n: u64) -> bool {
     const BASES: [u64; 12] = [2, 3, 5, 7, 11, 13, 17, 19, 23, 29, 31, 37];
     if n < 2 {
@@ -32,14 +34,15 @@ pub fn is_prime(n: u64) -> bool {
     })
 }
 
-/// `2^bits` and `2N`, where both are words and `N` is not 0.
+/// Returns `2^bits` and `2N` if both fit into a word and `N` is not 0.
 fn top_and_step(bits: u32, degree: usize) -> Option<(u64, u64)> {
     let step = (degree as u64).checked_mul(2).filter(|step| *step > 0)?;
     Some((1u64.checked_shl(bits)?, step))
 }
 
-/// The primes `q = 1 mod 2N` below `2^bits`, downwards from it (each has `bits` bits); none where
-/// `2N` or `2^bits` is no word, or `N` is 0.
+/// Returns the primes `q = 1 mod 2N` of exactly `bits` bits, in descending order.
+///
+/// There are none if `2N` or `2^bits` does not fit into a word, or `N` is 0.
 pub fn ntt_primes_below(bits: u32, degree: usize) -> impl Iterator<Item = u64> {
     top_and_step(bits, degree).into_iter().flat_map(|(top, step)| {
         let candidates = (1..=(top - 1) / step).rev().map(move |k| k * step + 1);
@@ -47,8 +50,9 @@ pub fn ntt_primes_below(bits: u32, degree: usize) -> impl Iterator<Item = u64> {
     })
 }
 
-/// The primes `q = 1 mod 2N` above `2^bits + 1`, upwards from it (each has `bits + 1` bits); none
-/// where `2N` or `2^bits` is no word, or `N` is 0.
+/// Returns the primes `q = 1 mod 2N` above `2^bits + 1` of `bits + 1` bits, in ascending order.
+///
+/// There are none if `2N` or `2^bits` does not fit into a word, or `N` is 0.
 pub fn ntt_primes_above(bits: u32, degree: usize) -> impl Iterator<Item = u64> {
     top_and_step(bits, degree).into_iter().flat_map(|(top, step)| {
         let candidates = top / step + 1..=2 * (top - 1) / step;
@@ -56,12 +60,14 @@ pub fn ntt_primes_above(bits: u32, degree: usize) -> impl Iterator<Item = u64> {
     })
 }
 
-/// The `count` largest primes of exactly `bits` bits (rings take up to 61) that are `1` modulo `2
-/// degree`, none of them in `avoid`.
+/// Returns the `count` largest primes of exactly `bits` bits that are `1` modulo `2 degree` and not
+/// in `avoid`.
+///
+/// Rings support primes of up to 61 bits.
 ///
 /// # Errors
-/// [`RingError::TooFewPrimes`] when there are not so many, as for `bits` of 0 or above 63 and for
-/// degree 0.
+/// [`RingError::TooFewPrimes`] if there are fewer such primes. There are none for `bits` of 0 or
+/// above 63, and for degree 0.
 pub fn ntt_primes(
     bits: u32,
     degree: usize,
@@ -77,14 +83,16 @@ pub fn ntt_primes(
     }
 }
 
-/// The primitive `2N`-th root of unity `g^((q-1)/2N)` modulo the prime `q`, for the least `g >= 2`
-/// that gives one. The wire format rests on this choice: it fixes what residues in the evaluation
-/// domain mean. That `q` is a prime ([`is_prime`]) is for the caller to know: of other numbers all
-/// `g` may be tried.
+/// Returns the primitive `2N`-th root of unity `g^((q-1)/2N)` modulo the prime `q`, for the
+/// smallest `g >= 2` that gives one.
+///
+/// The wire format depends on this choice, which fixes the meaning of residues in the evaluation
+/// domain. The caller must know that `q` is a prime ([`is_prime`]): for other numbers, the search
+/// may try every `g`.
 ///
 /// # Errors
-/// [`RingError::NoRootOfUnity`] when `2N` does not divide `q - 1`, [`RingError::NotPrime`] when no
-/// `g` gives one.
+/// [`RingError::NoRootOfUnity`] if `2N` does not divide `q - 1`, and [`RingError::NotPrime`] if no
+/// `g` gives a root.
 pub fn primitive_root_2n(q: u64, degree: usize) -> Result<u64, RingError> {
     let none = RingError::NoRootOfUnity { modulus: q, degree };
     let order = (degree as u64).checked_mul(2).ok_or(none.clone())?;
@@ -108,7 +116,7 @@ mod tests {
             assert_eq!(is_prime(n), slow(n), "{n}");
         }
         assert!(is_prime((1 << 61) - 1));
-        assert!(!is_prime(3_215_031_751)); // strong pseudoprime to bases 2, 3, 5, 7
+        assert!(!is_prime(3_215_031_751)); // A strong pseudoprime to 2, 3, 5 and 7.
     }
 
     #[test]

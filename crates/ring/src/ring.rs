@@ -1,9 +1,11 @@
-//! Residue rings: the rings that limbs are computed in.
+//! Residue rings, in which limbs are computed.
 
 use crate::{
     Automorphism, Domain, Kernel, RingError,
     arith::add_mod,
-    elementwise::{Beside, KeyLimb, KeyRing, PairTerm, Scalar, Turned, digit_bytes, operations},
+    elementwise::{
+        ExtraSummands, KeyLimb, KeyRing, MonomialTerm, PairTerm, Scalar, digit_bytes, operations,
+    },
     monomial::Monomials,
     ntt::InverseFactor,
     odd::OddRing,
@@ -12,15 +14,35 @@ use crate::{
 
 /// The ring of one limb, `Z_q[X]/(X^N + 1)`, with its kernels.
 ///
-/// Its modulus is a prime, a product of primes or a power of two. All answer to the same
-/// operations, and callers need not ask which it is:
-/// - Transforms ([`ResidueRing::forward`], [`ResidueRing::inverse`]) go between the two domains.
-///   Modulo a power of two there is no transform; a limb holds its coefficients in both domains.
-/// - The operations of [`crate::elementwise`], on limbs in the evaluation domain, are those of the
-///   ring: products are products of polynomials. The linear ones are so in the coefficient domain
-///   too. Modulo powers of two, linear operations cost 2 to 4 vector instructions per 8 residues,
-///   and products the transforms that [`ResidueRing::power_of_two`] tells of.
-/// - What depends on how a polynomial lies in its limb has methods that are told the domain.
+/// The modulus is a prime, a product of primes or a power of two. All have the same operations, and
+/// callers need not know which it is:
+///
+/// - Transforms ([`ResidueRing::forward`], [`ResidueRing::inverse`]) convert between the two
+///   domains. Powers of two have no transform, and a limb holds its coefficients in both domains.
+/// - The operations of [`crate::elementwise`] on limbs in the evaluation domain are those of the
+///   ring, so products are products of polynomials. Linear operations also work in the coefficient
+///   domain. Modulo powers of two, linear operations need 2 to 4 vector instructions per 8
+///   residues, and [`ResidueRing::power_of_two`] states the cost of products.
+/// - Operations that depend on the positions of coefficients in the limb have the domain as an
+///   argument.
+///
+/// ```
+/// use hippocrene_ring::{Kernel, ResidueRing, primes::ntt_primes};
+///
+/// let kernel = Kernel::detect()?;
+/// let q = ntt_primes(48, 16, 1, &[])?[0];
+/// for ring in [ResidueRing::prime(q, 16, kernel)?, ResidueRing::power_of_two(32, 16, kernel)?] {
+///     // (1 + X) X^15 = X^15 - 1
+///     let (mut a, mut b) = ([0; 16], [0; 16]);
+///     (a[0], a[1], b[15]) = (1, 1, 1);
+///     ring.forward(&mut a);
+///     ring.forward(&mut b);
+///     ring.mul_assign(&mut a, &b);
+///     ring.inverse(&mut a);
+///     assert_eq!((a[0], a[1], a[15]), (ring.modulus() - 1, 0, 1));
+/// }
+/// # Ok::<(), hippocrene_ring::RingError>(())
+/// ```
 #[derive(Clone)]
 pub enum ResidueRing {
     /// The ring of a prime or of a product of primes.
@@ -29,15 +51,15 @@ pub enum ResidueRing {
     PowerOfTwo(PowerOfTwoRing),
 }
 
-/// Without its tables.
+/// The output leaves out the tables.
 impl std::fmt::Debug for ResidueRing {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         write!(f, "ResidueRing {{ modulus: {}, degree: {}, .. }}", self.modulus(), self.degree())
     }
 }
 
-/// Methods that call those of their names: of one field of [`OddRing`], and of a field of
-/// [`PowerOfTwoRing`] for each list.
+/// Defines methods that call the method of the same name on one field of [`OddRing`], and, for each
+/// list, on one field of [`PowerOfTwoRing`].
 macro_rules! methods {
     ($odd:ident, $($power:ident {
         $($(#[$doc:meta])* $name:ident($($argument:ident: $type:ty),*) $(-> $result:ty)?;)*
@@ -57,43 +79,49 @@ macro_rules! methods {
 }
 
 impl ResidueRing {
-    /// The ring of the prime `q < 2^61`, `q = 1 mod 2 degree`.
+    /// Makes the ring of the prime `q < 2^61`, `q = 1 mod 2 degree`.
     ///
     /// # Errors
-    /// When the degree or the modulus is not supported, or there is no transform.
+    /// If the degree or the modulus is not supported, or there is no transform.
     pub fn prime(q: u64, degree: usize, kernel: Kernel) -> Result<Self, RingError> {
         Self::composite(&[q], degree, kernel)
     }
 
-    /// The ring of the product `q < 2^61` of distinct `primes`, each `1 mod 2 degree`, with one
-    /// transform for all of them. Limbs of it reduced modulo some of the primes are limbs of the
-    /// ring of those, in either domain (GRAFT C.6).
+    /// Makes the ring of the product `q < 2^61` of distinct `primes`, each `1 mod 2 degree`.
+    ///
+    /// One transform serves all of them. A limb reduced modulo some of the primes is a limb of the
+    /// ring of those primes, in either domain (GRAFT C.6).
     ///
     /// # Errors
-    /// When the degree or the product is not supported, two primes are equal, or there is no
+    /// If the degree or the product is not supported, two primes are equal, or there is no
     /// transform.
     pub fn composite(primes: &[u64], degree: usize, kernel: Kernel) -> Result<Self, RingError> {
         Ok(ResidueRing::Odd(OddRing::new(primes, degree, kernel)?))
     }
 
-    /// The ring of `2^exponent`, `1 <= exponent <= 60`.
+    /// Makes the ring of `2^exponent`, `1 <= exponent <= 60`.
     ///
-    /// Products are computed over the integers, modulo primes that are the ring's own choice (GRAFT
-    /// C.6): `p` of them, with `2 N 2^(2 exponent - 2) < g_1 .. g_p / 2`. A product costs `3p`
-    /// transforms, a tensor product `7p` (a square `5p`), an inner product of `d` digits `(d + 2)
-    /// p` (and `2p` for every 32 digits, or fewer where the bound says so). They take and return
-    /// their memory by a lock.
+    /// Products are computed over the integers, modulo `p` primes that the ring chooses itself
+    /// (GRAFT C.6): `2 N 2^(2 exponent - 2) < g_1 .. g_p / 2`. The operations need these numbers of
+    /// transforms:
+    ///
+    /// - a product `3p`;
+    /// - a tensor product `7p`, and a square `5p`;
+    /// - an inner product of `d` digits `d p`, plus `2p` for every sum of up to 32 digits, or fewer
+    ///   if the bound requires it.
+    ///
+    /// The operations borrow scratch memory from a pool, which has a lock.
     ///
     /// # Errors
-    /// When the degree or the exponent is not supported.
+    /// If the degree or the exponent is not supported.
     pub fn power_of_two(exponent: u32, degree: usize, kernel: Kernel) -> Result<Self, RingError> {
         Ok(ResidueRing::PowerOfTwo(PowerOfTwoRing::new(exponent, degree, kernel)?))
     }
 
-    /// The rings of `2^1 .. 2^largest`, in this order, which share their tables.
+    /// Makes the rings of `2^1 .. 2^largest`, in this order. They share their tables.
     ///
     /// # Errors
-    /// As [`ResidueRing::power_of_two`].
+    /// The same as [`ResidueRing::power_of_two`].
     pub fn powers_of_two(
         largest: u32,
         degree: usize,
@@ -103,7 +131,7 @@ impl ResidueRing {
         Ok(all.into_iter().map(ResidueRing::PowerOfTwo).collect())
     }
 
-    /// The ring degree `N`.
+    /// Returns the ring degree `N`.
     pub fn degree(&self) -> usize {
         match self {
             ResidueRing::Odd(ring) => ring.degree,
@@ -111,7 +139,7 @@ impl ResidueRing {
         }
     }
 
-    /// `log2 q`.
+    /// Returns `log2 q`.
     pub fn log2(&self) -> f64 {
         (self.modulus() as f64).log2()
     }
@@ -119,39 +147,41 @@ impl ResidueRing {
     methods! {
         ntt,
         identity {
-            /// Coefficients in `[0, q)` to values in `[0, q)`, in evaluation order.
+            /// Transforms coefficients in `[0, q)` to values in `[0, q)`, in evaluation order.
             ///
             /// # Panics
-            /// When `a` is not of the ring degree.
+            /// If `a` does not have the ring degree.
             forward(a: &mut [u64]);
-            /// Coefficients in `[0, 2q)` to congruent values in `[0, lazy_bound() q)`.
+            /// Transforms coefficients in `[0, 2q)` to congruent values in `[0, lazy_bound() q)`.
             ///
             /// # Panics
-            /// When `a` is not of the ring degree.
+            /// If `a` does not have the ring degree.
             forward_lazy(a: &mut [u64]);
-            /// [`Self::forward_lazy`] of residues modulo another modulus, into `out`. See
-            /// [`crate::ntt::NttPlan::forward_lazy_centred`].
+            /// Applies [`Self::forward_lazy`] to residues modulo another modulus, into `out`.
+            ///
+            /// See [`crate::ntt::NttPlan::forward_lazy_centred`].
             ///
             /// # Panics
-            /// When `out` or `y` is not of the ring degree, or `from` is larger than `2q`.
+            /// If `out` or `y` does not have the ring degree, or `from` is larger than `2q`.
             forward_lazy_centred(out: &mut [u64], y: &[u64], from: u64);
-            /// The multiple of `q` below which [`Self::forward_lazy`] leaves its values.
+            /// Returns the exclusive bound of the values of [`Self::forward_lazy`], as a multiple
+            /// of `q`.
             lazy_bound() -> u64;
-            /// Values in `[0, 2q)`, in evaluation order, to coefficients in `[0, q)`.
+            /// Transforms values in `[0, 2q)`, in evaluation order, to coefficients in `[0, q)`.
             ///
             /// # Panics
-            /// When `a` is not of the ring degree.
+            /// If `a` does not have the ring degree.
             inverse(a: &mut [u64]);
-            /// [`Self::inverse`] times the constant that `factor` was prepared from, at no extra
+            /// Applies [`Self::inverse`] and multiplies by the constant of `factor`, at no extra
             /// cost.
             ///
             /// # Panics
-            /// When `a` is not of the ring degree.
+            /// If `a` does not have the ring degree.
             inverse_scaled(a: &mut [u64], factor: &InverseFactor);
-            /// [`Self::inverse_scaled`] of `a`, into `out`.
+            /// Applies [`Self::inverse_scaled`] to `a`, into `out`.
             ///
             /// # Panics
-            /// When `out` or `a` is not of the ring degree.
+            /// If `out` or `a` does not have the ring degree.
             inverse_scaled_into(out: &mut [u64], a: &[u64], factor: &InverseFactor);
             /// Prepares the constant `c` in `[0, q)` for [`Self::inverse_scaled`].
             inverse_factor(c: u64) -> InverseFactor;
@@ -161,27 +191,30 @@ impl ResidueRing {
     methods! {
         elementwise,
         linear {
-            /// The modulus `q`.
+            /// Returns the modulus `q`.
             modulus() -> u64;
-            /// The multiple of `q` below which lazily reduced inputs may lie.
+            /// Returns the exclusive bound of lazily reduced inputs, as a multiple of `q`.
             lazy_multiple() -> u64;
-            /// A constant of this ring, reduced and prepared for multiplications.
+            /// Returns a constant of this ring, reduced and prepared for multiplications.
             scalar(c: u64) -> Scalar;
         }
         products {
-            /// `acc0 = sum x y0` and `acc1 = sum x y1` over the terms `(x, [y0, y1])`, all in the
-            /// form of [`Self::lift`]. See [`crate::elementwise::Elementwise::sum_products`].
+            /// Sets `acc0 = sum x y0` and `acc1 = sum x y1` over the terms `(x, [y0, y1])`.
+            ///
+            /// All are in the form of [`Self::lift`]. See
+            /// [`crate::elementwise::Elementwise::sum_products`].
             ///
             /// # Panics
-            /// When lengths differ.
+            /// If lengths differ.
             sum_products(acc0: &mut [u64], acc1: &mut [u64], terms: &[PairTerm<'_>]);
-            /// [`Self::sum_products`] for `x` whose values repeat. See
-            /// [`crate::elementwise::Elementwise::sum_repeated_products`].
+            /// Computes [`Self::sum_products`] for `x` whose values repeat.
+            ///
+            /// See [`crate::elementwise::Elementwise::sum_repeated_products`].
             ///
             /// # Panics
-            /// When lengths differ, or are no multiple of 64.
+            /// If lengths differ, or are not multiples of 64.
             sum_repeated_products(acc0: &mut [u64], acc1: &mut [u64], terms: &[PairTerm<'_>]);
-            /// Bytes that each digit takes of a [`KeyLimb`] of this ring, for polynomials of
+            /// Returns the bytes of each digit of a [`KeyLimb`] of this ring, for polynomials of
             /// `length` coefficients.
             key_bytes(length: usize) -> usize;
         }
@@ -189,12 +222,14 @@ impl ResidueRing {
 
     operations!(methods!(elementwise,));
 
-    /// `a = floor((b - a mod 2^shift q) / 2^shift) s` modulo `q = 2^e`, for any words `a` and `b`;
-    /// `e + shift <= 64`. It is the exact quotient where `2^shift` divides `b - a`: what ends the
-    /// switch from a modulus with `2^(e + shift)` to one with `2^e`.
+    /// Sets `a = floor((b - a mod 2^shift q) / 2^shift) s` modulo `q = 2^e`, for any words `a` and
+    /// `b` and `e + shift <= 64`.
+    ///
+    /// The quotient is exact if `2^shift` divides `b - a`. This is the last step of a switch from a
+    /// modulus with `2^(e + shift)` to one with `2^e`.
     ///
     /// # Panics
-    /// When `q` is not a power of two, or `shift` is too large.
+    /// If `q` is not a power of two, or `shift` is too large.
     pub fn sub_from_shift_mul_scalar_assign(
         &self,
         a: &mut [u64],
@@ -204,7 +239,10 @@ impl ResidueRing {
     ) {
         match self {
             ResidueRing::Odd(_) => {
-                panic!("residues modulo {} are not shifted: it is no power of two", self.modulus())
+                panic!(
+                    "the modulus {} is not a power of two, so residues are not shifted",
+                    self.modulus()
+                )
             }
             ResidueRing::PowerOfTwo(ring) => {
                 ring.linear.sub_from_shift_mul_scalar_assign(a, b, shift, s);
@@ -212,58 +250,61 @@ impl ResidueRing {
         }
     }
 
-    /// [`ResidueRing::inner_product`] with more summands. See
-    /// [`crate::elementwise::Elementwise::inner_product_beside`].
+    /// Computes [`ResidueRing::inner_product`] plus further summands.
+    ///
+    /// See [`crate::elementwise::Elementwise::inner_product_plus`].
     ///
     /// # Panics
-    /// As `inner_product`, and when the modulus is a power of two.
-    pub fn inner_product_beside(
+    /// The same as `inner_product`. Also if the modulus is a power of two.
+    pub fn inner_product_plus(
         &self,
         acc0: &mut [u64],
         acc1: &mut [u64],
         digits: &[(usize, &[u64])],
         key: &KeyLimb,
-        beside: &Beside<'_>,
+        beside: &ExtraSummands<'_>,
     ) {
-        self.odd().elementwise.inner_product_beside(acc0, acc1, digits, key, beside);
+        self.odd().elementwise.inner_product_plus(acc0, acc1, digits, key, beside);
     }
 
-    /// Inner products times monomials less one, added up. See
-    /// [`crate::elementwise::Elementwise::inner_product_turned`].
+    /// Computes a sum of inner products, each times a monomial minus one.
+    ///
+    /// See [`crate::elementwise::Elementwise::inner_product_times_monomials`].
     ///
     /// # Panics
-    /// As `inner_product`, when there is no pair or more than three, a monomial is of another ring
-    /// degree, or the modulus is a power of two.
-    pub fn inner_product_turned(
+    /// The same as `inner_product`. Also if there is no pair or more than three, a monomial has
+    /// another ring degree, or the modulus is a power of two.
+    pub fn inner_product_times_monomials(
         &self,
         acc0: &mut [u64],
         acc1: &mut [u64],
-        turned: &[Turned<'_>],
+        turned: &[MonomialTerm<'_>],
         key: &KeyLimb,
     ) {
-        self.odd().elementwise.inner_product_turned(acc0, acc1, turned, key);
+        self.odd().elementwise.inner_product_times_monomials(acc0, acc1, turned, key);
     }
 
-    /// The monomials of this ring, of degree 64 at least.
+    /// Returns the monomials of this ring, whose degree must be at least 64.
     ///
     /// # Panics
-    /// When the modulus is a power of two, or the degree is too small.
+    /// If the modulus is a power of two, or the degree is too small.
     pub fn monomials(&self) -> Monomials {
         self.odd().monomials()
     }
 
-    /// The ring of an odd modulus, which has values.
+    /// Returns the ring if its modulus is odd, so that limbs hold values.
     fn odd(&self) -> &OddRing {
         match self {
             ResidueRing::Odd(ring) => ring,
             ResidueRing::PowerOfTwo(_) => {
-                panic!("limbs modulo 2^{} hold no values", self.modulus().ilog2())
+                panic!("the modulus 2^{} has no evaluation domain", self.modulus().ilog2())
             }
         }
     }
 
-    /// The moduli of the limbs that a digit takes in the form of [`ResidueRing::lift`]: `q` itself
-    /// if it is odd, else the primes that products are computed modulo.
+    /// Returns the moduli of a digit's limbs in the form of [`ResidueRing::lift`].
+    ///
+    /// If `q` is odd, this is `q` itself, otherwise the primes that products are computed modulo.
     pub fn lifted_moduli(&self) -> &[u64] {
         match self {
             ResidueRing::Odd(ring) => std::slice::from_ref(&ring.elementwise.q),
@@ -271,26 +312,29 @@ impl ResidueRing {
         }
     }
 
-    /// [`ResidueRing::lifted_moduli`] with `kernel`, which this CPU need not have.
-    pub fn lifted_moduli_by(&self, kernel: Kernel) -> Vec<u64> {
+    /// Returns [`ResidueRing::lifted_moduli`] as `kernel` would choose them. This CPU need not
+    /// support it.
+    pub fn lifted_moduli_of_kernel(&self, kernel: Kernel) -> Vec<u64> {
         match self {
             ResidueRing::Odd(_) => self.lifted_moduli().to_vec(),
             ResidueRing::PowerOfTwo(ring) => ring.products.primes_by(kernel),
         }
     }
 
-    /// [`ResidueRing::key_bytes`] modulo the odd number `q` with `kernel`, which this CPU need not
-    /// have.
-    pub fn key_bytes_by(kernel: Kernel, q: u64, length: usize) -> usize {
+    /// Returns [`ResidueRing::key_bytes`] modulo the odd number `q` for `kernel`, which this CPU
+    /// need not support.
+    pub fn key_bytes_of_kernel(kernel: Kernel, q: u64, length: usize) -> usize {
         let is_packed = kernel == Kernel::Avx512Ifma && q < 1 << 48;
         digit_bytes(length, if is_packed { 6 } else { 8 })
     }
 
-    /// Brings a digit to the form that inner products compute with, for one that takes part in
-    /// many: modulo a power of two to its transforms; for odd `q` it is that form already.
+    /// Brings a digit into the form in which inner products use it, once for many inner products.
+    ///
+    /// Modulo a power of two, this form has the transforms of the digit. For odd `q` it is the
+    /// digit itself.
     ///
     /// # Panics
-    /// When `out` does not have a limb of the length of `a` for each of
+    /// If `out` does not have a limb of the length of `a` for each of
     /// [`ResidueRing::lifted_moduli`].
     pub fn lift(&self, out: &mut [u64], a: &[u64]) {
         match self {
@@ -299,10 +343,10 @@ impl ResidueRing {
         }
     }
 
-    /// [`ResidueRing::inner_product`] of digits in the form of [`ResidueRing::lift`].
+    /// Computes [`ResidueRing::inner_product`] of digits in the form of [`ResidueRing::lift`].
     ///
     /// # Panics
-    /// As `inner_product`.
+    /// The same as `inner_product`.
     pub fn inner_product_lifted(
         &self,
         acc0: &mut [u64],
@@ -318,10 +362,11 @@ impl ResidueRing {
         }
     }
 
-    /// Sets `out` to the image of `a`, one limb each in `domain`, of residues in `[0, q)`.
+    /// Sets `out` to the image of the limb `a` under the automorphism. Both are in `domain`, with
+    /// residues in `[0, q)`.
     ///
     /// # Panics
-    /// When a limb or the automorphism is not of the ring degree.
+    /// If a limb or the automorphism does not have the ring degree.
     pub fn apply_automorphism(
         &self,
         automorphism: &Automorphism,
@@ -335,13 +380,15 @@ impl ResidueRing {
         }
     }
 
-    /// Adds the constant polynomial `c` in `[0, q)` to `a` in `domain`, of residues in `[0, q)`: to
-    /// every value, or to the first coefficient.
+    /// Adds the constant polynomial `c` in `[0, q)` to the limb `a` in `domain`, with residues in
+    /// `[0, q)`.
+    ///
+    /// This adds to every value, or only to the first coefficient.
     ///
     /// # Panics
-    /// When the limb is not of the ring degree.
+    /// If the limb does not have the ring degree.
     pub fn add_constant_assign(&self, domain: Domain, a: &mut [u64], c: u64) {
-        assert_eq!(a.len(), self.degree(), "limbs are of the ring degree");
+        assert_eq!(a.len(), self.degree(), "a limb must have the ring degree");
         match (self, domain) {
             (ResidueRing::Odd(ring), Domain::Evaluation) => {
                 ring.elementwise.add_scalar_assign(a, c);
@@ -350,7 +397,7 @@ impl ResidueRing {
         }
     }
 
-    /// Wipes the memory that operations have worked in and keep for the next, and gives it back.
+    /// Wipes and frees the scratch memory that operations keep for reuse.
     pub fn forget(&self) {
         if let ResidueRing::PowerOfTwo(ring) = self {
             ring.products.forget();
@@ -377,7 +424,7 @@ impl KeyRing for ResidueRing {
         match self {
             ResidueRing::Odd(ring) => ring.elementwise.coalesce_into(out, key, groups),
             ResidueRing::PowerOfTwo(_) => {
-                panic!("digits of a key modulo 2^{} are not coalesced", self.modulus().ilog2())
+                panic!("digits of a key modulo 2^{} cannot be coalesced", self.modulus().ilog2())
             }
         }
     }

@@ -1,4 +1,4 @@
-//! Scratch memory that is used again instead of being allocated again.
+//! Scratch memory that is reused instead of being allocated again.
 
 use std::{
     ops::{Deref, DerefMut},
@@ -6,40 +6,50 @@ use std::{
 };
 
 use crate::{
-    Meter,
+    MemoryMeter,
     poly::{Domain, Poly},
 };
 
-/// A pool of polynomials of one ring degree. A polynomial comes back when its guard is dropped.
-/// After a computation has run once, running it again allocates nothing.
+/// A pool of polynomials of one ring degree.
+///
+/// A polynomial returns to the pool when its guard is dropped. After a computation has run once,
+/// running it again allocates nothing.
+///
+/// ```
+/// use hippocrene_ring::{Domain, scratch::ScratchPool};
+///
+/// let pool = ScratchPool::new(16);
+/// drop(pool.take(3, Domain::Coefficient));
+/// assert_eq!(pool.bytes(), 3 * 16 * 8);
+/// ```
 #[derive(Debug)]
 pub struct ScratchPool {
     degree: usize,
     /// Counts the memory of the polynomials, in a dry run.
-    meter: Option<Meter>,
+    meter: Option<MemoryMeter>,
     free: Mutex<Vec<Poly>>,
 }
 
 impl ScratchPool {
-    /// An empty pool for ring degree `degree`.
+    /// Makes an empty pool for ring degree `degree`.
     pub fn new(degree: usize) -> Self {
         ScratchPool { degree, meter: None, free: Mutex::new(Vec::new()) }
     }
 
-    /// An empty pool of polynomials of a dry run, of ring degree `degree`. `meter` counts their
+    /// Makes an empty pool of dry-run polynomials of ring degree `degree`. `meter` counts their
     /// memory.
-    pub fn dry_run(degree: usize, meter: &Meter) -> Self {
+    pub fn dry_run(degree: usize, meter: &MemoryMeter) -> Self {
         ScratchPool { degree, meter: Some(meter.clone()), free: Mutex::new(Vec::new()) }
     }
 
-    fn fresh(&self, domain: Domain) -> Poly {
+    fn new_poly(&self, domain: Domain) -> Poly {
         match &self.meter {
             None => Poly::zero(self.degree, 0, domain),
             Some(meter) => Poly::dry_run(self.degree, 0, domain, meter),
         }
     }
 
-    /// Wipes the polynomials that nobody holds, and gives their memory back. Dropping the pool does
+    /// Wipes the polynomials that are not on loan, and frees their memory. Dropping the pool does
     /// the same.
     pub fn forget(&self) {
         let mut free =
@@ -47,25 +57,26 @@ impl ScratchPool {
         free.iter_mut().for_each(Poly::wipe);
     }
 
-    /// The bytes of the polynomials that are not on loan. When all have come back, that is the
-    /// maximum that computations have needed.
+    /// Returns the bytes of the polynomials that are not on loan.
+    ///
+    /// When all have been returned, this is the maximum that computations have needed.
     pub fn bytes(&self) -> usize {
         let free = self.free.lock().unwrap_or_else(PoisonError::into_inner);
         free.iter().map(|poly| poly.capacity_limbs() * self.degree * size_of::<u64>()).sum()
     }
 
-    /// A polynomial of `limbs` limbs with unspecified residues.
+    /// Borrows a polynomial of `limbs` limbs with unspecified residues.
     pub fn take(&self, limbs: usize, domain: Domain) -> Scratch<'_> {
         let mut free = self.free.lock().unwrap_or_else(PoisonError::into_inner);
-        // The smallest one that is large enough, else the largest, which then grows. Of equals the
-        // one that came back last is most likely in the cache.
+        // This takes the smallest one that is large enough, or else the largest, which then grows.
+        // Among equals it takes the one returned last, which is most likely in the cache.
         let best = (0..free.len()).rev().min_by_key(|&i| {
             let have = free[i].capacity_limbs();
             if have >= limbs { (0, have) } else { (1, usize::MAX - have) }
         });
         let mut poly = match best {
             Some(i) => free.remove(i),
-            None => self.fresh(domain),
+            None => self.new_poly(domain),
         };
         drop(free);
         poly.resize_limbs(limbs);
@@ -81,7 +92,7 @@ impl Drop for ScratchPool {
     }
 }
 
-/// A polynomial on loan from a [`ScratchPool`].
+/// A polynomial on loan from a [`ScratchPool`]. See there for an example.
 #[derive(Debug)]
 pub struct Scratch<'a> {
     poly: Option<Poly>,

@@ -1,15 +1,15 @@
-//! Arithmetic modulo `q < 2^50` in four lanes of `f64`: the vocabulary of the AVX2 kernels.
+//! Arithmetic modulo `q < 2^50` in four lanes of `f64`, which the AVX2 kernels use.
 //!
-//! Residues are integers held in doubles, signed and lazily reduced. A double holds every integer
-//! up to `2^53`; with fused multiply-add the product of two such integers is known exactly, as a
-//! rounded part and its error, and so is its remainder modulo `q`.
+//! Residues are integers in doubles, signed and lazily reduced. A double can hold every integer up
+//! to `2^53`. With fused multiply-add, the product of two such integers is known exactly, as a
+//! rounded part and its error. So its remainder modulo `q` is known exactly as well.
 //!
-//! **Contract.** These helpers carry no target feature of their own, because a function with one
-//! cannot be `#[inline(always)]`; they compile to single instructions only inside a caller that has
-//! the features. So every kernel consists of `#[inline(always)]` helpers without features, and one
-//! outermost function with `#[target_feature(enable = "avx2,fma")]`, which is entered only when
-//! [`crate::Kernel::is_supported`] has said yes. Nothing here may run otherwise: that is what every
-//! `SAFETY` line below rests on.
+//! **Contract.** These helpers have no target features, because a function with them cannot be
+//! `#[inline(always)]`. They compile to single instructions only inside a caller that has the
+//! features. So every kernel consists of `#[inline(always)]` helpers without features, and one
+//! outermost function with `#[target_feature(enable = "avx2,fma")]`. It is called only after
+//! [`crate::Kernel::is_supported`] has returned true. Nothing here may run otherwise, and every
+//! `SAFETY` comment below relies on this.
 
 use std::arch::x86_64::*;
 
@@ -21,150 +21,150 @@ pub(crate) type V = __m256d;
 /// Four 64-bit integers.
 pub(crate) type I = __m256i;
 
-/// `2^52`: as its last place is 1, the low 52 bits of `2^52 + x` are the integer `x`, for `x` in
+/// `2^52`. Its last place is 1, so the low 52 bits of `2^52 + x` are the integer `x`, for `x` in
 /// `[0, 2^52)`.
-const UNSIGNED: f64 = (1u64 << 52) as f64;
+const UNSIGNED_BIAS: f64 = (1u64 << 52) as f64;
 
-/// `3 2^51`: adding it to `x` in `[-2^51, 2^51]` rounds `x` to the nearest integer, and leaves that
+/// `3 2^51`. Adding it to `x` in `[-2^51, 2^51]` rounds `x` to the nearest integer, and leaves that
 /// integer in the low bits.
-const SIGNED: f64 = 3.0 * (1u64 << 51) as f64;
+const SIGNED_BIAS: f64 = 3.0 * (1u64 << 51) as f64;
 
-/// Rounds to a multiple of 4, as `3 2^51` rounds to an integer.
+/// Rounds to a multiple of 4 when it is added, as `3 2^51` rounds to an integer.
 pub(crate) const ROUND_TO_4: f64 = 3.0 * (1u64 << 53) as f64;
 
-/// The four doubles at `p`, which needs no alignment.
+/// Reads four doubles at `p`, which needs no alignment.
 ///
 /// # Safety
 /// `p` is valid for reading 32 bytes.
 #[inline(always)]
 pub(crate) unsafe fn load(p: *const f64) -> V {
-    // SAFETY: the caller vouches for `p`; module contract.
+    // SAFETY: the caller guarantees `p`. See the module contract.
     unsafe { _mm256_loadu_pd(p) }
 }
 
-/// Stores four doubles at `p`, which needs no alignment.
+/// Writes four doubles at `p`, which needs no alignment.
 ///
 /// # Safety
 /// `p` is valid for writing 32 bytes.
 #[inline(always)]
 pub(crate) unsafe fn store(p: *mut f64, x: V) {
-    // SAFETY: the caller vouches for `p`; module contract.
+    // SAFETY: the caller guarantees `p`. See the module contract.
     unsafe { _mm256_storeu_pd(p, x) }
 }
 
-/// The four integers at `p`, which needs no alignment.
+/// Reads four integers at `p`, which needs no alignment.
 ///
 /// # Safety
 /// `p` is valid for reading 32 bytes.
 #[inline(always)]
 pub(crate) unsafe fn load_integers(p: *const u64) -> I {
-    // SAFETY: the caller vouches for `p`; module contract.
+    // SAFETY: the caller guarantees `p`. See the module contract.
     unsafe { _mm256_loadu_si256(p.cast()) }
 }
 
-/// Stores four integers at `p`, which needs no alignment.
+/// Writes four integers at `p`, which needs no alignment.
 ///
 /// # Safety
 /// `p` is valid for writing 32 bytes.
 #[inline(always)]
 pub(crate) unsafe fn store_integers(p: *mut u64, x: I) {
-    // SAFETY: the caller vouches for `p`; module contract.
+    // SAFETY: the caller guarantees `p`. See the module contract.
     unsafe { _mm256_storeu_si256(p.cast(), x) }
 }
 
-/// `x` in every lane.
+/// Returns `x` in every lane.
 #[inline(always)]
 pub(crate) fn set1(x: f64) -> V {
-    // SAFETY: module contract.
+    // SAFETY: see the module contract.
     unsafe { _mm256_set1_pd(x) }
 }
 
-/// `x` in every lane.
+/// Returns `x` in every lane.
 #[inline(always)]
 pub(crate) fn set1_integer(x: u64) -> I {
-    // SAFETY: module contract.
+    // SAFETY: see the module contract.
     unsafe { _mm256_set1_epi64x(x as i64) }
 }
 
-/// `a + b`.
+/// Returns `a + b`.
 #[inline(always)]
 pub(crate) fn add(a: V, b: V) -> V {
-    // SAFETY: module contract.
+    // SAFETY: see the module contract.
     unsafe { _mm256_add_pd(a, b) }
 }
 
-/// `a - b`.
+/// Returns `a - b`.
 #[inline(always)]
 pub(crate) fn sub(a: V, b: V) -> V {
-    // SAFETY: module contract.
+    // SAFETY: see the module contract.
     unsafe { _mm256_sub_pd(a, b) }
 }
 
-/// `a b`, rounded.
+/// Returns `a b`, rounded.
 #[inline(always)]
 pub(crate) fn mul(a: V, b: V) -> V {
-    // SAFETY: module contract.
+    // SAFETY: see the module contract.
     unsafe { _mm256_mul_pd(a, b) }
 }
 
-/// `a b + c`, rounded once.
+/// Returns `a b + c`, rounded once.
 #[inline(always)]
 pub(crate) fn mul_add(a: V, b: V, c: V) -> V {
-    // SAFETY: module contract.
+    // SAFETY: see the module contract.
     unsafe { _mm256_fmadd_pd(a, b, c) }
 }
 
-/// `a b - c`, rounded once.
+/// Returns `a b - c`, rounded once.
 #[inline(always)]
 pub(crate) fn mul_sub(a: V, b: V, c: V) -> V {
-    // SAFETY: module contract.
+    // SAFETY: see the module contract.
     unsafe { _mm256_fmsub_pd(a, b, c) }
 }
 
-/// `c - a b`, rounded once.
+/// Returns `c - a b`, rounded once.
 #[inline(always)]
 pub(crate) fn sub_mul(c: V, a: V, b: V) -> V {
-    // SAFETY: module contract.
+    // SAFETY: see the module contract.
     unsafe { _mm256_fnmadd_pd(a, b, c) }
 }
 
-/// The integer nearest to `a b`, for `|a b| <= 2^51`; rounded once.
+/// Returns the integer nearest to `a b`, for `|a b| <= 2^51`, rounded once.
 #[inline(always)]
 pub(crate) fn round_mul(a: V, b: V) -> V {
-    sub(mul_add(a, b, set1(SIGNED)), set1(SIGNED))
+    sub(mul_add(a, b, set1(SIGNED_BIAS)), set1(SIGNED_BIAS))
 }
 
-/// The integers `x - offset` as doubles, for `x` and `offset` in `[0, 2^52)`.
+/// Returns the integers `x - offset` as doubles, for `x` and `offset` in `[0, 2^52)`.
 #[inline(always)]
 pub(crate) fn from_integers(x: I, offset: f64) -> V {
-    // SAFETY: module contract.
-    let x = unsafe { _mm256_or_si256(x, as_integers(set1(UNSIGNED))) };
-    sub(as_doubles(x), set1(UNSIGNED + offset))
+    // SAFETY: see the module contract.
+    let x = unsafe { _mm256_or_si256(x, as_integers(set1(UNSIGNED_BIAS))) };
+    sub(as_doubles(x), set1(UNSIGNED_BIAS + offset))
 }
 
-/// `a - b` as doubles, for `a` and `b` in `[0, 2^52)`.
+/// Returns `a - b` as doubles, for `a` and `b` in `[0, 2^52)`.
 #[inline(always)]
 pub(crate) fn difference(a: I, b: I) -> V {
-    let bias = as_integers(set1(UNSIGNED));
-    // SAFETY: module contract.
+    let bias = as_integers(set1(UNSIGNED_BIAS));
+    // SAFETY: see the module contract.
     let (a, b) = unsafe { (_mm256_or_si256(a, bias), _mm256_or_si256(b, bias)) };
     sub(as_doubles(a), as_doubles(b))
 }
 
-/// The integer `x + offset`, for an integer `|x| <= 2^51`.
+/// Returns the integer `x + offset`, for an integer `|x| <= 2^51`.
 #[inline(always)]
 pub(crate) fn to_integers(x: V, offset: u64) -> I {
-    let offset = offset.wrapping_sub(SIGNED.to_bits());
-    add_integers(as_integers(add(x, set1(SIGNED))), set1_integer(offset))
+    let offset = offset.wrapping_sub(SIGNED_BIAS.to_bits());
+    add_integers(as_integers(add(x, set1(SIGNED_BIAS))), set1_integer(offset))
 }
 
-/// The two doubles at `p`, then the two at `p + distance`.
+/// Reads the two doubles at `p`, and then the two at `p + distance`.
 ///
 /// # Safety
 /// Both places are valid for reading 16 bytes.
 #[inline(always)]
 unsafe fn load_halves(p: *const f64, distance: usize) -> V {
-    // SAFETY: the caller vouches for the places; module contract.
+    // SAFETY: the caller guarantees the places. See the module contract.
     unsafe {
         _mm256_insertf128_pd::<1>(
             _mm256_castpd128_pd256(_mm_loadu_pd(p)),
@@ -173,93 +173,94 @@ unsafe fn load_halves(p: *const f64, distance: usize) -> V {
     }
 }
 
-/// `a + b mod 2^64`.
+/// Returns `a + b mod 2^64`.
 #[inline(always)]
 pub(crate) fn add_integers(a: I, b: I) -> I {
-    // SAFETY: module contract.
+    // SAFETY: see the module contract.
     unsafe { _mm256_add_epi64(a, b) }
 }
 
-/// `a - b mod 2^64`.
+/// Returns `a - b mod 2^64`.
 #[inline(always)]
 pub(crate) fn sub_integers(a: I, b: I) -> I {
-    // SAFETY: module contract.
+    // SAFETY: see the module contract.
     unsafe { _mm256_sub_epi64(a, b) }
 }
 
-/// Bitwise and.
+/// Returns the bitwise and.
 #[inline(always)]
 pub(crate) fn and_integers(a: I, b: I) -> I {
-    // SAFETY: module contract.
+    // SAFETY: see the module contract.
     unsafe { _mm256_and_si256(a, b) }
 }
 
-/// `x` where the mask is all ones, 0 where it is zero.
+/// Returns `x` where the mask is all ones, and 0 where it is zero.
 #[inline(always)]
 pub(crate) fn masked(mask: I, x: V) -> V {
     as_doubles(and_integers(mask, as_integers(x)))
 }
 
-/// `x >> BITS`, filling with zeros.
+/// Returns `x >> BITS`, filled with zeros.
 #[inline(always)]
 pub(crate) fn shift_down<const BITS: i32>(x: I) -> I {
-    // SAFETY: module contract.
+    // SAFETY: see the module contract.
     unsafe { _mm256_srli_epi64::<BITS>(x) }
 }
 
-/// All ones where `a > b`, both signed, else zero.
+/// Returns all ones where the signed `a > b`, and zero otherwise.
 #[inline(always)]
 pub(crate) fn greater_integers(a: I, b: I) -> I {
-    // SAFETY: module contract.
+    // SAFETY: see the module contract.
     unsafe { _mm256_cmpgt_epi64(a, b) }
 }
 
-/// `a` where the signed `x` is negative, else `b`.
+/// Returns `a` where the signed `x` is negative, and `b` otherwise.
 #[inline(always)]
 pub(crate) fn where_negative(x: I, a: I, b: I) -> I {
     as_integers(
-        // SAFETY: module contract.
+        // SAFETY: see the module contract.
         unsafe { _mm256_blendv_pd(as_doubles(b), as_doubles(a), as_doubles(x)) },
     )
 }
 
-/// The bits of doubles.
+/// Returns the bits of doubles.
 #[inline(always)]
 pub(crate) fn as_integers(x: V) -> I {
-    // SAFETY: module contract.
+    // SAFETY: see the module contract.
     unsafe { _mm256_castpd_si256(x) }
 }
 
-/// The doubles of which `x` are the bits.
+/// Returns the doubles with the bits `x`.
 #[inline(always)]
 pub(crate) fn as_doubles(x: I) -> V {
-    // SAFETY: module contract.
+    // SAFETY: see the module contract.
     unsafe { _mm256_castsi256_pd(x) }
 }
 
-/// The high and the low 32 bits of `x` as doubles: their sum is `x`.
+/// Returns the high and the low 32 bits of `x` as doubles, whose sum is `x`.
 #[inline(always)]
 pub(crate) fn halves(x: I) -> (V, V) {
-    // 2^84 + 2^32 h has the integer h in its low bits.
+    // The low bits of 2^84 + 2^32 h hold the integer h.
     let bias = set1((1u128 << 84) as f64);
-    // SAFETY: module contract.
+    // SAFETY: see the module contract.
     let (high, low) = unsafe {
         let high = _mm256_or_si256(_mm256_srli_epi64::<32>(x), as_integers(bias));
-        (high, _mm256_blend_epi32::<0b1010_1010>(x, as_integers(set1(UNSIGNED))))
+        (high, _mm256_blend_epi32::<0b1010_1010>(x, as_integers(set1(UNSIGNED_BIAS))))
     };
-    (sub(as_doubles(high), bias), sub(as_doubles(low), set1(UNSIGNED)))
+    (sub(as_doubles(high), bias), sub(as_doubles(low), set1(UNSIGNED_BIAS)))
 }
 
-/// The transpose of the 4 x 4 matrix whose rows start at `p`, `p + stride`, `p + 2 stride` and `p +
-/// 3 stride`.
+/// Reads the transpose of the 4 x 4 matrix whose rows start at `p`, `p + stride`, `p + 2 stride`
+/// and `p + 3 stride`.
 ///
 /// # Safety
 /// The four rows are valid for reading 32 bytes each.
 #[inline(always)]
 pub(crate) unsafe fn load_transposed(p: *const f64, stride: usize) -> [V; 4] {
-    // SAFETY: the caller vouches for `p`; module contract.
+    // SAFETY: the caller guarantees `p`. See the module contract.
     unsafe {
-        // Row i beside row i + 2, in halves: the shuffles that are left stay within 128 bits.
+        // Halves of row i and row i + 2 share a vector, so the remaining shuffles stay within 128
+        // bits.
         let (a, b) = (load_halves(p, 2 * stride), load_halves(p.add(stride), 2 * stride));
         let (c, d) =
             (load_halves(p.add(2), 2 * stride), load_halves(p.add(stride + 2), 2 * stride));
@@ -272,7 +273,7 @@ pub(crate) unsafe fn load_transposed(p: *const f64, stride: usize) -> [V; 4] {
     }
 }
 
-/// A constant factor `|w| <= q/2` with `w/q`, rounded.
+/// A constant factor `|w| <= q/2` with the rounded `w/q`.
 #[derive(Clone, Copy)]
 pub(crate) struct Factor {
     value: V,
@@ -280,7 +281,7 @@ pub(crate) struct Factor {
 }
 
 impl Factor {
-    /// The same [`Modulus::prepare`]d factor in every lane.
+    /// Returns the same [`Modulus::prepare`]d factor in every lane.
     #[inline(always)]
     pub(crate) fn splat([value, quotient]: [f64; 2]) -> Self {
         Factor { value: set1(value), quotient: set1(quotient) }
@@ -302,27 +303,32 @@ impl Modulus {
         Modulus { q, value: q as f64, inverse: 1.0 / q as f64 }
     }
 
-    /// The factor `w` in `[0, q)`.
+    /// Prepares the factor `w` in `[0, q)`.
     #[inline(always)]
     pub(crate) fn prepare(self, w: u64) -> [f64; 2] {
         let w = centred(w, self.q) as f64;
         [w, w / self.value]
     }
 
-    /// A factor from its value only. Its quotient is off by at most `2^-53`, where one that was
-    /// divided is off by `2^-55`.
+    /// Prepares a factor from its value only.
+    ///
+    /// Its quotient has an error of at most `2^-53`, while that of [`Modulus::prepare`] has an
+    /// error of at most `2^-55`.
     #[inline(always)]
     pub(crate) fn factor(self, value: V) -> Factor {
         Factor { value, quotient: mul(value, set1(self.inverse)) }
     }
 
-    /// An integer `t` congruent to `w y`, for an integer `|y| < 2^52`, with `|t| < (1/2 + e |y|) q`
-    /// where `e` is the error of the factor's quotient: for `|y| <= B q` that is `(1/2 + B/32) q`,
-    /// or `(1/2 + B/8) q` with [`Modulus::factor`].
+    /// Returns an integer `t` congruent to `w y`, for an integer `|y| < 2^52`, with `|t| < (1/2 + e
+    /// |y|) q`.
     ///
-    /// Proof: `c` is the integer nearest to `y (w/q + e)`, which is at most `2^51`, so `|w y - c q|
-    /// <= (1/2 + e |y|) q < q`. `low` is the exact error of `high`, at most `2^47`. `high - c q =
-    /// (w y - c q) - low` is then an integer below `2^51`, so it and its sum with `low` are exact.
+    /// Here `e` is the error of the factor's quotient. For `|y| <= B q` the bound is
+    /// `(1/2 + B/32) q`, or `(1/2 + B/8) q` with [`Modulus::factor`].
+    ///
+    /// Proof: `c` is the integer nearest to `y (w/q + e)`, which is at most `2^51`. So
+    /// `|w y - c q| <= (1/2 + e |y|) q < q`. `low` is the exact error of `high`, at most `2^47`.
+    /// Then `high - c q = (w y - c q) - low` is an integer below `2^51`, so it and its sum with
+    /// `low` are exact.
     #[inline(always)]
     pub(crate) fn mul_factor(self, y: V, w: Factor) -> V {
         let high = mul(y, w.value);
@@ -331,27 +337,30 @@ impl Modulus {
         add(sub_mul(high, c, set1(self.value)), low)
     }
 
-    /// The remainder of an integer `|x| <= 2^53` that is nearest to zero: at most `(q + 1)/2`, as
-    /// the rounded `1/q` is off by less than `2^-53 / q`.
+    /// Returns the remainder of an integer `|x| <= 2^53` that is nearest to zero.
     ///
-    /// Also of a larger `x` that a double holds, as long as `|x| <= 2^51 q`: within `3q/4` then.
+    /// It is at most `(q + 1)/2`, because the error of the rounded `1/q` is less than `2^-53 / q`.
+    /// `x` may also be a larger number that a double holds, as long as `|x| <= 2^51 q`. Then the
+    /// result is within `3q/4`.
     #[inline(always)]
     pub(crate) fn reduce(self, x: V) -> V {
-        self.subtract_quotient(x, SIGNED)
+        self.subtract_quotient(x, SIGNED_BIAS)
     }
 
-    /// `x - c q` for the multiple `c` of `2^i` nearest to `x/q`, where `rounding` is `3 2^(51 +
-    /// i)`: exact for `|x| <= 2^(51 + i) q`.
+    /// Returns `x - c q` for the multiple `c` of `2^i` nearest to `x/q`, where `rounding` is
+    /// `3 2^(51 + i)`.
+    ///
+    /// The result is exact for `|x| <= 2^(51 + i) q`.
     #[inline(always)]
     pub(crate) fn subtract_quotient(self, x: V, rounding: f64) -> V {
         let c = sub(mul_add(x, set1(self.inverse), set1(rounding)), set1(rounding));
         sub_mul(x, c, set1(self.value))
     }
 
-    /// An integer congruent to `a b`, within `3q/4`, for `a` and `b` in `[0, q)`.
+    /// Returns an integer congruent to `a b`, within `3q/4`, for `a` and `b` in `[0, q)`.
     ///
-    /// Proof: as that of [`Modulus::mul_factor`], but the quotient is that of the rounded `high` by
-    /// the rounded `1/q`, so `c` is off by at most `1/2 + 2 a b / q 2^-53 < 3/4`.
+    /// Proof: the same as for [`Modulus::mul_factor`], but the quotient is that of the rounded
+    /// `high` by the rounded `1/q`. So the error of `c` is at most `1/2 + 2 a b / q 2^-53 < 3/4`.
     #[inline(always)]
     pub(crate) fn mul(self, a: V, b: V) -> V {
         let high = mul(a, b);
@@ -360,10 +369,10 @@ impl Modulus {
         add(sub_mul(high, c, set1(self.value)), low)
     }
 
-    /// An integer congruent to `c + a b`, within `7q/8 + 1`, for `a` and `b` in `[0, q)` and `c` in
-    /// `[-q, q]`.
+    /// Returns an integer congruent to `c + a b`, within `7q/8 + 1`, for `a` and `b` in `[0, q)`
+    /// and `c` in `[-q, q]`.
     ///
-    /// Proof: as that of [`Modulus::mul`], with one rounding more; `|a b + c| < q^2`.
+    /// Proof: the same as for [`Modulus::mul`], with one more rounding, and `|a b + c| < q^2`.
     #[inline(always)]
     pub(crate) fn mul_add(self, c: V, a: V, b: V) -> V {
         let high = mul(a, b);
@@ -372,7 +381,7 @@ impl Modulus {
         add(sub_mul(high, quotient, set1(self.value)), add(low, c))
     }
 
-    /// The residue in `[0, q)` of an integer in `(-q, q)`.
+    /// Returns the residue in `[0, q)` of an integer in `(-q, q)`.
     #[inline(always)]
     pub(crate) fn to_canonical(self, x: V) -> I {
         let x = to_integers(x, 0);
@@ -385,8 +394,7 @@ mod tests {
     use super::*;
     use crate::{Kernel, primes::ntt_primes};
 
-    /// Applies `f` to each pair of elements of `a` and `b` at four at a time and gives back
-    /// doubles.
+    /// Applies `f` to `a` and `b` in every lane, and returns one lane of the result.
     #[target_feature(enable = "avx2,fma")]
     fn each(f: fn(Modulus, V, V) -> V, q: u64, a: f64, b: f64) -> f64 {
         let mut out = [0.0; 4];
@@ -395,7 +403,7 @@ mod tests {
         out[3]
     }
 
-    /// Integers around the ends and the middle of `[-bound, bound]`.
+    /// Returns integers around the ends and the middle of `[-bound, bound]`.
     fn around(bound: i64) -> Vec<i64> {
         let mut values: Vec<i64> = [0, bound / 3, bound / 2, bound]
             .into_iter()
@@ -417,7 +425,7 @@ mod tests {
                 for y in around((1 << 52) - 1) {
                     let divided: fn(Modulus, V, V) -> V = |m, y, w| {
                         let quotient = {
-                            // SAFETY: module contract.
+                            // SAFETY: see the module contract.
                             unsafe { _mm256_div_pd(w, set1(m.value)) }
                         };
                         m.mul_factor(y, Factor { value: w, quotient })

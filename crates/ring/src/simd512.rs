@@ -1,12 +1,12 @@
-//! Vectors of eight 64-bit words: the vocabulary of the AVX-512 kernels.
+//! Vectors of eight 64-bit words, which the AVX-512 kernels use.
 //!
-//! **Contract.** These helpers carry no target feature of their own, because a function with one
-//! cannot be `#[inline(always)]`; they compile to single instructions only inside a caller that has
-//! the features. So every kernel consists of `#[inline(always)]` helpers without features, and one
-//! outermost function with `#[target_feature(enable = "avx512f,avx512dq,avx512vl,avx512bw")]` (and
-//! `avx512ifma`, `avx512vbmi` for the functions that say so), which is entered only when
-//! [`crate::Kernel::is_supported`] has said yes. Nothing here may run otherwise: that is what every
-//! `SAFETY` line below rests on.
+//! **Contract.** These helpers have no target features, because a function with them cannot be
+//! `#[inline(always)]`. They compile to single instructions only inside a caller that has the
+//! features. So every kernel consists of `#[inline(always)]` helpers without features, and one
+//! outermost function with `#[target_feature(enable = "avx512f,avx512dq,avx512vl,avx512bw")]`.
+//! Functions that state it also need `avx512ifma` or `avx512vbmi`. The outermost function is called
+//! only after [`crate::Kernel::is_supported`] has returned true. Nothing here may run otherwise,
+//! and every `SAFETY` comment below relies on this.
 
 use std::arch::x86_64::*;
 
@@ -15,151 +15,154 @@ pub(crate) use crate::arith::{inv52, inv64};
 /// Eight unsigned 64-bit lanes.
 pub(crate) type V = __m512i;
 
-/// The eight words at `p`, which needs no alignment.
+/// Reads eight words at `p`, which needs no alignment.
 ///
 /// # Safety
 /// `p` is valid for reading 64 bytes.
 #[inline(always)]
 pub(crate) unsafe fn load(p: *const u64) -> V {
-    // SAFETY: the caller vouches for `p`; module contract.
+    // SAFETY: the caller guarantees `p`. See the module contract.
     unsafe { _mm512_loadu_si512(p.cast()) }
 }
 
-/// Stores eight words at `p`, which needs no alignment.
+/// Writes eight words at `p`, which needs no alignment.
 ///
 /// # Safety
 /// `p` is valid for writing 64 bytes.
 #[inline(always)]
 pub(crate) unsafe fn store(p: *mut u64, x: V) {
-    // SAFETY: the caller vouches for `p`; module contract.
+    // SAFETY: the caller guarantees `p`. See the module contract.
     unsafe { _mm512_storeu_si512(p.cast(), x) }
 }
 
-/// Stores eight words at `p`, past the cache: for what is read long after. [`fence`] comes after
-/// the last of them.
+/// Writes eight words at `p` past the cache, for data that is read much later.
+///
+/// The last such store must be followed by a [`fence`].
 ///
 /// # Safety
 /// `p` is valid for writing 64 bytes, and a multiple of 64.
 #[inline(always)]
 pub(crate) unsafe fn store_past_cache(p: *mut u64, x: V) {
-    // SAFETY: the caller vouches for `p`; module contract.
+    // SAFETY: the caller guarantees `p`. See the module contract.
     unsafe { _mm512_stream_si512(p.cast(), x) }
 }
 
-/// Orders stores past the cache before whatever comes next.
+/// Orders stores past the cache before all later memory accesses.
 #[inline(always)]
 pub(crate) fn fence() {
-    // SAFETY: module contract.
+    // SAFETY: see the module contract.
     unsafe { _mm_sfence() }
 }
 
-/// Starts loading the cache line at `p`, which may be any address, into the first-level cache.
+/// Prefetches the cache line at `p`, which may be any address, into the first-level cache.
 #[inline(always)]
-pub(crate) fn prefetch_near(p: *const u64) {
+pub(crate) fn prefetch_to_l1(p: *const u64) {
     // SAFETY: prefetching never faults.
     unsafe { _mm_prefetch::<_MM_HINT_T0>(p.cast()) }
 }
 
-/// Starts loading the cache line at `p`, which may be any address, into the second-level cache.
+/// Prefetches the cache line at `p`, which may be any address, into the second-level cache.
 #[inline(always)]
 pub(crate) fn prefetch(p: *const u64) {
     // SAFETY: prefetching never faults.
     unsafe { _mm_prefetch::<_MM_HINT_T1>(p.cast()) }
 }
 
-/// `x` in every lane.
+/// Returns `x` in every lane.
 #[inline(always)]
 pub(crate) fn set1(x: u64) -> V {
-    // SAFETY: module contract.
+    // SAFETY: see the module contract.
     unsafe { _mm512_set1_epi64(x as i64) }
 }
 
-/// Zero in every lane.
+/// Returns zero in every lane.
 #[inline(always)]
 pub(crate) fn zero() -> V {
-    // SAFETY: module contract.
+    // SAFETY: see the module contract.
     unsafe { _mm512_setzero_si512() }
 }
 
-/// `a + b mod 2^64`.
+/// Returns `a + b mod 2^64`.
 #[inline(always)]
 pub(crate) fn add(a: V, b: V) -> V {
-    // SAFETY: module contract.
+    // SAFETY: see the module contract.
     unsafe { _mm512_add_epi64(a, b) }
 }
 
-/// `a - b mod 2^64`.
+/// Returns `a - b mod 2^64`.
 #[inline(always)]
 pub(crate) fn sub(a: V, b: V) -> V {
-    // SAFETY: module contract.
+    // SAFETY: see the module contract.
     unsafe { _mm512_sub_epi64(a, b) }
 }
 
-/// The lesser of `a` and `b`, unsigned.
+/// Returns the minimum of the unsigned `a` and `b`.
 #[inline(always)]
 pub(crate) fn minu(a: V, b: V) -> V {
-    // SAFETY: module contract.
+    // SAFETY: see the module contract.
     unsafe { _mm512_min_epu64(a, b) }
 }
 
-/// The greater of `a` and `b`, unsigned.
+/// Returns the maximum of the unsigned `a` and `b`.
 #[inline(always)]
 pub(crate) fn maxu(a: V, b: V) -> V {
-    // SAFETY: module contract.
+    // SAFETY: see the module contract.
     unsafe { _mm512_max_epu64(a, b) }
 }
 
-/// Bitwise and.
+/// Returns the bitwise and.
 #[inline(always)]
 pub(crate) fn and(a: V, b: V) -> V {
-    // SAFETY: module contract.
+    // SAFETY: see the module contract.
     unsafe { _mm512_and_si512(a, b) }
 }
 
-/// Bitwise or.
+/// Returns the bitwise or.
 #[inline(always)]
 pub(crate) fn or(a: V, b: V) -> V {
-    // SAFETY: module contract.
+    // SAFETY: see the module contract.
     unsafe { _mm512_or_si512(a, b) }
 }
 
-/// `x >> BITS`, filling with zeros.
+/// Returns `x >> BITS`, filled with zeros.
 #[inline(always)]
 pub(crate) fn shr<const BITS: u32>(x: V) -> V {
-    // SAFETY: module contract.
+    // SAFETY: see the module contract.
     unsafe { _mm512_srli_epi64::<BITS>(x) }
 }
 
-/// `x << BITS mod 2^64`.
+/// Returns `x << BITS mod 2^64`.
 #[inline(always)]
 pub(crate) fn shl<const BITS: u32>(x: V) -> V {
-    // SAFETY: module contract.
+    // SAFETY: see the module contract.
     unsafe { _mm512_slli_epi64::<BITS>(x) }
 }
 
-/// `c + (a b mod 2^52)`, where only the low 52 bits of `a` and `b` count. Needs `avx512ifma`.
+/// Returns `c + (a b mod 2^52)`, where only the low 52 bits of `a` and `b` count. Needs
+/// `avx512ifma`.
 #[inline(always)]
 pub(crate) fn madd52lo(c: V, a: V, b: V) -> V {
-    // SAFETY: module contract.
+    // SAFETY: see the module contract.
     unsafe { _mm512_madd52lo_epu64(c, a, b) }
 }
 
-/// `c + floor(a b / 2^52)`, where only the low 52 bits of `a` and `b` count. Needs `avx512ifma`.
+/// Returns `c + floor(a b / 2^52)`, where only the low 52 bits of `a` and `b` count. Needs
+/// `avx512ifma`.
 #[inline(always)]
 pub(crate) fn madd52hi(c: V, a: V, b: V) -> V {
-    // SAFETY: module contract.
+    // SAFETY: see the module contract.
     unsafe { _mm512_madd52hi_epu64(c, a, b) }
 }
 
-/// `x << bits mod 2^64`, where `bits < 64` is known at run time only.
+/// Returns `x << bits mod 2^64`, where `bits < 64` is only known at run time.
 #[inline(always)]
 pub(crate) fn shl_by(x: V, bits: u32) -> V {
-    // SAFETY: module contract.
-    // A vector of counts: one instruction where a common count takes two on some CPUs.
+    // SAFETY: see the module contract.
+    // A vector of counts needs one instruction, while a common count needs two on some CPUs.
     unsafe { _mm512_sllv_epi64(x, set1(u64::from(bits))) }
 }
 
-/// Eight 6-byte little-endian words, from 48 bytes at `p` on. Needs `avx512vbmi`.
+/// Reads eight 6-byte little-endian words from 48 bytes at `p`. Needs `avx512vbmi`.
 ///
 /// # Safety
 /// `p` is valid for reading 64 bytes.
@@ -175,14 +178,14 @@ pub(crate) unsafe fn load_packed_48(p: *const u8) -> V {
         places
     }
     const PLACES: [i8; 64] = places();
-    // SAFETY: the caller vouches for `p`; `PLACES` has 64 bytes; module contract.
+    // SAFETY: the caller guarantees `p`; `PLACES` has 64 bytes; module contract.
     unsafe {
         let places = _mm512_loadu_si512(PLACES.as_ptr().cast());
         _mm512_maskz_permutexvar_epi8(0x3f3f_3f3f_3f3f_3f3f, places, _mm512_loadu_si512(p.cast()))
     }
 }
 
-/// Stores eight words below `2^48` in 6 bytes each, little-endian: 48 bytes from `p` on. Needs
+/// Writes eight words below `2^48` as 6-byte little-endian words to 48 bytes at `p`. Needs
 /// `avx512vbmi`.
 ///
 /// # Safety
@@ -199,19 +202,19 @@ pub(crate) unsafe fn store_packed_48(p: *mut u8, x: V) {
         places
     }
     const PLACES: [i8; 64] = places();
-    // SAFETY: the mask writes 48 bytes, which the caller vouches for; `PLACES` has 64 bytes; module
-    // contract.
+    // SAFETY: the mask writes 48 bytes, which the caller guarantees, and `PLACES` has 64 bytes.
+    // Module contract.
     unsafe {
         let places = _mm512_loadu_si512(PLACES.as_ptr().cast());
         _mm512_mask_storeu_epi64(p.cast(), 0x3f, _mm512_permutexvar_epi8(places, x));
     }
 }
 
-/// The product of the low halves (32 bits) of `a` and `b`.
+/// Returns the product of the low halves (32 bits) of `a` and `b`.
 ///
-/// Assembly, because the intrinsic is compiled as a product of masked words: when one operand does
-/// not change in a loop, its mask is moved out of it and the compiler, no longer seeing a 32-bit
-/// product, takes the slow 64-bit one.
+/// It uses assembly, because the intrinsic is compiled as a product of masked words. If one operand
+/// does not change in a loop, the compiler moves its mask out of the loop. Then it no longer
+/// recognises a 32-bit product, and chooses the slow 64-bit one.
 #[inline(always)]
 pub(crate) fn mul32(a: V, b: V) -> V {
     #[inline]
@@ -230,18 +233,18 @@ pub(crate) fn mul32(a: V, b: V) -> V {
         }
         product
     }
-    // SAFETY: module contract.
+    // SAFETY: see the module contract.
     unsafe { vpmuludq(a, b) }
 }
 
-/// `a b mod 2^64`.
+/// Returns `a b mod 2^64`.
 #[inline(always)]
 pub(crate) fn mullo64(a: V, b: V) -> V {
-    // SAFETY: module contract.
+    // SAFETY: see the module contract.
     unsafe { _mm512_mullo_epi64(a, b) }
 }
 
-/// `floor(a b / 2^64)`, exactly.
+/// Returns `floor(a b / 2^64)`, exactly.
 #[inline(always)]
 pub(crate) fn mulhi64(a: V, b: V) -> V {
     let low = set1(u64::from(u32::MAX));
@@ -251,24 +254,26 @@ pub(crate) fn mulhi64(a: V, b: V) -> V {
     add(add(hh, shr::<32>(lh)), add(shr::<32>(hl), shr::<32>(middle)))
 }
 
-/// `a b / 2^64`, rounded down to an integer that is more than `a b / 2^64 - 3`: a fourth cheaper
-/// than [`mulhi64`].
+/// Returns an integer in `(a b / 2^64 - 3, a b / 2^64]`. It costs a quarter less than [`mulhi64`].
 #[inline(always)]
 pub(crate) fn mulhi64_approximate(a: V, b: V) -> V {
     let (a1, b1) = (shr::<32>(a), shr::<32>(b));
     add(mul32(a1, b1), add(shr::<32>(mul32(a, b1)), shr::<32>(mul32(a1, b))))
 }
 
-/// Conditional subtraction: `x - c` where `x >= c`, else `x`. For `x` in `[0, 2c)` the result is in
-/// `[0, c)`; `c <= 2^63`.
+/// Returns `x - c` if `x >= c`, and `x` otherwise, for `c <= 2^63`.
+///
+/// For `x` in `[0, 2c)` the result is in `[0, c)`.
 #[inline(always)]
 pub(crate) fn red(x: V, c: V) -> V {
     minu(x, sub(x, c))
 }
 
-/// Montgomery reduction of `2^52 hi + lo` (`lo` of any size below 2^64, so sums of low products may
-/// be passed as they are): congruent to `(2^52 hi + lo) 2^-52`, between `hi' - q` and `hi'`, where
-/// `hi' = hi + floor(lo / 2^52)`. Start `hi` at `q` to stay positive. `q_inverse = q^-1 mod 2^52`,
+/// Reduces `2^52 hi + lo` (Montgomery).
+///
+/// The result is congruent to `(2^52 hi + lo) 2^-52` and between `hi' - q` and `hi'`, where
+/// `hi' = hi + floor(lo / 2^52)`. `lo` is any word, so sums of low products need no carry before.
+/// Sums that start with `hi = q` give a positive result. `q_inverse = q^-1 mod 2^52`, and
 /// `q < 2^52`. Needs `avx512ifma`.
 #[inline(always)]
 pub(crate) fn redc52(hi: V, lo: V, q: V, q_inverse: V) -> V {
@@ -276,12 +281,12 @@ pub(crate) fn redc52(hi: V, lo: V, q: V, q_inverse: V) -> V {
     sub(add(hi, shr::<52>(lo)), madd52hi(zero(), m, q))
 }
 
-/// The transpose of an 8 x 8 matrix, one row per vector.
+/// Returns the transpose of an 8 x 8 matrix with one row per vector.
 #[inline(always)]
 pub(crate) fn transpose(r: [V; 8]) -> [V; 8] {
-    // SAFETY: module contract.
+    // SAFETY: see the module contract.
     unsafe {
-        // Pairs of rows interleaved: even columns in `e`, odd columns in `o`.
+        // Pairs of rows are interleaved, with even columns in `e` and odd columns in `o`.
         let e0 = _mm512_unpacklo_epi64(r[0], r[1]);
         let o0 = _mm512_unpackhi_epi64(r[0], r[1]);
         let e1 = _mm512_unpacklo_epi64(r[2], r[3]);
@@ -290,7 +295,7 @@ pub(crate) fn transpose(r: [V; 8]) -> [V; 8] {
         let o2 = _mm512_unpackhi_epi64(r[4], r[5]);
         let e3 = _mm512_unpacklo_epi64(r[6], r[7]);
         let o3 = _mm512_unpackhi_epi64(r[6], r[7]);
-        // Four rows each: columns (0, 4), (2, 6), (1, 5), (3, 7).
+        // These hold four rows each, of the columns (0, 4), (2, 6), (1, 5) and (3, 7).
         let c04 = _mm512_shuffle_i64x2::<0x88>(e0, e1);
         let c26 = _mm512_shuffle_i64x2::<0xdd>(e0, e1);
         let c15 = _mm512_shuffle_i64x2::<0x88>(o0, o1);
@@ -312,9 +317,10 @@ pub(crate) fn transpose(r: [V; 8]) -> [V; 8] {
     }
 }
 
-/// Keeps the order of work: what is computed of `x` and `y`, and loads through `t`, stay on their
-/// side of this in the program. Left to itself, the compiler takes kernels that run two blocks side
-/// by side, to hide latencies, apart again.
+/// Keeps the order of work: computations on `x` and `y`, and loads through `t`, stay before or
+/// after this call.
+///
+/// Otherwise the compiler separates kernels that process two blocks side by side to hide latencies.
 #[inline(always)]
 pub(crate) fn in_step<'a, T>(x: &mut [V; 8], y: &mut [V; 8], t: &'a T) -> &'a T {
     #[inline]
@@ -350,7 +356,7 @@ pub(crate) fn in_step<'a, T>(x: &mut [V; 8], y: &mut [V; 8], t: &'a T) -> &'a T 
         // SAFETY: `p` is `t`, unchanged.
         unsafe { &*p }
     }
-    // SAFETY: module contract.
+    // SAFETY: see the module contract.
     unsafe { pass_through(x, y, t) }
 }
 

@@ -1,4 +1,4 @@
-//! Memory of polynomials that are gone, kept for those to come.
+//! Memory of dropped polynomials, kept for new ones.
 
 use std::{
     collections::VecDeque,
@@ -13,105 +13,124 @@ use crate::memory::Block;
 
 type Words = Block<u64>;
 
-/// Polynomials shorter than this, in words, are left to the allocator, which keeps their memory
-/// itself.
-const SHORT: usize = 1 << 14;
+/// The minimum length in words of polynomials whose memory is kept. The allocator itself keeps the
+/// memory of shorter ones.
+const MIN_SPARE_WORDS: usize = 1 << 14;
 
-/// What is more than this many times as long as what is wanted is left for others.
-const ROOMY: usize = 4;
+/// The maximum ratio of the length of reused memory to the requested length (chosen).
+const MAX_OVERSIZE_FACTOR: usize = 4;
 
-/// Memory that polynomials give back when they are dropped ([`crate::Poly::with_spare`]), up to a
-/// limit; what came back first goes first. Clones share it.
+/// Memory that polynomials return when they are dropped ([`crate::Poly::with_spare`]), up to a
+/// limit.
 ///
-/// Allocators return blocks of megabytes to the operating system, which hands them out again a page
-/// at a time and cleared: for polynomials of a large ring degree that takes as long as a pass of
+/// Beyond the limit, the oldest memory is freed first. Clones share the memory.
+///
+/// Allocators return blocks of megabytes to the operating system, which provides them again one
+/// cleared page at a time. For polynomials of a large ring degree this takes as long as a pass of
 /// arithmetic over them.
+///
+/// ```
+/// use hippocrene_ring::{Domain, Poly, spare::SpareMemory};
+///
+/// let spare = SpareMemory::new(1 << 20);
+/// let mut poly = Poly::with_spare(1 << 14, Domain::Coefficient, &spare);
+/// poly.resize_limbs(2);
+/// drop(poly);
+/// assert_eq!(spare.bytes(), 2 * (1 << 14) * 8);
+/// ```
 #[derive(Clone)]
-pub struct SpareMemory(Arc<Shelf>);
+pub struct SpareMemory(Arc<Store>);
 
-struct Shelf {
-    /// In bytes.
-    limit: usize,
-    kept: Mutex<VecDeque<Words>>,
+struct Store {
+    /// The maximum number of kept bytes.
+    limit_bytes: usize,
+    blocks: Mutex<VecDeque<Words>>,
 }
 
 fn bytes(words: &Words) -> usize {
     words.len() * size_of::<u64>()
 }
 
-/// What goes back to the allocator may have held secrets.
+/// Memory that returns to the allocator may have held secrets.
 fn wipe(words: &mut Words) {
     words.zeroize();
 }
 
 impl SpareMemory {
-    /// Nothing yet, and at most so many bytes.
-    pub fn new(limit: usize) -> Self {
-        SpareMemory(Arc::new(Shelf { limit, kept: Mutex::default() }))
+    /// Makes an empty store that keeps at most `limit_bytes`.
+    pub fn new(limit_bytes: usize) -> Self {
+        SpareMemory(Arc::new(Store { limit_bytes, blocks: Mutex::default() }))
     }
 
-    /// Bytes that are kept.
+    /// Returns the number of kept bytes.
     pub fn bytes(&self) -> usize {
-        self.with(|kept| kept.iter().map(bytes).sum())
+        self.with(|blocks| blocks.iter().map(bytes).sum())
     }
 
-    /// Wipes what is kept and gives it back. Dropping the last clone does the same.
+    /// Wipes and frees the kept memory. Dropping the last clone does the same.
     pub fn forget(&self) {
         self.0.forget();
     }
 
     fn with<T>(&self, f: impl FnOnce(&mut VecDeque<Words>) -> T) -> T {
-        f(&mut self.0.kept.lock().unwrap_or_else(PoisonError::into_inner))
+        f(&mut self.0.blocks.lock().unwrap_or_else(PoisonError::into_inner))
     }
 
-    /// Memory of at least so many words, all written before, and of at most [`ROOMY`] times as
-    /// many; the one that came back last, which is most likely in the cache.
+    /// Takes memory of at least `words` words, and of at most [`MAX_OVERSIZE_FACTOR`] times as
+    /// many. All words have been written before.
+    ///
+    /// Among the smallest that fit, it takes the memory returned last, which is most likely in the
+    /// cache.
     fn take(&self, words: usize) -> Option<Words> {
-        self.with(|kept| {
-            let fits = |memory: &Words| memory.len() >= words && memory.len() <= ROOMY * words;
-            let best =
-                (0..kept.len()).rev().filter(|i| fits(&kept[*i])).min_by_key(|i| kept[*i].len())?;
-            kept.remove(best)
+        self.with(|blocks| {
+            let fits = |memory: &Words| {
+                memory.len() >= words && memory.len() <= MAX_OVERSIZE_FACTOR * words
+            };
+            let best = (0..blocks.len())
+                .rev()
+                .filter(|i| fits(&blocks[*i]))
+                .min_by_key(|i| blocks[*i].len())?;
+            blocks.remove(best)
         })
     }
 
     fn keep(&self, words: Words) {
-        // Wiped when others can have the rest: a pass over memory that the system would take as
-        // long to clear when it is handed out again.
-        let mut gone: Vec<Words> = Vec::new();
-        self.with(|kept| {
-            kept.push_back(words);
-            let mut total: usize = kept.iter().map(bytes).sum();
-            while total > self.0.limit
-                && let Some(first) = kept.pop_front()
+        // Wiping happens after the lock is released. It is a pass over memory that the system would
+        // otherwise clear when it provides the memory again.
+        let mut freed: Vec<Words> = Vec::new();
+        self.with(|blocks| {
+            blocks.push_back(words);
+            let mut total: usize = blocks.iter().map(bytes).sum();
+            while total > self.0.limit_bytes
+                && let Some(first) = blocks.pop_front()
             {
                 total -= bytes(&first);
-                gone.push(first);
+                freed.push(first);
             }
         });
-        gone.iter_mut().for_each(wipe);
+        freed.iter_mut().for_each(wipe);
     }
 }
 
-/// What is kept may have held secrets.
+/// The output leaves out the kept memory, which may have held secrets.
 impl fmt::Debug for SpareMemory {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("SpareMemory")
-            .field("limit", &self.0.limit)
+            .field("limit", &self.0.limit_bytes)
             .field("bytes", &self.bytes())
             .finish()
     }
 }
 
-impl Shelf {
+impl Store {
     fn forget(&self) {
-        let mut kept =
-            std::mem::take(&mut *self.kept.lock().unwrap_or_else(PoisonError::into_inner));
-        kept.iter_mut().for_each(wipe);
+        let mut blocks =
+            std::mem::take(&mut *self.blocks.lock().unwrap_or_else(PoisonError::into_inner));
+        blocks.iter_mut().for_each(wipe);
     }
 }
 
-impl Drop for Shelf {
+impl Drop for Store {
     fn drop(&mut self) {
         self.forget();
     }
@@ -132,13 +151,14 @@ impl Residues {
         self.spare.as_ref()
     }
 
-    /// Grows to `len` words, if there are fewer; what is in new ones is zero, or with spare memory
-    /// unspecified. Memory that is too small is replaced: what was in it is kept.
+    /// Grows to at least `len` words. New words are zero, or unspecified with spare memory.
+    ///
+    /// If the memory is too small, larger memory replaces it, with the same contents.
     pub(crate) fn grow(&mut self, len: usize) {
         if self.words.len() >= len {
             return;
         }
-        let spare = self.spare.as_ref().filter(|_| len >= SHORT);
+        let spare = self.spare.as_ref().filter(|_| len >= MIN_SPARE_WORDS);
         if let Some(mut larger) = spare.and_then(|spare| spare.take(len)) {
             larger[..self.words.len()].copy_from_slice(&self.words);
             let smaller = std::mem::replace(&mut self.words, larger);
@@ -151,7 +171,7 @@ impl Residues {
     }
 
     fn give_back(&self, words: Words) {
-        if words.len() >= SHORT
+        if words.len() >= MIN_SPARE_WORDS
             && let Some(spare) = &self.spare
         {
             spare.keep(words);
@@ -186,11 +206,11 @@ mod tests {
     use crate::{Domain, Poly};
 
     #[test]
-    fn memory_of_what_is_gone_is_used_again() {
-        let limb = SHORT * 8;
+    fn dropped_memory_is_reused() {
+        let limb = MIN_SPARE_WORDS * 8;
         let spare = SpareMemory::new(5 * limb);
         let poly = |limbs: usize| {
-            let mut poly = Poly::with_spare(SHORT, Domain::Evaluation, &spare);
+            let mut poly = Poly::with_spare(MIN_SPARE_WORDS, Domain::Evaluation, &spare);
             poly.resize_limbs(limbs);
             poly
         };
@@ -202,10 +222,10 @@ mod tests {
         assert!(a == b && at_a != at_b && spare.bytes() == 0);
         drop(a);
         assert_eq!(spare.bytes(), 3 * limb);
-        // Neither what is too long nor what is too short.
+        // This memory is too short for four limbs.
         assert_ne!(at(&poly(4)), at_a);
         spare.forget();
-        let long = poly(ROOMY + 1);
+        let long = poly(MAX_OVERSIZE_FACTOR + 1);
         let at_long = at(&long);
         drop(long);
         assert_ne!(at(&poly(1)), at_long);
@@ -213,12 +233,12 @@ mod tests {
         drop(b);
         let mut c = poly(2);
         assert_eq!((at(&c), c.as_slice()[0], spare.bytes()), (at_b, 7, 0));
-        // Growing keeps what is there.
+        // Growing keeps the contents.
         c.as_mut_slice()[1] = 8;
         drop(poly(4));
         c.resize_limbs(4);
         assert_eq!((&c.as_slice()[..3], spare.bytes()), (&[7, 8, 7][..], 3 * limb));
-        // The first goes first.
+        // The oldest memory is freed first.
         drop(c);
         assert_eq!(spare.bytes(), 4 * limb);
         let short = Poly::with_spare(16, Domain::Evaluation, &spare);
@@ -229,10 +249,10 @@ mod tests {
     }
 
     #[test]
-    fn nothing_prints_what_is_kept() {
-        let bytes = SHORT * 8;
+    fn debug_output_hides_residues() {
+        let bytes = MIN_SPARE_WORDS * 8;
         let spare = SpareMemory::new(2 * bytes);
-        let mut secret = Poly::with_spare(SHORT, Domain::Evaluation, &spare);
+        let mut secret = Poly::with_spare(MIN_SPARE_WORDS, Domain::Evaluation, &spare);
         secret.resize_limbs(1);
         secret.as_mut_slice().fill(1_234_567);
         drop(secret);

@@ -1,5 +1,6 @@
-//! Products modulo powers of two allocate nothing once they have their scratch memory. One test
-//! only: the allocator counts for the whole process.
+//! Products modulo powers of two allocate nothing once they have their scratch memory.
+//!
+//! This file has only one test, because the allocator counts for the whole process.
 
 use std::{
     alloc::{GlobalAlloc, Layout, System},
@@ -12,7 +13,7 @@ struct Counting;
 
 static ALLOCATIONS: AtomicUsize = AtomicUsize::new(0);
 
-// SAFETY: every call is passed on to the system's allocator as it is.
+// SAFETY: every call is passed on unchanged to the system's allocator.
 unsafe impl GlobalAlloc for Counting {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
         ALLOCATIONS.fetch_add(1, Ordering::Relaxed);

@@ -1,4 +1,4 @@
-//! Base conversion against big integers, for every kernel of this CPU.
+//! Tests of base conversion against big integers, for every kernel of this CPU.
 
 use hippocrene_ring::{
     Domain, Kernel, Poly,
@@ -8,7 +8,7 @@ use hippocrene_ring::{
 use num_bigint::{BigInt, Sign};
 use proptest::prelude::*;
 
-/// `count` moduli whose sizes go through `bits` in turn, none of them in `avoid`.
+/// Returns `count` moduli whose sizes cycle through `bits`, none of them in `avoid`.
 fn moduli(bits: &[u32], count: usize, avoid: &[u64]) -> Vec<u64> {
     let mut found: Vec<u64> = Vec::new();
     for i in 0..count {
@@ -18,7 +18,7 @@ fn moduli(bits: &[u32], count: usize, avoid: &[u64]) -> Vec<u64> {
     found
 }
 
-/// Splitmix64: residues that are reproducible from a seed.
+/// Returns residues that are reproducible from a seed (SplitMix64).
 fn residues(seed: u64, moduli: &[u64], n: usize) -> Vec<Vec<u64>> {
     let mut state = seed;
     let mut next = || {
@@ -43,14 +43,15 @@ fn product(moduli: &[u64]) -> BigInt {
     moduli.iter().map(|&q| BigInt::from(q)).product()
 }
 
-/// `x mod m` in `[0, m)`.
+/// Returns `x mod m` in `[0, m)`.
 fn modulo(x: &BigInt, m: u64) -> u64 {
     let r = x % BigInt::from(m);
     let r = if r.sign() == Sign::Minus { r + BigInt::from(m) } else { r };
     u64::try_from(r).unwrap()
 }
 
-/// The integer that the fast conversion represents: the sum of the centred `y_i` times `D/q_i`.
+/// Returns the integer that the fast conversion represents: the sum of the centred `y_i` times
+/// `D/q_i`.
 fn fast(from: &[u64], y: &[u64]) -> BigInt {
     let d = product(from);
     let terms = from.iter().zip(y).map(|(&q, &y)| {
@@ -60,7 +61,7 @@ fn fast(from: &[u64], y: &[u64]) -> BigInt {
     terms.sum()
 }
 
-/// The representative modulo `d` in `[-d/2, d/2)`.
+/// Returns the representative modulo `d` in `[-d/2, d/2)`.
 fn centre(x: BigInt, d: &BigInt) -> BigInt {
     let mut r = x % d;
     if &r * 2 >= *d {
@@ -72,8 +73,10 @@ fn centre(x: BigInt, d: &BigInt) -> BigInt {
     r
 }
 
-/// What the exact conversion of `l` moduli may represent: the representative in `[-d/2, d/2)`, and
-/// within `l (l + 7) 2^-54 d` of `-d/2` and `d/2` also the other one.
+/// Returns the possible results of the exact conversion of `l` moduli.
+///
+/// They are the representative in `[-d/2, d/2)`, and within `l (l + 7) 2^-54 d` of `-d/2` and `d/2`
+/// also the other one.
 fn representatives(x: &BigInt, d: &BigInt, l: usize) -> Vec<BigInt> {
     let x = centre(x.clone(), d);
     let other = if x.sign() == Sign::Minus { &x + d } else { &x - d };
@@ -82,7 +85,7 @@ fn representatives(x: &BigInt, d: &BigInt, l: usize) -> Vec<BigInt> {
     if near { vec![x, other] } else { vec![x] }
 }
 
-/// Checks both conversions of the same inputs, against big integers, for every kernel.
+/// Checks both conversions of the same inputs against big integers, for every kernel.
 fn check(from: &[u64], to: &[u64], n: usize, seed: u64) {
     let y = residues(seed, from, n);
     let y_slices: Vec<&[u64]> = y.iter().map(Vec::as_slice).collect();
@@ -123,7 +126,7 @@ fn check(from: &[u64], to: &[u64], n: usize, seed: u64) {
                     r < 2 * p,
                     "{kernel}: {r} of target {p}, coefficient {at}, {from:?}, exact"
                 );
-                // Where there are two, all targets and kernels have to agree on one.
+                // If two results are possible, all targets and kernels must agree on one.
                 exact[at].retain(|x| modulo(&(x * factors[j]), p) == r % p);
                 assert!(
                     !exact[at].is_empty(),
@@ -195,7 +198,7 @@ fn composite_and_even_moduli() {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(48))]
 
-    /// What the modulus switches of sprouts need: from and to powers of two, composites and primes.
+    /// The modulus switches of sprouts convert between powers of two, composites and primes.
     #[test]
     fn powers_of_two_among_others(
         bits in prop::collection::vec(20u32..=61, 0..5),
@@ -274,7 +277,8 @@ fn some_targets_in_any_order() {
     }
 }
 
-/// Outputs of more bytes than the cache has, in aligned memory, are those of one target at a time.
+/// Outputs that are larger than the cache, in aligned memory, equal the outputs of one target at a
+/// time.
 #[test]
 fn large_outputs() {
     let n = 1 << 14;
@@ -306,14 +310,14 @@ fn no_moduli_convert_to_zero() {
 }
 
 #[test]
-#[should_panic(expected = "limbs of one length")]
+#[should_panic(expected = "all limbs must have the same length")]
 fn limbs_of_different_lengths_are_refused() {
     let converter = BaseConverter::new(&[97, 101], &[103], Kernel::Portable);
     converter.convert(&mut [&mut [0; 16]], &[&[0; 16], &[0; 32]]);
 }
 
 #[test]
-#[should_panic(expected = "limbs of one length")]
+#[should_panic(expected = "all limbs must have the same length")]
 fn short_outputs_are_refused() {
     let converter = BaseConverter::new(&[97], &[103], Kernel::Portable);
     converter.convert(&mut [&mut [0; 16]], &[&[0; 32]]);

@@ -1,15 +1,15 @@
-//! Every elementwise operation of every kernel against one-line definitions by division.
+//! Tests of every elementwise operation of every kernel against one-line definitions by division.
 
 use hippocrene_ring::{
     Kernel, ResidueRing, Threads,
     arith::{centred, mul_mod, signed_mod},
-    elementwise::{Elementwise, KeyLimb, PairTerm, PutDigit},
+    elementwise::{DigitWriter, Elementwise, KeyLimb, PairTerm},
     primes::{ntt_primes_above, ntt_primes_below},
 };
 use proptest::prelude::*;
 
-/// The largest and the smallest prime of each size that decides between arithmetics, and small odd
-/// numbers.
+/// Returns the largest and the smallest prime of each size at which the arithmetic changes, and
+/// small odd numbers.
 fn moduli() -> Vec<u64> {
     let sizes = [20, 30, 45, 48, 49, 50, 51, 59, 60, 61];
     let primes = sizes.iter().flat_map(|&bits| {
@@ -31,7 +31,8 @@ impl Words {
         z ^ (z >> 31)
     }
 
-    /// Words below `bound`, of which some, none or all are the greatest, or near 0 or the middle.
+    /// Returns words below `bound`. Some, none or all of them are the largest word, or near 0 or
+    /// the middle.
     fn vector(&mut self, length: usize, bound: u64) -> Vec<u64> {
         let kind = self.next() % 4;
         (0..length)
@@ -66,7 +67,7 @@ impl Case {
     }
 }
 
-/// `f` at every position.
+/// Returns `f` at every position.
 fn expected<const K: usize>(inputs: [&[u64]; K], f: impl Fn([u128; K]) -> u128) -> Vec<u64> {
     (0..inputs[0].len()).map(|i| f(inputs.map(|x| u128::from(x[i]))) as u64).collect()
 }
@@ -184,7 +185,7 @@ fn reductions(e: &Elementwise, case: &mut Case, from: u64) -> Result<(), TestCas
     Ok(())
 }
 
-/// The key with coalesced digits of one limb.
+/// Returns the key of one limb with coalesced digits.
 fn coalesced(e: &Elementwise, key: &KeyLimb, groups: &[&[usize]]) -> KeyLimb {
     KeyLimb::coalesce(&[(e, key)], groups, &Threads::single()).swap_remove(0)
 }
@@ -198,7 +199,8 @@ fn inner_products(e: &Elementwise, case: &mut Case) -> Result<(), TestCaseError>
     let prepared = KeyLimb::of_pairs(e, &pairs);
     prop_assert_eq!((prepared.digits(), prepared.length()), (digits, case.length));
 
-    // All digits, in order; then some of them, from the last on.
+    // The first round uses all digits in order. The second uses every other digit, in reverse
+    // order.
     for step in [1, 2] {
         let mut which: Vec<usize> = (0..digits).step_by(step).collect();
         if step == 2 {
@@ -220,7 +222,7 @@ fn inner_products(e: &Elementwise, case: &mut Case) -> Result<(), TestCaseError>
         }
     }
 
-    // Digits coalesced: alone, several together, and one in two groups.
+    // Groups of digits are coalesced: one alone, all together, and a digit in two groups.
     let groups: Vec<Vec<usize>> =
         vec![vec![digits - 1], (0..digits).collect(), (0..digits).step_by(2).collect()];
     let slices: Vec<&[usize]> = groups.iter().map(Vec::as_slice).collect();
@@ -241,7 +243,7 @@ fn inner_products(e: &Elementwise, case: &mut Case) -> Result<(), TestCaseError>
     let products = all(&x, &coalesced, &[(0, 0), (1, 1), (2, 2)]);
     prop_assert_eq!(&products, &all(&x, &prepared, &apart));
 
-    // A range of the key with as much of the digits.
+    // A range of the key is multiplied by the same range of the digits.
     let first = case.length / 2 / 8 * 8;
     let part: Vec<Vec<u64>> = x.iter().map(|x| x[first..].to_vec()).collect();
     let of_range =
@@ -273,7 +275,7 @@ fn sums_of_products(e: &Elementwise, case: &mut Case) -> Result<(), TestCaseErro
     Ok(())
 }
 
-/// Sums of products with values that repeat are those with the values written out.
+/// Sums of products with repeated values equal those with the values written out.
 fn sums_of_repeated_products(e: &Elementwise, case: &mut Case) -> Result<(), TestCaseError> {
     let count = (case.words.next() % 5) as usize;
     let length = 8 * case.length;
@@ -334,8 +336,8 @@ fn even_moduli_are_centred_downwards() {
     }
 }
 
-/// Barrett quotients fall shortest for moduli next to a power of two, but not so near that its
-/// reciprocal is almost exact, and few products show it: many are tried.
+/// Barrett quotients have the largest errors for moduli near a power of two, but not so near that
+/// its reciprocal is almost exact. Few products show the errors, so many are tried.
 #[test]
 fn products_where_quotients_fall_short() {
     let mut words = Words(1);
@@ -363,7 +365,7 @@ fn products_where_quotients_fall_short() {
     }
 }
 
-/// Long inner products of many digits, which are taken a few digits and a stretch at a time, are
+/// Long inner products of many digits, which are computed a few digits and words at a time, equal
 /// the sums of those of single digits.
 #[test]
 fn long_inner_products_of_many_digits() {
@@ -397,7 +399,7 @@ fn long_inner_products_of_many_digits() {
     }
 }
 
-/// A gathered key gives what its limbs gave apart, whichever end of the memory they come to lie at.
+/// A gathered key gives the same results as its limbs, at either end of its memory.
 #[test]
 fn gathered_keys_give_the_same() {
     for kernel in Kernel::supported() {
@@ -431,8 +433,8 @@ fn gathered_keys_give_the_same() {
     }
 }
 
-/// The limbs of a key coalesced together are those coalesced one by one, for every number of
-/// threads.
+/// Coalescing the limbs of a key together gives the same as coalescing them one by one, for every
+/// number of threads.
 #[test]
 fn keys_are_coalesced_limb_by_limb() {
     for kernel in Kernel::supported() {
@@ -480,14 +482,14 @@ fn an_empty_inner_product_is_zero() {
 }
 
 #[test]
-#[should_panic(expected = "one length")]
+#[should_panic(expected = "must have the same length")]
 fn lengths_that_differ_are_refused() {
     let e = Elementwise::new(65537, Kernel::supported().max().unwrap());
     e.add_assign(&mut [0; 16], &[0; 8]);
 }
 
 #[test]
-#[should_panic(expected = "digits are among the 1")]
+#[should_panic(expected = "digits of an inner product must be among the 1")]
 fn a_digit_that_the_key_lacks_is_refused() {
     let e = Elementwise::new(65537, Kernel::supported().max().unwrap());
     let key = KeyLimb::of_pairs(&e, &[(&[3; 16], &[4; 16])]);
@@ -495,22 +497,22 @@ fn a_digit_that_the_key_lacks_is_refused() {
 }
 
 #[test]
-#[should_panic(expected = "coalesced are among the 1")]
+#[should_panic(expected = "coalesced digits must be among the 1")]
 fn a_digit_that_the_key_lacks_is_not_coalesced() {
     let e = Elementwise::new(65537, Kernel::supported().max().unwrap());
     let key = KeyLimb::of_pairs(&e, &[(&[3; 16], &[4; 16])]);
     coalesced(&e, &key, &[&[0], &[0, 1]]);
 }
 
-/// What the panic of `f` says.
+/// Returns the message of the panic of `f`.
 fn panics(f: impl FnOnce() + std::panic::UnwindSafe) -> String {
     let payload = std::panic::catch_unwind(f).expect_err("it panics");
     let text = payload.downcast_ref::<String>().cloned();
     text.unwrap_or_else(|| (*payload.downcast_ref::<&str>().expect("panics say why")).to_string())
 }
 
-/// Every digit is written once, by polynomials of the length that the key has: otherwise inner
-/// products would read memory that nobody wrote, or that is not the key's.
+/// Every digit must be written once, with polynomials of the key's length. Otherwise inner products
+/// would read unwritten memory, or memory outside the key.
 #[test]
 fn keys_are_put_as_they_are_declared() {
     let one = [1; 64];
@@ -522,30 +524,30 @@ fn keys_are_put_as_they_are_declared() {
         ];
         for e in &rings {
             let put = |length: usize, digits: &[(usize, &[u64], &[u64])]| {
-                let puts = |_: usize, put: &mut PutDigit<'_>| {
+                let puts = |_: usize, put: &mut DigitWriter<'_>| {
                     digits.iter().for_each(|(d, b, a)| put(*d, b, a))
                 };
                 let key = || drop(KeyLimb::prepare(&[e], 2, length, &Threads::single(), puts));
                 panics(std::panic::AssertUnwindSafe(key))
             };
             let [first, second] = [(0, &one[..], &one[..]), (1, &one[..], &one[..])];
-            assert_eq!(put(64, &[first, first]), "digit 0 of a key is put once");
-            assert_eq!(put(64, &[first, second, first]), "digit 0 of a key is put once");
-            assert_eq!(put(64, &[second]), "every digit of a key is put: digit 0 of 2 is not");
-            assert_eq!(put(64, &[(2, &one, &one)]), "digit 2 of 2");
+            assert_eq!(put(64, &[first, first]), "digit 0 of a key is put twice");
+            assert_eq!(put(64, &[first, second, first]), "digit 0 of a key is put twice");
+            assert_eq!(put(64, &[second]), "digit 0 of the 2 digits of a key is missing");
+            assert_eq!(put(64, &[(2, &one, &one)]), "a key of 2 digits has no digit 2");
             for (b, a) in [(8, 64), (64, 8), (8, 8)] {
                 let text = put(64, &[first, (1, &one[..b], &one[..a])]);
-                assert!(text.contains("one length, 64"), "{text}");
+                assert!(text.contains("the key's length 64"), "{text}");
             }
             for length in [1 << 60, 1 << 59, 1 << 63, usize::MAX] {
                 let text = put(length, &[(0, &[], &[]), (1, &[], &[])]);
-                assert!(text.contains("fits the address space"), "{length}: {text}");
+                assert!(text.contains("must fit the address space"), "{length}: {text}");
             }
         }
     }
 }
 
-/// Ranges of a key, wherever they begin, are gathered as whole keys are.
+/// Ranges of a key are gathered like whole keys, wherever they begin.
 #[test]
 fn ranges_are_gathered() {
     for kernel in Kernel::supported() {
@@ -583,6 +585,6 @@ fn ranges_are_gathered() {
 fn moduli_without_arithmetic_are_refused() {
     for q in [0, 1, 2, 1 << 20, (1 << 61) + 1] {
         let new = || _ = Elementwise::new(q, Kernel::Portable);
-        assert!(panics(new).contains("no odd modulus"));
+        assert!(panics(new).contains("not an odd modulus"));
     }
 }

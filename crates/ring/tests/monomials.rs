@@ -1,5 +1,5 @@
-//! Sums of inner products times monomials less one, against inner products and products by the
-//! values of the monomials.
+//! Tests of sums of inner products times monomials minus one, against inner products and products
+//! with the values of the monomials.
 
 use hippocrene_ring::{
     Kernel, ResidueRing, Sampler, Seed,
@@ -55,7 +55,7 @@ proptest! {
 
             let mut sums = [vec![1; degree], vec![2; degree]];
             let [sum0, sum1] = &mut sums;
-            e.inner_product_turned(sum0, sum1, &pairs, &key);
+            e.inner_product_times_monomials(sum0, sum1, &pairs, &key);
 
             let mut expected = [vec![0; degree], vec![0; degree]];
             for ((digits, _), exponent) in turned {

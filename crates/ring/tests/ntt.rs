@@ -1,4 +1,5 @@
-//! The transforms: every kernel of this CPU against the definition, and against every other kernel.
+//! Tests of the transforms: every kernel of this CPU against the definition, and against every
+//! other kernel.
 
 use hippocrene_ring::{
     Kernel,
@@ -9,7 +10,7 @@ use hippocrene_ring::{
 
 const BITS: [u32; 13] = [17, 20, 30, 45, 46, 47, 48, 49, 50, 51, 59, 60, 61];
 
-/// The largest and the smallest prime of `bits` bits that has a transform of this degree, where
+/// Returns the largest and the smallest prime of `bits` bits with a transform of this degree, if
 /// there are any.
 fn extreme_primes(bits: u32, degree: usize) -> impl Iterator<Item = u64> {
     let largest = ntt_primes_below(bits, degree).next();
@@ -17,7 +18,7 @@ fn extreme_primes(bits: u32, degree: usize) -> impl Iterator<Item = u64> {
     largest.into_iter().chain(smallest)
 }
 
-/// Splitmix64: reproducible residues.
+/// Returns reproducible residues (SplitMix64).
 fn random(seed: u64, bound: u64, n: usize) -> Vec<u64> {
     let mut state = seed;
     (0..n)
@@ -30,7 +31,7 @@ fn random(seed: u64, bound: u64, n: usize) -> Vec<u64> {
         .collect()
 }
 
-/// Inputs in `[0, bound)` that drive a kernel to the ends of its ranges.
+/// Returns inputs in `[0, bound)` that drive a kernel to the ends of its ranges.
 fn inputs(bound: u64, n: usize) -> Vec<Vec<u64>> {
     let max = bound - 1;
     vec![
@@ -43,13 +44,13 @@ fn inputs(bound: u64, n: usize) -> Vec<Vec<u64>> {
     ]
 }
 
-/// Plans of all kernels of this CPU.
+/// Returns the plans of all kernels of this CPU.
 fn plans(q: u64, degree: usize) -> Vec<(Kernel, NttPlan)> {
     Kernel::supported().map(|kernel| (kernel, NttPlan::new(q, degree, kernel).unwrap())).collect()
 }
 
-/// The transform by its definition, in time `N^2`: values `a(psi^e)` with `e` as [`exponent`] says,
-/// at `positions`.
+/// Computes the transform by its definition, in time `N^2`: the values `a(psi^e)` at `positions`,
+/// with the exponents `e` of [`exponent`].
 fn by_definition(a: &[u64], q: u64, positions: &[usize]) -> Vec<u64> {
     let n = a.len();
     let psi = primitive_root_2n(q, n).unwrap();
@@ -82,7 +83,7 @@ fn every_kernel_evaluates_at_the_odd_powers_of_the_root() {
     }
 }
 
-/// Since the portable kernel agrees with the definition, it is the reference for whole transforms.
+/// The portable kernel agrees with the definition, so it is the reference for whole transforms.
 #[test]
 fn kernels_agree_to_the_bit_and_round_trips_are_exact() {
     for log in 4..=17 {
@@ -141,8 +142,8 @@ fn lazy_inputs_and_outputs_stay_in_range() {
     }
 }
 
-/// Residues modulo another modulus, up to twice as large, prime or not, are transformed as the
-/// conversion gives them.
+/// Residues modulo another modulus, up to twice as large, prime or not, are transformed as after a
+/// conversion.
 #[test]
 fn centred_residues_of_another_modulus_are_transformed() {
     for log in [4, 7, 9, 10, 11, 12, 15] {

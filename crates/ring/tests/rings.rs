@@ -1,14 +1,14 @@
-//! One suite for every kind of ring and every kernel, against schoolbook multiplication.
+//! Tests of every kind of ring and every kernel, against schoolbook multiplication.
 
 use hippocrene_ring::{
     Automorphism, Domain, Kernel, ResidueRing, RingError, Sampler, Seed, Threads,
     arith::{add_mod, centred, mul_mod, neg_mod, signed_mod, sub_mod},
-    elementwise::{Beside, KeyLimb},
+    elementwise::{ExtraSummands, KeyLimb},
     primes::{is_prime, ntt_primes, ntt_primes_below},
 };
 use proptest::prelude::*;
 
-/// Splitmix64: reproducible residues.
+/// Returns reproducible residues (SplitMix64).
 fn random(seed: u64, bound: u64, n: usize) -> Vec<u64> {
     let mut state = seed;
     (0..n)
@@ -21,8 +21,8 @@ fn random(seed: u64, bound: u64, n: usize) -> Vec<u64> {
         .collect()
 }
 
-/// Products of two and three primes that have transforms of this degree, near the ends of what the
-/// kernels take.
+/// Returns products of two and three primes with transforms of this degree, near the limits of the
+/// kernels.
 fn composites(degree: usize) -> Vec<Vec<u64>> {
     let small: Vec<u64> =
         (1..).map(|k| 2 * degree as u64 * k + 1).filter(|&p| is_prime(p)).take(2).collect();
@@ -65,7 +65,7 @@ fn reducing_commutes_with_transforms_of_composite_rings() {
                         reduced == expected,
                         "{kernel}, N = {n}, from {primes:?} to {divisor:?}"
                     );
-                    // The embedding of what was reduced is congruent to what was transformed.
+                    // The embedding of the reduced values is congruent to the transformed values.
                     small.inverse(&mut reduced);
                     let same = reduced.iter().zip(&a).all(|(r, a)| *r == a % small.modulus());
                     assert!(same, "{kernel}, N = {n}, from {primes:?} to {divisor:?}");
@@ -77,7 +77,7 @@ fn reducing_commutes_with_transforms_of_composite_rings() {
     }
 }
 
-/// The rings of all kinds, of one kernel.
+/// Returns rings of all kinds for one kernel.
 fn rings(degree: usize, kernel: Kernel) -> Vec<ResidueRing> {
     let primes = [20, 48, 50, 61].map(|bits| ntt_primes(bits, degree, 1, &[]).unwrap()[0]);
     let primes = primes.iter().map(|&q| ResidueRing::prime(q, degree, kernel).unwrap());
@@ -90,7 +90,7 @@ fn rings(degree: usize, kernel: Kernel) -> Vec<ResidueRing> {
     primes.chain(composites).chain(powers).chain(shared).collect()
 }
 
-/// The product in `Z_q[X]/(X^N + 1)`, by its definition.
+/// Computes the product in `Z_q[X]/(X^N + 1)` by its definition.
 fn schoolbook(a: &[u64], b: &[u64], q: u64) -> Vec<u64> {
     let n = a.len();
     let mut product = vec![0; n];
@@ -104,7 +104,7 @@ fn schoolbook(a: &[u64], b: &[u64], q: u64) -> Vec<u64> {
     product
 }
 
-/// `f` at every position.
+/// Returns `f` at every position.
 fn each(a: &[u64], b: &[u64], f: impl Fn(u64, u64) -> u64) -> Vec<u64> {
     a.iter().zip(b).map(|(a, b)| f(*a, *b)).collect()
 }
@@ -116,7 +116,7 @@ struct Case<'a> {
 }
 
 impl Case<'_> {
-    /// Coefficients, of which some, in one polynomial of four, are extreme.
+    /// Returns coefficients. In one polynomial of four, some of them are extreme.
     fn coefficients(&mut self) -> Vec<u64> {
         self.seed += 1;
         let (q, n) = (self.ring.modulus(), self.ring.degree());
@@ -235,7 +235,7 @@ fn reductions(case: &mut Case) {
         let mut residues = each(&words, &words, |x, _| x % from);
         residues[..4].copy_from_slice(&[0, from - 1, from / 2, from - from / 2]);
         e.reduce_centred(&mut out, &residues, from);
-        // Of the two that are half of an even modulus, the negative one.
+        // An even modulus has two representatives of one half. The negative one is correct.
         let of = |x| if 2 * x == from { -(x as i64) } else { centred(x, from) };
         assert_eq!(
             out,
@@ -245,7 +245,7 @@ fn reductions(case: &mut Case) {
     }
 }
 
-/// The form of [`ResidueRing::lift`].
+/// Returns the form of [`ResidueRing::lift`].
 fn lifted(e: &ResidueRing, values: &[u64]) -> Vec<u64> {
     let mut out = vec![0; e.lifted_moduli().len() * values.len()];
     e.lift(&mut out, values);
@@ -276,7 +276,7 @@ fn products(case: &mut Case) {
     e.sum_products(x, y, &[(&l0, [&m0, &m1]), (&l1, [&m1, &m0])]);
     case.check(x, &sum(&c00, &c11), "sum of products, 0");
     case.check(y, &sum(&c01, &c10), "sum of products, 1");
-    // More than powers of two sum up at a time.
+    // These are more terms than powers of two sum at a time.
     let many = [(&l0[..], [&m0[..], &m1[..]]), (&l1, [&m1, &m0])].repeat(20);
     e.sum_products(x, y, &many);
     let times = |c: Vec<u64>| each(&c, &c, |c, _| mul_mod(c, 20 % q, q));
@@ -286,7 +286,7 @@ fn products(case: &mut Case) {
     case.check(x, &case.zeros(), "sum of no products, 0");
     case.check(y, &case.zeros(), "sum of no products, 1");
     if case.ring.degree() >= 64 {
-        // Of polynomials in X^8 an eighth of the values.
+        // Polynomials in X^8 need only an eighth of the values.
         let sparse = [&a0, &a1]
             .map(|a| (0..).zip(a).map(|(i, c)| if i % 8 == 0 { *c } else { 0 }).collect());
         let [s0, s1] = sparse.each_ref().map(|a: &Vec<u64>| {
@@ -335,8 +335,8 @@ fn inner_products(case: &mut Case) {
     }
 }
 
-/// With more summands, the inner product `without` them is what it would be with those multiplied
-/// and added by themselves.
+/// An inner product with additional summands equals the inner product `without` them plus these
+/// summands.
 fn products_beside(
     case: &mut Case,
     digits: &[(usize, &[u64])],
@@ -350,7 +350,7 @@ fn products_beside(
     let [x, y0, y1] = &lazy;
     for which in 0..8 {
         let [scaled, first, second] = [0, 1, 2].map(|bit| which >> bit & 1 == 1);
-        let beside = Beside {
+        let beside = ExtraSummands {
             scaled: scaled.then_some((1, &x[..], &factor)),
             added: [first.then_some((&y0[..], &multiple)), second.then_some((&y1[..], &multiple))],
         };
@@ -370,7 +370,7 @@ fn products_beside(
         }
         let mut out = [case.coefficients(), case.coefficients()];
         let [acc0, acc1] = &mut out;
-        e.inner_product_beside(acc0, acc1, digits, key, &beside);
+        e.inner_product_plus(acc0, acc1, digits, key, &beside);
         assert_eq!(out, expected, "modulo {}, with {which:b} beside", case.ring.modulus());
     }
 }
@@ -409,7 +409,7 @@ fn samples(case: &mut Case) {
     let (q, mut out) = (case.ring.modulus(), case.zeros());
     Sampler::new(&Seed::from_bytes([1; 32]), case.seed).uniform(q, &mut out);
     assert!(out.iter().all(|&x| x < q));
-    // Sixteen are in one half by chance once in 2^15 rings.
+    // All sixteen are in the same half by chance once in 2^15 rings.
     let few = q < 8 || out.len() < 64;
     assert!(few || out.iter().any(|&x| x >= q / 2) && out.iter().any(|&x| x < q / 2));
 }
@@ -440,8 +440,8 @@ proptest! {
     }
 }
 
-/// Products of polynomials all of whose coefficients are `-2^(e-1)`, and of those with the largest
-/// positive ones, summed beyond what one transform takes.
+/// Products of polynomials whose coefficients are all `-2^(e-1)`, or the largest positive ones, are
+/// summed beyond the capacity of one transform.
 #[test]
 fn powers_of_two_at_the_bound() {
     for (log, exponents) in [(4, 1..=60), (9, 1..=60), (15, 14..=20), (16, 15..=19), (17, 60..=60)]
@@ -486,7 +486,7 @@ fn powers_of_two_at_the_bound() {
     }
 }
 
-/// A key modulo `2^15`, and digits modulo smaller powers: right modulo those.
+/// A key modulo `2^15` gives correct results for digits modulo smaller powers of two.
 #[test]
 fn one_key_serves_smaller_powers() {
     let n = 512;
@@ -529,14 +529,14 @@ fn shifts_end_a_switch() {
 }
 
 #[test]
-#[should_panic(expected = "it is no power of two")]
+#[should_panic(expected = "is not a power of two")]
 fn other_residues_are_not_shifted() {
     let ring = ResidueRing::prime(97, 16, Kernel::Portable).unwrap();
     ring.sub_from_shift_mul_scalar_assign(&mut [0; 16], &[0; 16], 1, &ring.scalar(1));
 }
 
 #[test]
-#[should_panic(expected = "digits are among the 1")]
+#[should_panic(expected = "digits of an inner product must be among the 1")]
 fn a_digit_that_the_key_lacks_is_refused() {
     let ring = ResidueRing::power_of_two(60, 16, Kernel::Portable).unwrap();
     let key = KeyLimb::of_pairs(&ring, &[(&[3; 16], &[4; 16])]);
@@ -544,7 +544,7 @@ fn a_digit_that_the_key_lacks_is_refused() {
 }
 
 #[test]
-#[should_panic(expected = "a key modulo 2^60 are not coalesced")]
+#[should_panic(expected = "a key modulo 2^60 cannot be coalesced")]
 fn digits_modulo_powers_of_two_are_not_coalesced() {
     let ring = ResidueRing::power_of_two(60, 16, Kernel::Portable).unwrap();
     let key = KeyLimb::of_pairs(&ring, &[(&[3; 16], &[4; 16])]);
@@ -571,7 +571,7 @@ fn impossible_rings_are_refused() {
     assert_eq!(refused, RingError::RingDegree { degree: 24 });
 }
 
-/// Dry runs count what another kernel than that in use would do.
+/// Dry runs count the work of kernels other than the one in use.
 #[test]
 fn key_bytes_and_lifted_moduli_are_known_of_every_kernel() {
     let degree = 1 << 10;
@@ -580,7 +580,7 @@ fn key_bytes_and_lifted_moduli_are_known_of_every_kernel() {
         for q in [48, 50, 61].map(|bits| ntt_primes(bits, degree, 1, &[]).unwrap()[0]) {
             let ring = ResidueRing::prime(q, degree, kernel).unwrap();
             for length in [8, degree] {
-                let counted = ResidueRing::key_bytes_by(kernel, q, length);
+                let counted = ResidueRing::key_bytes_of_kernel(kernel, q, length);
                 assert_eq!(ring.key_bytes(length), counted, "{kernel} {q}");
             }
         }
@@ -588,7 +588,7 @@ fn key_bytes_and_lifted_moduli_are_known_of_every_kernel() {
         for &other in &kernels {
             let same = ResidueRing::powers_of_two(40, degree, other).unwrap();
             for (two, own) in powers.iter().zip(&same) {
-                assert_eq!(two.lifted_moduli_by(other), own.lifted_moduli(), "{other}");
+                assert_eq!(two.lifted_moduli_of_kernel(other), own.lifted_moduli(), "{other}");
             }
         }
     }

@@ -1,5 +1,5 @@
-//! The integration tests in one program, which compiles and runs in less time than one for each
-//! file. Tests of memory have their own.
+//! All integration tests in one program, which takes less time to compile and run than one program
+//! per file. The test of allocations has its own program.
 
 mod convert;
 mod elementwise;

@@ -1,48 +1,60 @@
-//! One limit for the memory of all caches of the process.
+//! A common limit for the memory of all caches of the process.
 //!
-//! Caches take bytes from the budget before they keep something. Where too few are left, what was
-//! not used for the longest time is dropped from any cache, but only if it was not used since the
-//! new value was last wanted: values that are used in turn and are too many do not drive one
-//! another out.
+//! Caches reserve bytes of the budget before they store a value. If too few bytes are free, the
+//! entries that have been unused for the longest time are dropped, whichever cache holds them. Only
+//! entries that were not used since the new value was last requested are dropped. So values that
+//! are used in turn and do not all fit do not evict one another.
 
 use std::sync::{
     Arc, Mutex, MutexGuard, PoisonError, Weak,
     atomic::{AtomicU64, AtomicUsize, Ordering::Relaxed},
 };
 
-/// The budget where nothing else is said (chosen: what two servers could take before there was a
-/// budget).
-pub const DEFAULT_CACHE_BUDGET: usize = 2 << 30;
+/// The default budget in bytes: 2 GiB. Chosen, as the memory that two servers could use before
+/// there was a budget.
+pub const DEFAULT_CACHE_BUDGET_BYTES: usize = 2 << 30;
 
-static LIMIT: AtomicUsize = AtomicUsize::new(DEFAULT_CACHE_BUDGET);
-static USED: AtomicUsize = AtomicUsize::new(0);
+static LIMIT_BYTES: AtomicUsize = AtomicUsize::new(DEFAULT_CACHE_BUDGET_BYTES);
+static USED_BYTES: AtomicUsize = AtomicUsize::new(0);
 static CLOCK: AtomicU64 = AtomicU64::new(0);
 static CACHES: Mutex<Vec<Weak<dyn Evict>>> = Mutex::new(Vec::new());
 
-/// A cache that can drop what it holds. Nobody calls it while holding a lock of a cache.
+/// A cache that can drop its entries. Callers must not hold the lock of a cache.
 pub trait Evict: Send + Sync {
-    /// When its entry was used that was not used for the longest time.
+    /// Returns the last use of the entry that has been unused for the longest time.
     fn oldest_use(&self) -> Option<u64>;
 
-    /// Bytes of its entries that were not used since `since`.
+    /// Returns the bytes of the entries that were not used since `since`.
     fn idle_bytes(&self, since: u64) -> usize;
 
-    /// Drops the entry that was not used for the longest time, if that was before `since`.
+    /// Drops the entry that has been unused for the longest time, if its last use was before
+    /// `since`.
     fn evict_oldest(&self, since: u64);
 }
 
-/// Bytes of the budget, until this is dropped.
+/// Bytes of the budget that are reserved until this is dropped.
+///
+/// ```
+/// use hippocrene_rlwe::budget::{Reserved, now};
+///
+/// let reserved = Reserved::take(100, now()).unwrap();
+/// assert_eq!(reserved.bytes(), 100);
+/// assert!(Reserved::take(usize::MAX, now()).is_none());
+/// ```
 #[derive(Debug)]
 pub struct Reserved(usize);
 
 impl Reserved {
-    /// So many bytes, if there are as many, or would be without what no cache used since `since`
-    /// ([`now`]). That is dropped as far as needed. Callers hold no lock of a cache.
+    /// Reserves `bytes` bytes, or returns `None` if the budget does not have them.
+    ///
+    /// Entries that no cache has used since `since` ([`now`]) are dropped as far as needed. Callers
+    /// must not hold the lock of a cache.
     pub fn take(bytes: usize, since: u64) -> Option<Self> {
         loop {
-            let with =
-                |used: usize| used.checked_add(bytes).filter(|sum| *sum <= LIMIT.load(Relaxed));
-            if USED.fetch_update(Relaxed, Relaxed, with).is_ok() {
+            let with = |used: usize| {
+                used.checked_add(bytes).filter(|sum| *sum <= LIMIT_BYTES.load(Relaxed))
+            };
+            if USED_BYTES.fetch_update(Relaxed, Relaxed, with).is_ok() {
                 return Some(Reserved(bytes));
             }
             if available(since) < bytes || !evict_one(since) {
@@ -51,7 +63,7 @@ impl Reserved {
         }
     }
 
-    /// How many bytes these are.
+    /// Returns the number of reserved bytes.
     pub fn bytes(&self) -> usize {
         self.0
     }
@@ -59,43 +71,46 @@ impl Reserved {
 
 impl Drop for Reserved {
     fn drop(&mut self) {
-        USED.fetch_sub(self.0, Relaxed);
+        USED_BYTES.fetch_sub(self.0, Relaxed);
     }
 }
 
-/// The next time of the clock that caches note uses by.
+/// Advances the logical clock by which caches order their uses, and returns its time.
 pub fn now() -> u64 {
     CLOCK.fetch_add(1, Relaxed) + 1
 }
 
-/// Lets a cache be asked to drop what it holds, for as long as it exists.
+/// Adds a cache to those that are asked to drop entries, for as long as the cache exists.
 pub fn register(cache: Weak<dyn Evict>) {
     let mut caches = lock();
     caches.retain(|cache| cache.strong_count() > 0);
     caches.push(cache);
 }
 
-/// Sets how many bytes all caches of the process may take together, those of servers that exist
-/// already too; 2 GiB where nothing is said. What is more is dropped at once, except for the whole
-/// ciphertexts of fresh arrays, which go with their arrays. Results do not depend on it.
+/// Sets the memory limit for all caches of the process together, in bytes. The default is 2 GiB.
+///
+/// The limit holds for the caches of existing servers too. Entries beyond it are dropped at once.
+/// The expanded ciphertexts of fresh arrays are an exception: they are dropped with their arrays.
+/// Results do not depend on the limit.
 pub fn set_cache_budget(bytes: usize) {
-    LIMIT.store(bytes, Relaxed);
-    while USED.load(Relaxed) > LIMIT.load(Relaxed) && evict_one(u64::MAX) {}
+    LIMIT_BYTES.store(bytes, Relaxed);
+    while USED_BYTES.load(Relaxed) > LIMIT_BYTES.load(Relaxed) && evict_one(u64::MAX) {}
 }
 
-/// How many bytes all caches of the process take together, and how many they may.
+/// Returns the bytes that all caches of the process use, and their limit.
 pub fn cache_budget() -> (usize, usize) {
-    (USED.load(Relaxed), LIMIT.load(Relaxed))
+    (USED_BYTES.load(Relaxed), LIMIT_BYTES.load(Relaxed))
 }
 
-/// Bytes that are left, with those of what no cache used since `since`.
+/// Returns the bytes that can still be reserved if entries that no cache has used since `since` are
+/// dropped.
 pub fn available(since: u64) -> usize {
     let idle: usize = caches().iter().map(|cache| cache.idle_bytes(since)).sum();
-    (LIMIT.load(Relaxed) + idle).saturating_sub(USED.load(Relaxed))
+    (LIMIT_BYTES.load(Relaxed) + idle).saturating_sub(USED_BYTES.load(Relaxed))
 }
 
-/// Drops what no cache used for the longest time, if that was before `since`. Returns whether there
-/// was such.
+/// Drops the entry that has been unused for the longest time in any cache, if its last use was
+/// before `since`. Returns whether there was such an entry.
 fn evict_one(since: u64) -> bool {
     let used = caches().into_iter().filter_map(|cache| Some((cache.oldest_use()?, cache)));
     let Some((_, cache)) = used.filter(|(used, _)| *used < since).min_by_key(|(used, _)| *used)
@@ -106,7 +121,7 @@ fn evict_one(since: u64) -> bool {
     true
 }
 
-/// The caches that exist, without the lock of their list.
+/// Returns the caches that exist. The lock of their list is released before they are called.
 fn caches() -> Vec<Arc<dyn Evict>> {
     lock().iter().filter_map(Weak::upgrade).collect()
 }

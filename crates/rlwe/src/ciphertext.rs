@@ -14,8 +14,12 @@ use crate::{
     stop,
 };
 
-/// An RLWE ciphertext: parts `(c0, c1)` (or `(c0, c1, c2)` after a product) modulo `modulus` in the
-/// evaluation domain, with `c0 + c1 s (+ c2 s^2) = m + e`.
+/// An RLWE ciphertext.
+///
+/// Its parts are `(c0, c1)`, or `(c0, c1, c2)` after a product, modulo `modulus` in the evaluation
+/// domain. They satisfy `c0 + c1 s (+ c2 s^2) = m + e`.
+///
+/// See [`Context`] for an example.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Ciphertext {
     parts: Vec<Poly>,
@@ -26,11 +30,11 @@ pub struct Ciphertext {
 }
 
 impl Ciphertext {
-    /// Puts a ciphertext together from its two or three parts, modulo `modulus` in the evaluation
-    /// domain.
+    /// Builds a ciphertext from its two or three parts, modulo `modulus` in the evaluation domain.
     ///
     /// # Errors
-    /// [`RlweError::Parts`] or [`RlweError::Modulus`] when they are not that.
+    /// Returns [`RlweError::Parts`] for another number of parts, and [`RlweError::Modulus`] for a
+    /// part with another modulus or domain.
     pub fn from_parts(
         context: &Context,
         parts: Vec<Poly>,
@@ -38,7 +42,7 @@ impl Ciphertext {
         noise: Noise,
         key: Fingerprint,
     ) -> Result<Self, RlweError> {
-        const OPERATION: &str = "put a ciphertext together";
+        const OPERATION: &str = "build a ciphertext";
         if !(2..=3).contains(&parts.len()) {
             return Err(RlweError::Parts { operation: OPERATION, have: parts.len(), need: 2 });
         }
@@ -46,7 +50,7 @@ impl Ciphertext {
         Ok(Ciphertext { parts, modulus, noise, key, parameters: context.parameters().digest() })
     }
 
-    /// An empty ciphertext of two parts, for an operation to write its result to.
+    /// Returns an empty ciphertext of two parts, to which an operation can write its result.
     pub fn empty(context: &Context) -> Self {
         Ciphertext {
             parts: vec![context.part(), context.part()],
@@ -62,15 +66,15 @@ impl Ciphertext {
         &self.parts
     }
 
-    /// The parts, for changes that keep the other fields right.
+    /// Returns the parts. Callers must keep the other fields right.
     pub(crate) fn parts_mut(&mut self) -> &mut [Poly] {
         &mut self.parts
     }
 
-    /// Part `i`.
+    /// Returns part `i`.
     ///
     /// # Panics
-    /// When there is no such part.
+    /// Panics if there is no part `i`.
     pub fn part(&self, i: usize) -> &Poly {
         &self.parts[i]
     }
@@ -80,12 +84,12 @@ impl Ciphertext {
         self.modulus
     }
 
-    /// The estimate of the error's size.
+    /// The estimated size of the error.
     pub fn noise(&self) -> Noise {
         self.noise
     }
 
-    /// Replaces the estimate of the error's size.
+    /// Replaces the estimated size of the error.
     pub fn set_noise(&mut self, noise: Noise) {
         self.noise = noise;
     }
@@ -95,13 +99,13 @@ impl Ciphertext {
         self.key
     }
 
-    /// The digest of its parameters.
+    /// The digest of the ciphertext's parameters.
     pub fn parameters(&self) -> Fingerprint {
         self.parameters
     }
 
-    /// Makes this a ciphertext of `parts` parts modulo `modulus` with unspecified residues, in the
-    /// memory it holds.
+    /// Makes this a ciphertext of `parts` parts modulo `modulus`, with unspecified residues. Its
+    /// memory is reused.
     pub(crate) fn reshape(
         &mut self,
         context: &Context,
@@ -121,7 +125,7 @@ impl Ciphertext {
         self.parameters = context.parameters().digest();
     }
 
-    /// Makes this a copy of `other`, in the memory it holds.
+    /// Makes this a copy of `other`. Its memory is reused.
     pub fn copy_from(&mut self, other: &Ciphertext) {
         let degree = other.parts[0].degree();
         self.parts.resize_with(other.parts.len(), || other.parts[0].alike(degree, 0));
@@ -133,8 +137,9 @@ impl Ciphertext {
     }
 }
 
-/// A fresh ciphertext of the secret key: `c1` is kept as a seed, so that it takes half of the
-/// space.
+/// A fresh ciphertext of the secret key. It stores a seed in place of `c1`, which halves its size.
+///
+/// See [`Context`] for an example.
 #[derive(Debug, Clone)]
 pub struct SeededCiphertext {
     seed: Seed,
@@ -145,10 +150,11 @@ pub struct SeededCiphertext {
 }
 
 impl SeededCiphertext {
-    /// Puts it together from its stored parts: `c0` modulo `modulus`, in the evaluation domain.
+    /// Builds a ciphertext from its stored parts: a seed, and `c0` modulo `modulus` in the
+    /// evaluation domain.
     ///
     /// # Errors
-    /// [`RlweError::Modulus`] when `c0` does not have the limbs of `modulus`.
+    /// Returns [`RlweError::Modulus`] if `c0` does not have the limbs of `modulus`.
     pub fn from_parts(
         context: &Context,
         seed: Seed,
@@ -160,12 +166,12 @@ impl SeededCiphertext {
         Ok(SeededCiphertext { seed, c0, modulus, key, parameters: context.parameters().digest() })
     }
 
-    /// The seed of `c1`: the uniform polynomial of stream 0 ([`crate::expand_uniform`]).
+    /// The seed of `c1`, which is the uniform polynomial of stream 0 ([`crate::expand_uniform`]).
     pub fn seed(&self) -> &Seed {
         &self.seed
     }
 
-    /// `c0`, in the evaluation domain.
+    /// The part `c0`, in the evaluation domain.
     pub fn c0(&self) -> &Poly {
         &self.c0
     }
@@ -180,15 +186,15 @@ impl SeededCiphertext {
         self.key
     }
 
-    /// The digest of its parameters.
+    /// The digest of the ciphertext's parameters.
     pub fn parameters(&self) -> Fingerprint {
         self.parameters
     }
 
-    /// The whole ciphertext.
+    /// Returns the ciphertext with both parts.
     ///
     /// # Panics
-    /// When it was made with other parameters than those of the context
+    /// Panics if the ciphertext was made with other parameters than those of `context`
     /// ([`SeededCiphertext::parameters`]).
     pub fn expand(&self, context: &Context) -> Ciphertext {
         let (have, need) = (self.parameters, context.parameters().digest());
@@ -209,11 +215,14 @@ impl SeededCiphertext {
 }
 
 impl SecretKey {
-    /// Encrypts `message`, a polynomial modulo `modulus` (a divisor of `Q_max`) in the evaluation
-    /// domain: `(-a s + e + m, a)`.
+    /// Encrypts `message` as `(-a s + e + m, a)`.
+    ///
+    /// The message is a polynomial modulo `modulus`, a divisor of `Q_max`, in the evaluation
+    /// domain.
     ///
     /// # Errors
-    /// When the moduli or parameters do not fit, or the operating system has no entropy.
+    /// Returns an error if the modulus or the parameters do not match, or if the operating system
+    /// provides no entropy.
     pub fn encrypt(
         &self,
         context: &Context,
@@ -237,12 +246,13 @@ impl SecretKey {
         })
     }
 
-    /// The message with its error, `c0 + c1 s (+ c2 s^2)`, modulo the ciphertext's modulus in the
-    /// coefficient domain.
+    /// Returns the message with its error, `c0 + c1 s (+ c2 s^2)`.
+    ///
+    /// The polynomial is modulo the ciphertext's modulus, in the coefficient domain.
     ///
     /// # Errors
-    /// [`RlweError::KeyMismatch`] when it is encrypted under another key, [`RlweError::Parts`] when
-    /// it has parts other than two or three.
+    /// Returns [`RlweError::KeyMismatch`] if the ciphertext is encrypted under another key, and
+    /// [`RlweError::Parts`] if it does not have two or three parts.
     pub fn decrypt(&self, context: &Context, ciphertext: &Ciphertext) -> Result<Poly, RlweError> {
         const OPERATION: &str = "decrypt";
         context.check_digest(self.parameters(), OPERATION)?;
@@ -289,24 +299,27 @@ impl SecretKey {
 }
 
 impl Context {
-    /// Checks that an operand was made with these parameters and has a modulus. Every operation on
-    /// ciphertexts begins with this check. An operation that is to stop ends here.
+    /// Checks that an operand was made with the parameters of this context and has a modulus.
+    ///
+    /// Every operation on ciphertexts begins with this check. It also ends operations that have to
+    /// stop ([`crate::stop`]).
     ///
     /// # Errors
-    /// [`RlweError::ParameterMismatch`] when it was not, [`RlweError::Modulus`] when nothing has
-    /// been written to it ([`Ciphertext::empty`]), and those of [`crate::stop::check`].
+    /// Returns [`RlweError::ParameterMismatch`] for other parameters, and [`RlweError::Modulus`] if
+    /// nothing has been written to the operand ([`Ciphertext::empty`]). It also returns the errors
+    /// of [`crate::stop::check`].
     pub fn check_operand(&self, a: &Ciphertext, operation: &'static str) -> Result<(), RlweError> {
         stop::check(operation)?;
         self.check_digest(a.parameters(), operation)?;
         if a.modulus().is_one() {
-            let need = "a ciphertext is needed to which a result has been written";
+            let need = "the ciphertext is empty";
             return Err(RlweError::Modulus { operation, have: 0, need });
         }
         Ok(())
     }
 
-    /// Checks that a polynomial has the limbs of a modulus of ciphertexts, in the evaluation
-    /// domain.
+    /// Checks that a polynomial has the limbs of `modulus`, a modulus of ciphertexts, and is in the
+    /// evaluation domain.
     pub(crate) fn check_message(
         &self,
         poly: &Poly,
@@ -326,7 +339,7 @@ impl Context {
     /// Checks that `poly` is a polynomial modulo `modulus`, in either domain.
     ///
     /// # Errors
-    /// [`RlweError::Modulus`] when it is not.
+    /// Returns [`RlweError::Modulus`] if it is not.
     pub(crate) fn check_polynomial(
         &self,
         poly: &Poly,
@@ -335,7 +348,7 @@ impl Context {
     ) -> Result<(), RlweError> {
         self.check_modulus(modulus, operation)?;
         let need = if poly.is_dry_run() != self.is_dry_run() {
-            "operands of a dry run and others cannot be mixed"
+            "operands of a dry run and of a real run cannot be mixed"
         } else if poly.limb_count() != modulus.limb_count() {
             "the polynomial has another number of limbs"
         } else if poly.degree() != self.degree() {

@@ -5,14 +5,15 @@ use hippocrene_ring::Domain;
 use crate::{Ciphertext, Context, Modulus, RlweError};
 
 impl Context {
-    /// `out = sum_i c_i a_i` modulo `to`, over the first term and the others, for integer constants
-    /// given by their residues: `c_i(q)` is `c_i mod q`. Each `a_i` is reduced on the way, as by
-    /// [`Context::reduce_modulus_into`]. Limb by limb, so that the sum stays in the cache while it
-    /// grows. The noise is left to the caller.
+    /// Computes `out = sum_i c_i a_i` modulo `to`, over the first term and the others.
     ///
+    /// The constants are integers, given by their residues: `c_i(q)` is `c_i mod q`. Each `a_i` is
+    /// first reduced modulo `to`, as by [`Context::reduce_modulus_into`]. The sum is computed limb
+    /// by limb, so that each limb stays in the processor's cache. The caller must set the noise of
+    /// `out`.
     /// # Errors
-    /// When keys, numbers of parts or parameters differ, or `to` does not divide the modulus of an
-    /// `a_i`.
+    /// Returns an error if keys, numbers of parts or parameters differ, or if `to` does not divide
+    /// the modulus of an `a_i`.
     pub fn sum_of_multiples_into<F: Fn(u64) -> u64 + Sync>(
         &self,
         out: &mut Ciphertext,

@@ -1,10 +1,10 @@
-//! A parameter set made ready to compute with.
+//! A parameter set with everything that computing with it needs.
 //!
-//! A [`Context`] is put together from parts that know less than it does:
+//! A [`Context`] consists of parts that know less than it does:
 //! - [`Rings`]: the residue rings of all limbs;
-//! - [`Plans`]: constants of operations, made from rings on first use. A dry run shares rings and
-//!   plans with the context that it stands for;
-//! - [`Memory`]: pools of memory and the cache of keys in other forms;
+//! - [`Plans`]: the constants of operations, which are made from the rings on first use. A dry run
+//!   shares rings and plans with the context that it represents;
+//! - [`Memory`]: pools of memory, and the cache of keys in other forms;
 //! - [`Ledger`]: the record of a dry run.
 //!
 //! Operations are methods of the context in the modules of their subject, such as
@@ -24,19 +24,52 @@ use crate::{
     dry_run::ledger::Ledger, memory::Memory, plans::Plans, rings::Rings,
 };
 
-/// A parameter set with everything that computing with it needs: residue rings, threads, scratch
-/// memory, and tables that are made on first use. It holds no secret.
+/// A parameter set with everything that computing with it needs.
+///
+/// It has residue rings, threads, scratch memory, and tables that are made on first use. It holds
+/// no secret.
+///
+/// ```
+/// use hippocrene_ring::{Threads, primes};
+/// use hippocrene_rlwe::{
+///     Ciphertext, Context, Parameters, ParametersLiteral, SecretDistribution, SecretKey, Sprout,
+/// };
+///
+/// // A prime for the units and one for the special modulus. These parameters are not secure.
+/// let primes = primes::ntt_primes(48, 1 << 10, 2, &[])?;
+/// let parameters = Parameters::new_insecure(ParametersLiteral {
+///     log_degree: 10,
+///     units: primes[..1].to_vec(),
+///     specials: primes[1..].to_vec(),
+///     sprout: Sprout::default(),
+///     gadget_rank: 1,
+///     secret: SecretDistribution::Ternary,
+/// })?;
+/// let context = Context::new(parameters, Threads::single())?;
+/// let modulus = context.parameters().top();
+///
+/// // Encrypt the constant polynomial 2^30, and add the ciphertext to itself.
+/// let secret = SecretKey::generate(&context)?;
+/// let message = context.from_signed(&[vec![1 << 30], vec![0; 1023]].concat(), modulus);
+/// let fresh = secret.encrypt(&context, &message, modulus)?.expand(&context);
+/// let mut sum = Ciphertext::empty(&context);
+/// context.add_into(&mut sum, &fresh, &fresh)?;
+///
+/// let decrypted = secret.decrypt(&context, &sum)?;
+/// assert!(decrypted.limb(0)[0].abs_diff(2 << 30) < 100);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 pub struct Context {
-    /// The parameters of the rings. In a dry run they have another digest.
+    /// The parameters of the rings. In a dry run their digest is another one.
     parameters: Parameters,
     pub(crate) rings: Arc<Rings>,
     pub(crate) plans: Arc<Plans>,
     pub(crate) memory: Memory,
     threads: Threads,
     profile: Profile,
-    /// Gadgets planned by the profile, by the modulus of the polynomial and that of the key.
+    /// The gadgets that the planner chose, by the modulus of the polynomial and that of the key.
     pub(crate) gadgets: Cache<(Modulus, Modulus), Gadget>,
-    /// The number of limbs that were transformed.
+    /// The number of limbs that were transformed so far.
     pub(crate) transforms: AtomicU64,
     /// The record of a dry run, which computes without residues.
     pub(crate) ledger: Option<Ledger>,
@@ -54,10 +87,10 @@ impl fmt::Debug for Context {
 }
 
 impl Context {
-    /// Prepares `parameters`, with the best kernel of this CPU and `threads`.
+    /// Prepares `parameters` for computing, with the best kernel of this CPU and `threads`.
     ///
     /// # Errors
-    /// When `HIPPOCRENE_KERNEL` names a kernel that cannot be used.
+    /// Returns an error if `HIPPOCRENE_KERNEL` names a kernel that cannot be used.
     pub fn new(parameters: Parameters, threads: Threads) -> Result<Self, RlweError> {
         let kernel = Kernel::detect()?;
         Self::with_kernel(parameters, threads, kernel)
@@ -66,7 +99,7 @@ impl Context {
     /// [`Context::new`] with a kernel of the caller's choice.
     ///
     /// # Errors
-    /// When a residue ring cannot be made.
+    /// Returns an error if a residue ring cannot be made.
     pub fn with_kernel(
         parameters: Parameters,
         threads: Threads,
@@ -86,7 +119,7 @@ impl Context {
         Ok(Self::of_parts(parameters, rings, Arc::default(), threads, ledger))
     }
 
-    /// Puts a context together.
+    /// Builds a context from its parts.
     pub(crate) fn of_parts(
         parameters: Parameters,
         rings: Arc<Rings>,
@@ -107,19 +140,20 @@ impl Context {
         }
     }
 
-    /// Plans key switches by `profile` from now on, instead of by [`Profile::typical`]. A profile
-    /// of another kernel than the one in use has no effect.
+    /// Plans key switches by `profile` from now on, instead of by [`Profile::typical`].
+    ///
+    /// A profile of a kernel other than the one in use has no effect.
     #[must_use]
     pub fn with_profile(self, profile: Profile) -> Self {
         if profile.kernel() == self.kernel() { self.planned_by(profile) } else { self }
     }
 
-    /// Plans key switches by `profile` from now on, whatever its kernel is.
+    /// Plans key switches by `profile` from now on, whatever its kernel.
     pub(crate) fn planned_by(self, profile: Profile) -> Self {
         Context { profile, gadgets: Cache::default(), ..self }
     }
 
-    /// The profile that key switches are planned by.
+    /// The profile that the planner of key switches uses.
     pub fn profile(&self) -> &Profile {
         &self.profile
     }
@@ -144,13 +178,13 @@ impl Context {
         self.parameters().degree()
     }
 
-    /// The residue ring of the limb at `position` of a polynomial modulo `modulus`, a divisor of
-    /// `PQ_max`.
+    /// The residue ring of the limb at `position` of a polynomial modulo `modulus`. `modulus` must
+    /// divide `PQ_max`.
     pub fn ring_at(&self, modulus: Modulus, position: usize) -> &ResidueRing {
         self.rings.at(modulus, position)
     }
 
-    /// The residue rings of a modulus, limb by limb.
+    /// The residue rings of the limbs of a polynomial modulo `modulus`, in order.
     pub fn rings(&self, modulus: Modulus) -> impl ExactSizeIterator<Item = &ResidueRing> + Clone {
         self.rings.of(modulus)
     }
@@ -164,14 +198,15 @@ impl Context {
     /// The automorphism `X -> X^element`.
     ///
     /// # Errors
-    /// When the element is even or not below `2N`.
+    /// Returns an error if the element is even or not below `2N`.
     pub fn automorphism(&self, element: usize) -> Result<Arc<Automorphism>, RlweError> {
         self.rings.automorphism(element)
     }
 
     /// Returns the limb at `position` of `poly`, modulo `from`, reduced modulo the limb of `to`
-    /// there. The result is in `spare` if the two limbs differ. This is right in both domains
-    /// (GRAFT C.6).
+    /// there.
+    ///
+    /// The result is in `spare` if the two limbs differ. This is right in both domains (GRAFT C.6).
     pub(crate) fn reduced_limb<'a>(
         &self,
         poly: &'a Poly,
@@ -188,17 +223,18 @@ impl Context {
         spare
     }
 
-    /// A polynomial modulo `modulus` on loan, with unspecified residues.
+    /// Lends a polynomial modulo `modulus` from the scratch memory. Its residues are unspecified.
     pub fn scratch(&self, modulus: Modulus, domain: Domain) -> Scratch<'_> {
         self.memory.scratch.take(modulus.limb_count(), domain)
     }
 
-    /// A polynomial of `limbs` limbs on loan, with unspecified residues.
+    /// Lends a polynomial of `limbs` limbs from the scratch memory. Its residues are unspecified.
     pub fn scratch_limbs(&self, limbs: usize, domain: Domain) -> Scratch<'_> {
         self.memory.scratch.take(limbs, domain)
     }
 
-    /// The bytes of scratch memory that are kept for the next operation, without those on loan.
+    /// The bytes of scratch memory that are free for the next operation. Lent polynomials do not
+    /// count.
     pub fn scratch_memory(&self) -> usize {
         self.memory.scratch.bytes()
     }
@@ -208,13 +244,13 @@ impl Context {
         self.memory.spare.bytes()
     }
 
-    /// Wipes the memory that operations have worked in and keep for the next, and gives it back.
+    /// Wipes and frees the memory that operations have used and keep for the next operation.
     pub fn forget(&self) {
         self.memory.forget();
         self.rings.forget();
     }
 
-    /// A polynomial for a ciphertext, with no limbs yet.
+    /// Returns a polynomial for a ciphertext, without limbs yet.
     pub(crate) fn part(&self) -> Poly {
         match &self.ledger {
             None => Poly::with_spare(self.degree(), Domain::Evaluation, &self.memory.spare),
@@ -231,10 +267,11 @@ impl Context {
         poly
     }
 
-    /// Checks that a modulus is one of ciphertexts: a divisor of all units and the sprout, not 1.
+    /// Checks that a modulus is one of ciphertexts, which is a divisor other than 1 of all units
+    /// and the sprout.
     ///
     /// # Errors
-    /// [`RlweError::Modulus`] when it is not.
+    /// Returns [`RlweError::Modulus`] if it is not.
     pub fn check_modulus(
         &self,
         modulus: Modulus,
@@ -243,7 +280,8 @@ impl Context {
         self.parameters().check_modulus(modulus, operation)
     }
 
-    /// Checks that a modulus can be switched from and to: it divides `PQ_max`, and is not 1.
+    /// Checks that a modulus switch can begin or end at `modulus`, which is a divisor other than 1
+    /// of `PQ_max`.
     pub(crate) fn check_switched(
         &self,
         modulus: Modulus,
@@ -256,10 +294,10 @@ impl Context {
         Ok(())
     }
 
-    /// Checks that something was made with these parameters.
+    /// Checks that `digest` is that of these parameters.
     ///
     /// # Errors
-    /// [`RlweError::ParameterMismatch`] when it was not.
+    /// Returns [`RlweError::ParameterMismatch`] if it is not.
     pub fn check_digest(
         &self,
         digest: Fingerprint,

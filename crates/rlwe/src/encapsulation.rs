@@ -1,5 +1,5 @@
-//! Sparse-secret encapsulation: a modulus raised under a sparse secret (Bossuat, Troncoso-Pastoriza
-//! and Hubaux, ePrint 2022/024).
+//! Sparse-secret encapsulation: raising a modulus under a sparse secret (Bossuat,
+//! Troncoso-Pastoriza and Hubaux, ePrint 2022/024).
 
 use hippocrene_ring::Domain;
 
@@ -9,63 +9,69 @@ use crate::{
     dry_run::tally::RAISE, noise, security,
 };
 
-/// The most bits of a special.
-const LARGEST: u32 = 61;
+/// The maximum number of bits of the special prime.
+const MAX_SPECIAL_BITS: u32 = 61;
 
 impl Parameters {
-    /// The set of a sparse secret of Hamming weight `weight` for the ciphertexts of this set modulo
-    /// `base = q0`: the units and the sprout of `q0`, and one special `p` of as many bits as the
-    /// security limit of that secret leaves (61 at most). A key switch to it adds an error of about
-    /// `sigma sqrt(N/12) q0/p` to that of rounding.
+    /// Returns the parameter set of a sparse secret of Hamming weight `weight`, for ciphertexts of
+    /// this set modulo `base = q0`.
+    ///
+    /// It has the units and the sprout of `q0` and one special `p`. `p` has as many bits as the
+    /// security limit of the sparse secret leaves, up to 61. A key switch to the sparse secret adds
+    /// an error of about `sigma sqrt(N/12) q0/p` to the rounding error.
     ///
     /// # Errors
-    /// [`RlweError::NoSecurityLimit`], [`RlweError::Insecure`] or [`RlweError::Parameters`] where
-    /// no `p` is left; [`RlweError::Parameters`] for a `base` that is no modulus of ciphertexts, or
-    /// has no unit.
+    /// Returns [`RlweError::NoSecurityLimit`], [`RlweError::Insecure`] or [`RlweError::Parameters`]
+    /// if the limit leaves no room for `p`, and [`RlweError::Parameters`] if `base` is not a
+    /// modulus of ciphertexts or has no unit.
     pub fn encapsulation(&self, base: Modulus, weight: usize) -> Result<Parameters, RlweError> {
         self.check_base(base)?;
         let secret = SecretDistribution::SparseTernary { weight };
         let limit = security::check(self.log_degree(), secret, self.log2(base))?;
-        let left = (f64::from(limit.log2_pq) - self.log2(base)).floor() as u32;
-        // The least primes that are 1 modulo 2N have about so many bits.
-        let least = self.log_degree() + 3;
-        if left < least {
+        let remaining_bits = (f64::from(limit.log2_pq) - self.log2(base)).floor() as u32;
+        // The smallest primes that are 1 modulo 2N have about this many bits.
+        let min_bits = self.log_degree() + 3;
+        if remaining_bits < min_bits {
             let what = format!(
-                "encapsulation with Hamming weight {weight}: {left} bits are left beside a base modulus of {:.1} for a special, of the {} that are secure; \
-                 {least} are needed",
+                "encapsulation with Hamming weight {weight}: {remaining_bits} bits are left for a \
+                 special prime beside a base modulus of {:.1} bits, of the {} bits that are \
+                 secure; {min_bits} are needed",
                 self.log2(base),
                 limit.log2_pq
             );
             return Err(RlweError::Parameters { what });
         }
-        Parameters::new(self.encapsulation_literal(base, weight, left)?)
+        Parameters::new(self.encapsulation_literal(base, weight, remaining_bits)?)
     }
 
-    /// [`Parameters::encapsulation`] without the check of security, with a `p` of 61 bits: for
+    /// [`Parameters::encapsulation`] without the security check and with a `p` of 61 bits, for
     /// tests. **Nothing encrypted with such a set is secret.**
     ///
     /// # Errors
-    /// As `encapsulation`, but for security.
+    /// Returns the same errors as `encapsulation`, except those of security.
     pub fn encapsulation_insecure(
         &self,
         base: Modulus,
         weight: usize,
     ) -> Result<Parameters, RlweError> {
         self.check_base(base)?;
-        Parameters::new_insecure(self.encapsulation_literal(base, weight, LARGEST)?)
+        Parameters::new_insecure(self.encapsulation_literal(base, weight, MAX_SPECIAL_BITS)?)
     }
 
+    /// Checks that `base` is a modulus of ciphertexts that has a unit.
     fn check_base(&self, base: Modulus) -> Result<(), RlweError> {
         let what = match base.divides(self.top()) {
             true if !base.words().is_one() => return Ok(()),
             true => format!(
-                "encapsulation with a base modulus of {:.1} bits, which has no unit: one with a unit is needed, of which the first has {:.1} bits; \
-                 a bootstrap with such a base was made for other parameters",
+                "encapsulation with a base modulus of {:.1} bits, which has no unit: one with a \
+                 unit is needed. The first unit has {:.1} bits. A bootstrap with such a base was \
+                 made for other parameters.",
                 self.log2(base),
                 self.log2(Modulus::of_factor(0))
             ),
             false => format!(
-                "encapsulation with a base modulus of {} limbs: a divisor of the units and the sprout is needed",
+                "encapsulation with a base modulus of {} limbs: a divisor of the units and the \
+                 sprout is needed",
                 base.limb_count()
             ),
         };
@@ -83,7 +89,11 @@ impl Parameters {
         let avoid: Vec<u64> = units.iter().chain(&primes).copied().collect();
         Ok(ParametersLiteral {
             log_degree: self.log_degree(),
-            specials: design::largest_primes(self.log_degree(), &[special.min(LARGEST)], &avoid)?,
+            specials: design::largest_primes(
+                self.log_degree(),
+                &[special.min(MAX_SPECIAL_BITS)],
+                &avoid,
+            )?,
             units,
             sprout: Sprout { two: u32::from(base.two()), primes },
             gadget_rank: 1,
@@ -93,15 +103,17 @@ impl Parameters {
 }
 
 impl Context {
-    /// [`Context::raise_modulus_into`] under the sparse secret of `keys`: `a`, whose modulus `q0`
-    /// is that of the set of `narrow`, is switched to that secret, raised to `to = Q`, and switched
-    /// back. The result decrypts to `m + e + q0 I` with the `I` of the sparse secret; both key
-    /// switches add to the noise.
+    /// Raises the modulus of `a` under the sparse secret of `keys`, like
+    /// [`Context::raise_modulus_into`].
+    ///
+    /// `a` must be modulo `q0`, the modulus of the parameter set of `narrow`. It is switched to the
+    /// sparse secret, raised to `to = Q` and switched back. The result decrypts to `m + e + q0 I`
+    /// with the `I` of the sparse secret. Both key switches add noise.
     ///
     /// # Errors
-    /// [`RlweError::KeyMismatch`] or [`RlweError::ParameterMismatch`] when ciphertext, keys and
-    /// contexts do not belong together, [`RlweError::Modulus`] when `a` is not modulo `q0` or `to`
-    /// is no multiple of it, [`RlweError::Parts`] when `a` has more than two parts.
+    /// Returns [`RlweError::KeyMismatch`] or [`RlweError::ParameterMismatch`] if ciphertext, keys
+    /// and contexts do not belong together, [`RlweError::Modulus`] if `a` is not modulo `q0` or
+    /// `to` is not a multiple of `q0`, and [`RlweError::Parts`] if `a` has more than two parts.
     pub fn raise_encapsulated_into(
         &self,
         out: &mut Ciphertext,
@@ -161,9 +173,10 @@ impl Context {
         )
     }
 
-    /// The noise of the key switch back to `s`, modulo `to`. The digits of a polynomial whose
-    /// coefficients are below `q0/2` are that polynomial, as long as it is not multiplied by
-    /// another special modulus first.
+    /// Returns the noise of the key switch back to `s`, modulo `to`.
+    ///
+    /// A polynomial with coefficients below `q0/2` equals each of its digits, unless it is first
+    /// multiplied by a special modulus other than that of the base key.
     fn noise_of_return(
         &self,
         base: Modulus,
@@ -175,8 +188,8 @@ impl Context {
         if gadget.specials() != parameters.specials() {
             return self.key_switch_noise_within(to, gadget, key, to);
         }
-        let most = parameters.log2(base);
-        let digits = parameters.digits(to).map(|(_, digit)| parameters.log2(digit).min(most));
+        let max_bits = parameters.log2(base);
+        let digits = parameters.digits(to).map(|(_, digit)| parameters.log2(digit).min(max_bits));
         let product = noise::inner_product(self.degree(), SIGMA, digits);
         let rounding = noise::rounding(parameters.secret_weight(), 2);
         Ok(product.scaled(-parameters.log2(gadget.specials())).plus(rounding))

@@ -5,12 +5,14 @@ use thiserror::Error;
 
 use crate::{Fingerprint, Modulus};
 
-/// Formats the number of bits that an operation needs, and the smaller number that it has, in
-/// tenths. If both would read the same, the first is rounded up and the second down.
-pub fn need_and_have(need: f64, have: f64) -> [String; 2] {
+/// Formats the number of bits that an operation needs and the smaller number that it has, with one
+/// decimal.
+///
+/// If both would read the same, the first is rounded up and the second down.
+pub fn format_need_and_have(need: f64, have: f64) -> [String; 2] {
     let texts = [need, have].map(|bits| match bits.abs() < 1e6 {
         true => format!("{bits:.1}"),
-        // The number is larger than any modulus and is printed as it is.
+        // Such a number exceeds every modulus, so it is printed in full.
         false => format!("{bits:e}"),
     });
     match texts[0] == texts[1] {
@@ -20,7 +22,7 @@ pub fn need_and_have(need: f64, have: f64) -> [String; 2] {
     }
 }
 
-/// `ring degree 2^16`, or `dimension 720`.
+/// Formats a number as `ring degree 2^16` or `dimension 720`.
 fn degree_or_dimension(n: usize) -> String {
     match n.is_power_of_two() {
         true => format!("ring degree 2^{}", n.ilog2()),
@@ -28,8 +30,17 @@ fn degree_or_dimension(n: usize) -> String {
     }
 }
 
-/// Everything that can go wrong with keys, moduli and ciphertexts. Each message names the
-/// operation, the value it had and the value it needed.
+/// An error with keys, moduli or ciphertexts.
+///
+/// Each message names the operation, the value that it had and the value that it needs.
+///
+/// ```
+/// use hippocrene_rlwe::{RlweError, SecretDistribution, security};
+///
+/// let error = security::check(14, SecretDistribution::Ternary, 440.0).unwrap_err();
+/// assert!(matches!(error, RlweError::Insecure { limit: 430, .. }));
+/// assert!(error.to_string().starts_with("log2(PQ) = 440.0 bits at ring degree 2^14"));
+/// ```
 #[derive(Debug, Clone, PartialEq, Error)]
 #[non_exhaustive]
 pub enum RlweError {
@@ -40,7 +51,7 @@ pub enum RlweError {
     #[error(
         "log2(PQ) = {} bits at {} with a {secret} secret is beyond the {limit} bits that give \
          128-bit security ({source_of_limit})",
-        need_and_have(*have, f64::from(*limit))[0], degree_or_dimension(*dimension)
+        format_need_and_have(*have, f64::from(*limit))[0], degree_or_dimension(*dimension)
     )]
     Insecure {
         /// `log2(PQ)` of the parameters.
@@ -55,7 +66,10 @@ pub enum RlweError {
         source_of_limit: &'static str,
     },
     /// No security limit is known for these parameters.
-    #[error("no 128-bit security limit is known for {} with a {secret} secret", degree_or_dimension(*dimension))]
+    #[error(
+        "no 128-bit security limit is known for {} with a {secret} secret",
+        degree_or_dimension(*dimension)
+    )]
     NoSecurityLimit {
         /// The ring degree, or the dimension of LWE samples.
         dimension: usize,
@@ -92,7 +106,8 @@ pub enum RlweError {
     },
     /// Two operands have different moduli.
     #[error(
-        "{operation}: the operands have moduli of {left:.1} and {right:.1} bits; bring them to one modulus first"
+        "{operation}: the operands have moduli of {left:.1} and {right:.1} bits; bring them to one \
+         modulus first"
     )]
     ModulusMismatch {
         /// The operation.
@@ -104,7 +119,8 @@ pub enum RlweError {
     },
     /// The modulus of a switching key is no multiple of the one that is needed.
     #[error(
-        "{operation}: the key is modulo {:.1} bits ({} limbs), no multiple of the {:.1} bits ({} limbs) that are needed: it is for other moduli, as those of a bootstrap are",
+        "{operation}: the key is modulo {:.1} bits ({} limbs), no multiple of the {:.1} bits ({} \
+         limbs) that are needed. It is for other moduli, such as those of a bootstrap.",
         have.1, have.0.limb_count(), need.1, need.0.limb_count()
     )]
     KeyModulus {
@@ -135,14 +151,17 @@ pub enum RlweError {
         /// The needed fingerprint.
         need: Fingerprint,
     },
-    /// A computation was told to stop ([`crate::stop`]).
+    /// A computation had to stop ([`crate::stop`]).
     #[error("{operation}: stopped")]
     Stopped {
         /// The operation.
         operation: &'static str,
     },
     /// A ciphertext has the wrong number of parts.
-    #[error("{operation}: the ciphertext has {have} parts, {need} are needed{}", if *have == 3 { " (relinearise it first)" } else { "" })]
+    #[error(
+        "{operation}: the ciphertext has {have} parts, {need} are needed{}",
+        if *have == 3 { " (relinearise it first)" } else { "" }
+    )]
     Parts {
         /// The operation.
         operation: &'static str,
@@ -153,7 +172,7 @@ pub enum RlweError {
     },
     /// A decomposition belongs to another ciphertext.
     #[error("{operation}: the decomposition is of another ciphertext")]
-    Decomposed {
+    WrongDecomposition {
         /// The operation.
         operation: &'static str,
     },
@@ -187,7 +206,7 @@ mod tests {
             (-0.01, -0.02, ["-0.0", "-0.1"]),
             (f64::INFINITY, 3.0, ["inf", "3.0"]),
         ] {
-            assert_eq!(need_and_have(need, have), texts);
+            assert_eq!(format_need_and_have(need, have), texts);
         }
     }
 }

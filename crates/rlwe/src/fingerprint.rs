@@ -4,8 +4,17 @@ use std::fmt;
 
 use zeroize::Zeroize;
 
-/// Sixteen bytes that name a parameter set or a secret key: a truncated BLAKE3 hash. It says
-/// nothing about what it names.
+/// A name of a parameter set or a secret key: 16 bytes of a truncated BLAKE3 hash.
+///
+/// It reveals nothing about a key, which has enough entropy.
+///
+/// ```
+/// use hippocrene_rlwe::Fingerprint;
+///
+/// let fingerprint = Fingerprint::of("an example of the documentation", b"data");
+/// assert_eq!(Fingerprint::from_bytes(*fingerprint.as_bytes()), fingerprint);
+/// assert_eq!(fingerprint.to_string().len(), 32);
+/// ```
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Fingerprint([u8; 16]);
 
@@ -15,17 +24,17 @@ impl Fingerprint {
         Fingerprint(bytes)
     }
 
-    /// Its bytes.
+    /// Returns the 16 bytes.
     pub fn as_bytes(&self) -> &[u8; 16] {
         &self.0
     }
 
-    /// The hash of `data` in the given context (a fixed, unique string).
+    /// Returns the hash of `data` in `context`, a fixed string that no other use shares.
     pub fn of(context: &str, data: &[u8]) -> Self {
         let mut hasher = blake3::Hasher::new_derive_key(context);
         let mut bytes = [0; 16];
         bytes.copy_from_slice(&hasher.update(data).finalize().as_bytes()[..16]);
-        // It holds what was hashed, which may be a secret.
+        // The hasher holds the hashed data, which may be a secret.
         hasher.zeroize();
         Fingerprint(bytes)
     }

@@ -1,21 +1,29 @@
-//! Functions of bits by name, whatever the scheme that computes them.
+//! Names of Boolean functions, shared by all schemes that compute them.
 
 /// A symmetric function of two or three bits.
+///
+/// ```
+/// use hippocrene_rlwe::Gate;
+///
+/// assert!(Gate::Majority.value(2, 3));
+/// assert!(!Gate::And.value(1, 2));
+/// assert_eq!(Gate::Xnor.name(), "xnor");
+/// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Gate {
-    /// All are 1.
+    /// True if all bits are 1.
     And,
-    /// One is 1 at least.
+    /// True if at least one bit is 1.
     Or,
-    /// An odd number is 1.
+    /// True if an odd number of bits is 1.
     Xor,
-    /// One is 0 at least.
+    /// True if at least one bit is 0.
     Nand,
-    /// All are 0.
+    /// True if all bits are 0.
     Nor,
-    /// An even number is 1.
+    /// True if an even number of bits is 1.
     Xnor,
-    /// Two or three of three are 1.
+    /// True if more than half of the bits are 1.
     Majority,
 }
 
@@ -24,7 +32,7 @@ impl Gate {
     pub const ALL: [Gate; 7] =
         [Gate::And, Gate::Or, Gate::Xor, Gate::Nand, Gate::Nor, Gate::Xnor, Gate::Majority];
 
-    /// Its name: `and`, `majority`.
+    /// Returns the name in lower case, for example `and` or `majority`.
     pub fn name(self) -> &'static str {
         match self {
             Gate::And => "and",
@@ -37,7 +45,7 @@ impl Gate {
         }
     }
 
-    /// The value for so many bits of which `ones` are 1, `ones <= count`.
+    /// Returns the value for `count` bits, `ones` of them 1. `ones` must not exceed `count`.
     pub fn value(self, ones: usize, count: usize) -> bool {
         match self {
             Gate::And => ones == count,

@@ -4,43 +4,51 @@ use std::f64::consts::{E, PI};
 
 use hippocrene_ring::sample::SIGMA;
 
-/// Block sizes of lattice reduction that are considered.
-const BLOCKS: (u32, u32) = (60, 3000);
+/// The smallest and the largest block size of lattice reduction that is considered.
+const BLOCK_SIZES: (u32, u32) = (60, 3000);
 
 /// The number of bits by which the last vector of a reduced basis must exceed the standard
-/// deviation of the error. Babai's nearest plane then finds the error more often than not.
-const ROOM: f64 = 1.2;
+/// deviation of the error. Babai's nearest plane algorithm then finds the error more often than
+/// not.
+const MIN_EXCESS_BITS: f64 = 1.2;
 
-/// log2 of the cost of the primal hybrid attack (Howgrave-Graham, CRYPTO 2007; Son and Cheon,
-/// ePrint 2019/1019) on a secret of Hamming weight `weight` at ring degree `2^log_degree` and
-/// modulus `2^log2_q`: some coefficients are guessed to hold at most `w` non-zero ones, by meeting
-/// in the middle, the others are found by lattice reduction, and the attack is repeated until the
-/// guess is right.
+/// Estimates log2 of the cost of the primal hybrid attack (Howgrave-Graham, CRYPTO 2007; Son and
+/// Cheon, ePrint 2019/1019).
 ///
-/// It is kinder to the attacker than the attack is: a search of `S` guesses costs `sqrt(S)` calls
-/// of Babai's algorithm (Howgrave-Graham's collisions are taken to happen always), and memory costs
-/// nothing. Lattice reduction of blocks `b` in dimension `d` costs `2^(0.292 b + 16.4) 8 d`
-/// (Becker, Ducas, Gama, Laarhoven, SODA 2016), with the root Hermite factor `(b/(2 pi e) (pi
-/// b)^(1/b))^(1/(2(b-1)))` (Chen's thesis). A weight above the degree counts as the degree.
+/// The secret has Hamming weight `weight`, the ring degree is `2^log_degree` and the modulus is
+/// `2^log2_q`. The attack guesses that some of the coefficients have at most `w` non-zero ones
+/// among them, and finds these by a meet-in-the-middle search. It finds the other coefficients by
+/// lattice reduction. It is repeated until the guess is right.
 ///
-/// Dual attacks are not considered. `bench/estimates.py` prints them for every preset, and this
-/// attack with the success probabilities that are left out here.
+/// The estimate favours the attacker:
+///
+/// - A search of `S` guesses costs `sqrt(S)` calls of Babai's algorithm, because Howgrave-Graham's
+///   collisions are assumed to happen always.
+/// - Memory costs nothing.
+/// - Lattice reduction of blocks `b` in dimension `d` costs `2^(0.292 b + 16.4) 8 d` (Becker,
+///   Ducas, Gama, Laarhoven, SODA 2016), with the root Hermite factor
+///   `(b/(2 pi e) (pi b)^(1/b))^(1/(2(b-1)))` (Chen's thesis).
+///
+/// A weight above the degree counts as the degree.
+///
+/// Dual attacks are not considered. `bench/estimates.py` prints their costs for every preset. It
+/// also prints the costs of this attack with the success probabilities that are left out here.
 ///
 /// # Panics
-/// When `2^log_degree` is no `usize`.
+/// Panics if `2^log_degree` does not fit a `usize`.
 pub fn hybrid_attack_bits(log_degree: u32, weight: usize, log2_q: f64) -> f64 {
     let degree = 1usize.checked_shl(log_degree).expect("the degree is a usize");
     let weight = weight.min(degree);
     let mut best = f64::INFINITY;
     for guessed in (0..64).map(|i| i * degree / 64) {
-        let others = degree - guessed;
+        let reduced = degree - guessed;
         let (mut probability, mut guesses) = (0.0, 0.0);
         for found in 0..=weight.min(guessed) {
-            let left = weight - found;
-            if left > others {
+            let remaining_weight = weight - found;
+            if remaining_weight > reduced {
                 continue;
             }
-            let split = log2_binomial(guessed, found) + log2_binomial(others, left);
+            let split = log2_binomial(guessed, found) + log2_binomial(reduced, remaining_weight);
             probability += (split - log2_binomial(degree, weight)).exp2();
             guesses += (log2_binomial(guessed, found) + found as f64).min(1000.0).exp2();
             if probability == 0.0 {
@@ -50,7 +58,8 @@ pub fn hybrid_attack_bits(log_degree: u32, weight: usize, log2_q: f64) -> f64 {
             if search - probability.log2() > best {
                 break;
             }
-            let Some((reduction, dimension)) = reduction(others, left.max(1), log2_q) else {
+            let Some((reduction, dimension)) = reduction(reduced, remaining_weight.max(1), log2_q)
+            else {
                 continue;
             };
             let babai = 2.0 * dimension.log2() - 1.0;
@@ -61,21 +70,24 @@ pub fn hybrid_attack_bits(log_degree: u32, weight: usize, log2_q: f64) -> f64 {
     best
 }
 
-/// log2 of the cost of reducing a basis until Babai's algorithm finds the error, and the dimension
-/// of the basis. There are `degree` secret coefficients, and `weight` of them are not zero.
+/// Returns log2 of the cost of reducing a basis until Babai's algorithm finds the error, and the
+/// dimension of the basis.
+///
+/// There are `degree` secret coefficients, and `weight` of them are not zero. Returns `None` if no
+/// block size is enough.
 fn reduction(degree: usize, weight: usize, log2_q: f64) -> Option<(f64, f64)> {
     // Secret coefficients are scaled to the size of the error.
     let scaled = (SIGMA / (weight as f64 / degree as f64).sqrt()).log2();
     let dimension = |block: u32| {
         let delta = log2_root_hermite(f64::from(block));
-        [0.3, 0.5, 0.7, 0.85, 1.0, 1.2, 1.5, 2.0].into_iter().find_map(|share| {
-            let samples = (degree as f64 * share).floor();
+        [0.3, 0.5, 0.7, 0.85, 1.0, 1.2, 1.5, 2.0].into_iter().find_map(|samples_per_degree| {
+            let samples = (degree as f64 * samples_per_degree).floor();
             let d = degree as f64 + samples;
             let volume = (samples * log2_q + degree as f64 * scaled) / d;
-            (volume - delta * d >= SIGMA.log2() + ROOM).then_some(d)
+            (volume - delta * d >= SIGMA.log2() + MIN_EXCESS_BITS).then_some(d)
         })
     };
-    let (mut low, mut high) = BLOCKS;
+    let (mut low, mut high) = BLOCK_SIZES;
     dimension(high)?;
     while low < high {
         let middle = low.midpoint(high);

@@ -14,9 +14,9 @@ pub(crate) struct InProgress<K> {
 #[derive(Debug, Clone, Copy, PartialEq)]
 struct Task<K> {
     key: K,
-    /// True if the task is itself one share of a larger one. It then needs no other threads than
-    /// idle helpers, which do nothing else meanwhile.
-    is_share: bool,
+    /// True if the task is itself one piece of a larger task. It then needs only idle threads,
+    /// which do nothing else meanwhile.
+    is_piece: bool,
 }
 
 /// Marks a value as in progress until it is dropped.
@@ -35,13 +35,13 @@ impl<K: PartialEq + Copy> InProgress<K> {
     /// Starts to compute the value of `key`. If another thread computes it already, waits until
     /// that one has ended and returns `None`: the value may exist now.
     ///
-    /// A thread that works on a share of a larger task does not wait for a thread that shares out
+    /// A thread that works on a piece of a larger task does not wait for a thread that distributes
     /// its own work. The two might wait for each other. It computes the value a second time
     /// instead.
     pub(crate) fn begin(&self, key: K) -> Option<Started<'_, K>> {
-        let task = Task { key, is_share: Threads::are_shared() };
+        let task = Task { key, is_piece: Threads::is_distributed() };
         let must_wait = |tasks: &mut Vec<Task<K>>| {
-            tasks.iter().any(|other| other.key == key && (other.is_share || !task.is_share))
+            tasks.iter().any(|other| other.key == key && (other.is_piece || !task.is_piece))
         };
         let mut tasks = self.lock();
         if must_wait(&mut tasks) {
@@ -83,7 +83,7 @@ mod tests {
 
     #[test]
     fn a_value_in_progress_is_waited_for() {
-        let (in_progress, made, begin) =
+        let (in_progress, computed, begin) =
             (InProgress::default(), AtomicUsize::new(0), Barrier::new(4));
         thread::scope(|scope| {
             for _ in 0..4 {
@@ -91,14 +91,14 @@ mod tests {
                     begin.wait();
                     if let Some(_made) = in_progress.begin(7) {
                         thread::sleep(Duration::from_millis(20));
-                        made.fetch_add(1, Relaxed);
+                        computed.fetch_add(1, Relaxed);
                     }
-                    assert!(made.load(Relaxed) > 0);
+                    assert!(computed.load(Relaxed) > 0);
                 });
             }
         });
-        // One that began when the others were through makes it again.
-        assert!((1..4).contains(&made.into_inner()));
+        // A thread that began after the others had ended makes the value again.
+        assert!((1..4).contains(&computed.into_inner()));
         let (first, other) = (in_progress.begin(1), in_progress.begin(2));
         assert!(first.is_some() && other.is_some());
         drop((first, other));
@@ -108,12 +108,12 @@ mod tests {
     #[test]
     fn shares_of_a_task_do_not_wait() {
         let (in_progress, threads) = (InProgress::default(), Threads::new(2).unwrap());
-        let made = in_progress.begin(1);
-        // Both work on shares of a task of the calling thread. They wait neither for that thread
+        let computed = in_progress.begin(1);
+        // Both work on pieces of a task of the calling thread. They wait neither for that thread
         // nor for each other.
         let begun = threads.map(2, |i| in_progress.begin(1).or(in_progress.begin(2 + i)).is_some());
         assert_eq!(begun, [true; 2]);
-        drop(made);
+        drop(computed);
         assert!(in_progress.lock().is_empty());
     }
 }

@@ -1,4 +1,4 @@
-//! How the moduli of a second parameter set are written in the first.
+//! How the moduli of a second parameter set are expressed in the first.
 
 use crate::{Modulus, Parameters, RlweError};
 
@@ -15,10 +15,10 @@ pub(crate) struct Inclusion {
 }
 
 impl Inclusion {
-    /// The map for two sets with one distribution of secrets.
+    /// Builds the map for two sets with the same secret distribution.
     ///
     /// # Errors
-    /// [`RlweError::Parameters`] when a modulus of `second` is not a modulus of `first`.
+    /// Returns [`RlweError::Parameters`] if a modulus of `second` is not a modulus of `first`.
     pub(crate) fn new(first: &Parameters, second: &Parameters) -> Result<Self, RlweError> {
         if first.secret() != second.secret() {
             return Err(RlweError::Parameters {

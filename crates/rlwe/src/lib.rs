@@ -1,10 +1,9 @@
-//! RLWE: keys, ciphertexts, moduli as divisors of `PQ_max`, key switching, security limits and
-//! noise estimates. What CKKS, BGV and BFV have in common.
+//! The RLWE layer that CKKS, BGV and BFV share.
 //!
-//! The one idea: all moduli of a parameter set divide one number, and one operation,
-//! [`Context::switch_modulus`], moves a polynomial between them.
+//! It has keys, ciphertexts, key switching, security limits and noise estimates. All moduli of a
+//! parameter set divide one number, `PQ_max`. One operation, [`Context::switch_modulus`], moves a
+//! polynomial from one divisor to another.
 
-mod batch;
 pub mod budget;
 mod cache;
 mod ciphertext;
@@ -19,10 +18,12 @@ mod gate;
 mod hybrid_attack;
 mod in_progress;
 mod inclusion;
+mod key_transfer;
 mod keys;
 mod keyswitch;
 mod limb_groups;
 mod linear;
+mod linear_map_batch;
 mod memory;
 mod modulus;
 pub mod noise;
@@ -30,26 +31,24 @@ mod ops;
 mod parameters;
 mod plans;
 mod profile;
-mod raise;
+mod raise_modulus;
 mod rings;
 mod scaled_product;
-mod second;
 pub mod security;
-mod share;
 mod sized_cache;
 mod sprout;
-mod steps;
+mod step_split;
 pub mod stop;
 mod switch;
 mod tensor_sum;
 mod transforms;
+mod work_sharing;
 
-pub use batch::{Batch, Encodings};
-pub use budget::{DEFAULT_CACHE_BUDGET, cache_budget, set_cache_budget};
+pub use budget::{DEFAULT_CACHE_BUDGET_BYTES, cache_budget, set_cache_budget};
 pub use ciphertext::{Ciphertext, SeededCiphertext};
 pub use context::Context;
-pub use dry_run::{KeyUse, Noted, Tally};
-pub use error::{RlweError, need_and_have};
+pub use dry_run::{KeyUse, OperationCost, Tally};
+pub use error::{RlweError, format_need_and_have};
 pub use fingerprint::Fingerprint;
 pub use gate::Gate;
 pub use keys::{
@@ -58,11 +57,12 @@ pub use keys::{
     SwitchingKey, TransferKey, expand_uniform,
 };
 pub use keyswitch::{
-    DEFAULT_KEY_MEMORY, Decomposed, Destination, Gadget, LimbByLimb, LimbOperations, Method,
+    DEFAULT_KEY_MEMORY_BYTES, Decomposed, Destination, Gadget, LimbByLimb, LimbOperations, Method,
     Operations, RotationFactor, RotationSum, Summand, Term, TermFactor,
 };
 pub use linear::CombineInto;
-pub use modulus::{MAX_FACTORS, Modulus};
+pub use linear_map_batch::{Batch, Encodings};
+pub use modulus::{MAX_UNITS_AND_SPECIALS, Modulus};
 pub use noise::Noise;
 pub use parameters::{Parameters, ParametersLiteral, SIGMA};
 pub use profile::{LimbCosts, MemoryCosts, Profile, WordSize};
@@ -70,5 +70,5 @@ pub use scaled_product::ScaledSum;
 pub use security::SecretDistribution;
 pub use sized_cache::SizedCache;
 pub use sprout::{MAX_SPROUT_PRIMES, Sprout};
-pub use steps::StepSplit;
+pub use step_split::StepSplit;
 pub use tensor_sum::TensorSum;

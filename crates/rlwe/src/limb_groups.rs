@@ -13,13 +13,15 @@ pub(crate) const MAX_GROUP_LIMBS: usize = 32;
 const MAX_GROUP_WORDS: usize = 1 << 22;
 
 impl Rings {
-    /// The size of the groups when `limbs` limbs are shared out to `threads` threads: equal shares
-    /// of those that each thread has. Each limb of a group takes `scratch` limbs of scratch memory.
+    /// Returns the number of limbs in a group when `threads` threads share `limbs` limbs.
+    ///
+    /// The limbs of each thread are divided into groups of equal size. Each limb of a group needs
+    /// `scratch` limbs of scratch memory.
     pub(crate) fn group_size(&self, threads: usize, limbs: usize, scratch: usize) -> usize {
-        let most = MAX_GROUP_WORDS / (threads * scratch.max(1) * self.degree());
-        let most = most.clamp(1, MAX_GROUP_LIMBS);
-        let share = limbs.div_ceil(threads).max(1);
-        share.div_ceil(share.div_ceil(most))
+        let max_group = MAX_GROUP_WORDS / (threads * scratch.max(1) * self.degree());
+        let max_group = max_group.clamp(1, MAX_GROUP_LIMBS);
+        let per_thread = limbs.div_ceil(threads).max(1);
+        per_thread.div_ceil(per_thread.div_ceil(max_group))
     }
 }
 

@@ -1,40 +1,43 @@
-//! Sums of ciphertexts, and what is added to or multiplied by them that is not encrypted. Noise is
-//! followed where it does not depend on the messages; who multiplies sets it. Results are written
-//! in the pass that computes them: no operation copies its operand first.
+//! Sums of ciphertexts, and sums and products of ciphertexts with plaintexts and constants.
+//!
+//! Noise is tracked where it does not depend on the messages. After a multiplication, the caller
+//! must set it. Results are written in the pass that computes them, without a copy of the operand.
 
 use hippocrene_ring::{Domain, Poly, ResidueRing};
 
 use crate::{Ciphertext, Context, RlweError};
 
-/// What writes to one ciphertext what it makes of two: [`Context::add_into`] or
+/// A function that combines two ciphertexts into a third: [`Context::add_into`] or
 /// [`Context::sub_into`].
+///
+/// See [`Context`] for an example.
 pub type CombineInto =
     fn(&Context, &mut Ciphertext, &Ciphertext, &Ciphertext) -> Result<(), RlweError>;
 
-/// The part that messages are added to.
-const MESSAGE: usize = 0;
+/// The index of the part that holds the message.
+const MESSAGE_PART: usize = 0;
 
 impl Context {
-    /// `a += b`.
+    /// Computes `a += b`.
     ///
     /// # Errors
-    /// When keys, moduli or numbers of parts differ.
+    /// Returns an error if keys, moduli or numbers of parts differ.
     pub fn add_assign(&self, a: &mut Ciphertext, b: &Ciphertext) -> Result<(), RlweError> {
         self.combine_assign(a, b, "add", |e, a, b| e.add_assign(a, b))
     }
 
-    /// `a -= b`.
+    /// Computes `a -= b`.
     ///
     /// # Errors
-    /// When keys, moduli or numbers of parts differ.
+    /// Returns an error if keys, moduli or numbers of parts differ.
     pub fn sub_assign(&self, a: &mut Ciphertext, b: &Ciphertext) -> Result<(), RlweError> {
         self.combine_assign(a, b, "subtract", |e, a, b| e.sub_assign(a, b))
     }
 
-    /// `out = a + b`.
+    /// Computes `out = a + b`.
     ///
     /// # Errors
-    /// When keys, moduli or numbers of parts differ.
+    /// Returns an error if keys, moduli or numbers of parts differ.
     pub fn add_into(
         &self,
         out: &mut Ciphertext,
@@ -44,10 +47,10 @@ impl Context {
         self.combine_into(out, a, b, "add", |ring, out, a, b| ring.add(out, a, b))
     }
 
-    /// `out = a - b`.
+    /// Computes `out = a - b`.
     ///
     /// # Errors
-    /// When keys, moduli or numbers of parts differ.
+    /// Returns an error if keys, moduli or numbers of parts differ.
     pub fn sub_into(
         &self,
         out: &mut Ciphertext,
@@ -87,7 +90,7 @@ impl Context {
         Ok(())
     }
 
-    /// Checks the operands of a sum, and reckons with it.
+    /// Checks the operands of a sum and records its cost.
     fn check_terms(
         &self,
         a: &Ciphertext,
@@ -100,7 +103,7 @@ impl Context {
         Ok(())
     }
 
-    /// Checks that two ciphertexts have as many parts.
+    /// Checks that two ciphertexts have the same number of parts.
     pub(crate) fn check_parts(
         &self,
         a: &Ciphertext,
@@ -113,8 +116,10 @@ impl Context {
         }
     }
 
-    /// Makes `out` what `f` makes of the limbs of `a`, with the ring of the limb, the number of the
-    /// part and that of the limb. The noise is that of `a`.
+    /// Applies `f` to each limb of `a` and writes the result to `out`.
+    ///
+    /// The arguments of `f` are the ring of the limb, the indices of part and limb, the output and
+    /// the input. The noise of `out` is that of `a`.
     fn map_into(
         &self,
         out: &mut Ciphertext,
@@ -130,10 +135,10 @@ impl Context {
         }
     }
 
-    /// `out = -a`.
+    /// Computes `out = -a`.
     ///
     /// # Errors
-    /// [`RlweError::ParameterMismatch`] when it was made with other parameters.
+    /// Returns [`RlweError::ParameterMismatch`] if `a` was made with other parameters.
     pub fn negate_into(&self, out: &mut Ciphertext, a: &Ciphertext) -> Result<(), RlweError> {
         self.check_operand(a, "negate")?;
         self.record("negate", |count| count.passes(a.modulus(), a.parts().len() as u64));
@@ -144,10 +149,11 @@ impl Context {
         Ok(())
     }
 
-    /// `out = a + m` for a polynomial `m` modulo `a`'s modulus in the evaluation domain.
+    /// Computes `out = a + m` for a polynomial `m` modulo the modulus of `a`, in the evaluation
+    /// domain.
     ///
     /// # Errors
-    /// When the moduli differ.
+    /// Returns an error if the moduli differ.
     pub fn add_plain_into(
         &self,
         out: &mut Ciphertext,
@@ -157,10 +163,11 @@ impl Context {
         self.combine_plain_into(out, a, m, "add a plaintext", |ring, out, a, m| ring.add(out, a, m))
     }
 
-    /// `out = a - m` for a polynomial `m` modulo `a`'s modulus in the evaluation domain.
+    /// Computes `out = a - m` for a polynomial `m` modulo the modulus of `a`, in the evaluation
+    /// domain.
     ///
     /// # Errors
-    /// When the moduli differ.
+    /// Returns an error if the moduli differ.
     pub fn sub_plain_into(
         &self,
         out: &mut Ciphertext,
@@ -184,17 +191,19 @@ impl Context {
         self.check_message(m, a.modulus(), operation)?;
         self.record(operation, |count| count.passes(a.modulus(), a.parts().len() as u64));
         self.map_into(out, a, |ring, [part, k], out, a| match part {
-            MESSAGE => f(ring, out, a, m.limb(k)),
+            MESSAGE_PART => f(ring, out, a, m.limb(k)),
             _ => out.copy_from_slice(a),
         });
         Ok(())
     }
 
-    /// `out = a m` for a polynomial `m` modulo `a`'s modulus in the evaluation domain. The noise is
-    /// left to the caller.
+    /// Computes `out = a m` for a polynomial `m` modulo the modulus of `a`, in the evaluation
+    /// domain.
+    ///
+    /// The caller must set the noise of `out`.
     ///
     /// # Errors
-    /// When the moduli differ.
+    /// Returns an error if the moduli differ.
     pub fn mul_plain_into(
         &self,
         out: &mut Ciphertext,
@@ -209,11 +218,12 @@ impl Context {
         Ok(())
     }
 
-    /// `acc += a m` for a polynomial `m` in the evaluation domain; `acc` and `a` have one modulus.
-    /// The noise is left to the caller.
+    /// Computes `acc += a m` for a polynomial `m` in the evaluation domain.
+    ///
+    /// All three must have the same modulus. The caller must set the noise of `acc`.
     ///
     /// # Errors
-    /// When keys, moduli or numbers of parts differ.
+    /// Returns an error if keys, moduli or numbers of parts differ.
     pub fn mul_plain_add_assign(
         &self,
         acc: &mut Ciphertext,
@@ -234,11 +244,13 @@ impl Context {
         Ok(())
     }
 
-    /// `a = c a` for an integer constant given by its residues: `residue(q)` is `c mod q`. The
-    /// noise is left to the caller.
+    /// Computes `a = c a` for an integer constant `c` given by its residues: `residue(q)` is
+    /// `c mod q`.
+    ///
+    /// The caller must set the noise of `a`.
     ///
     /// # Errors
-    /// [`RlweError::ParameterMismatch`] when it was made with other parameters.
+    /// Returns [`RlweError::ParameterMismatch`] if `a` was made with other parameters.
     pub fn mul_constant_assign(
         &self,
         a: &mut Ciphertext,
@@ -255,10 +267,10 @@ impl Context {
         Ok(())
     }
 
-    /// `out = c a`: see [`Context::mul_constant_assign`].
+    /// Computes `out = c a`, like [`Context::mul_constant_assign`].
     ///
     /// # Errors
-    /// As `mul_constant_assign`.
+    /// Returns the same errors as `mul_constant_assign`.
     pub fn mul_constant_into(
         &self,
         out: &mut Ciphertext,
@@ -272,7 +284,7 @@ impl Context {
         Ok(())
     }
 
-    /// Checks what is multiplied by a constant, and reckons with it.
+    /// Checks the operand of a multiplication by a constant and records its cost.
     fn check_constant(&self, a: &Ciphertext) -> Result<(), RlweError> {
         const OPERATION: &str = "multiply by a constant";
         self.check_operand(a, OPERATION)?;
@@ -280,10 +292,10 @@ impl Context {
         Ok(())
     }
 
-    /// `out = a X^exponent`. Nothing is rounded, and the noise stays.
+    /// Computes `out = a X^exponent`. Nothing is rounded, so the noise does not change.
     ///
     /// # Errors
-    /// [`RlweError::ParameterMismatch`] when it was made with other parameters.
+    /// Returns [`RlweError::ParameterMismatch`] if `a` was made with other parameters.
     pub fn mul_monomial_into(
         &self,
         out: &mut Ciphertext,
@@ -305,10 +317,11 @@ impl Context {
         self.mul_plain_into(out, a, &monomial)
     }
 
-    /// `a += c` for an integer constant (the polynomial `c`) given by its residues.
+    /// Computes `a += c` for an integer constant `c` (a constant polynomial) given by its residues:
+    /// `residue(q)` is `c mod q`.
     ///
     /// # Errors
-    /// [`RlweError::ParameterMismatch`] when it was made with other parameters.
+    /// Returns [`RlweError::ParameterMismatch`] if `a` was made with other parameters.
     pub fn add_constant_assign(
         &self,
         a: &mut Ciphertext,
@@ -318,18 +331,18 @@ impl Context {
         self.check_operand(a, OPERATION)?;
         let modulus = a.modulus();
         self.record(OPERATION, |count| count.passes(modulus, 1));
-        let domain = a.part(MESSAGE).domain();
-        a.parts_mut()[MESSAGE].for_each_limb(self.threads(), |k, a| {
+        let domain = a.part(MESSAGE_PART).domain();
+        a.parts_mut()[MESSAGE_PART].for_each_limb(self.threads(), |k, a| {
             let ring = self.limb_ring(modulus, k);
             ring.add_constant_assign(domain, a, residue(ring.modulus()));
         });
         Ok(())
     }
 
-    /// `out = a + c`: see [`Context::add_constant_assign`].
+    /// Computes `out = a + c`, like [`Context::add_constant_assign`].
     ///
     /// # Errors
-    /// As `add_constant_assign`.
+    /// Returns the same errors as `add_constant_assign`.
     pub fn add_constant_into(
         &self,
         out: &mut Ciphertext,
@@ -341,7 +354,7 @@ impl Context {
         self.record(OPERATION, |count| count.passes(a.modulus(), a.parts().len() as u64));
         self.map_into(out, a, |ring, [part, _], out, a| {
             out.copy_from_slice(a);
-            if part == MESSAGE {
+            if part == MESSAGE_PART {
                 ring.add_constant_assign(Domain::Evaluation, out, residue(ring.modulus()));
             }
         });

@@ -4,8 +4,8 @@ use hippocrene_ring::{scratch::ScratchPool, spare::SpareMemory};
 
 use crate::{Parameters, dry_run::ledger::Ledger, keyswitch::key_store::KeyStore};
 
-/// The spare memory is that of this many polynomials modulo `PQ_max` at most. A bootstrap uses as
-/// many.
+/// The maximum number of polynomials modulo `PQ_max` in the spare memory. A bootstrap uses about
+/// this many.
 const MAX_SPARE_POLYNOMIALS: usize = 32;
 
 /// Memory that operations have used and keep for the next operation.
@@ -19,7 +19,7 @@ pub(crate) struct Memory {
 }
 
 impl Memory {
-    /// No memory yet. In a dry run, `ledger` measures what scratch memory would take.
+    /// Starts without any memory. In a dry run, `ledger` measures the scratch memory of a real run.
     pub(crate) fn new(parameters: &Parameters, ledger: Option<&Ledger>) -> Self {
         let degree = parameters.degree();
         let polynomial = parameters.full().limb_count() * degree * size_of::<u64>();

@@ -1,25 +1,37 @@
 //! Moduli as divisors of `PQ_max`.
 
-/// The most units and specials that `PQ_max` may have.
-pub const MAX_FACTORS: usize = 126;
+/// The maximum number of units and specials in `PQ_max`.
+pub const MAX_UNITS_AND_SPECIALS: usize = 126;
 
-/// The most limbs that a polynomial may have: one for each unit and special, and two for the
+/// The maximum number of limbs of a polynomial: one for each unit and special, and two for the
 /// sprout.
 pub(crate) const MAX_LIMBS: usize = 128;
 
 /// A modulus: a divisor of `PQ_max = (units) (sprout) (specials)`.
 ///
-/// The limbs of a polynomial belong to *positions*. Position `i` is unit `q_i` for `i` below the
-/// number of units, else a special; both are in a modulus or they are not. Two positions belong to
-/// the sprout `2^a r_1 .. r_s` ([`crate::Sprout`], GRAFT 3.2): [`Modulus::ODD`], whose one limb is
-/// modulo the product of those `r_j` that divide, and [`Modulus::TWO`], whose one limb is modulo
-/// `2^e`. Limb `k` of a polynomial belongs to the `k`-th position of its modulus in ascending
-/// order, so that the sprout's limbs come last. Which numbers these are is known by
-/// [`crate::Parameters`].
+/// Each limb of a polynomial belongs to a *position*. Limb `k` belongs to the `k`-th position of
+/// the modulus in ascending order:
+///
+/// - Position `i` below the number of units is the unit `q_i`.
+/// - The next positions are the specials. A modulus either has a unit or special or does not.
+/// - [`Modulus::ODD`] and [`Modulus::TWO`] come last. They belong to the sprout `2^a r_1 .. r_s`
+///   ([`crate::Sprout`], GRAFT 3.2). The limb at `ODD` is modulo the product of those `r_j` that
+///   divide the modulus. The limb at `TWO` is modulo `2^e`.
+///
+/// [`crate::Parameters`] has the primes of the positions.
+///
+/// ```
+/// use hippocrene_rlwe::Modulus;
+///
+/// let (a, b) = (Modulus::of_range(0..3), Modulus::of_factor(2).lcm(Modulus::of_sprout(1, 5)));
+/// assert_eq!(a.gcd(b), Modulus::of_factor(2));
+/// assert!(a.divides(a.lcm(b)));
+/// assert_eq!(b.factors().collect::<Vec<_>>(), [2, Modulus::ODD, Modulus::TWO]);
+/// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 pub struct Modulus {
-    /// Bit `i` for position `i`; those of `ODD` and `TWO` are set exactly when the fields below are
-    /// not 0.
+    /// Bit `i` for position `i`. The bits of `ODD` and `TWO` are set exactly if the fields below
+    /// are not 0.
     words: u128,
     /// Bit `j` for the odd sprout prime `r_{j+1}`.
     odd: u8,
@@ -37,78 +49,81 @@ impl Modulus {
     /// The position of the power of two.
     pub const TWO: usize = 127;
 
-    /// The positions of units and specials among all.
-    const WORDS: u128 = (1 << MAX_FACTORS) - 1;
+    /// The bits of the positions of units and specials.
+    const WORDS: u128 = (1 << MAX_UNITS_AND_SPECIALS) - 1;
 
     fn new(words: u128, odd: u8, two: u8) -> Self {
         let sprout = u128::from(odd != 0) << Self::ODD | u128::from(two != 0) << Self::TWO;
         Modulus { words: words & Self::WORDS | sprout, odd, two }
     }
 
-    /// The product of the units and specials at the positions `range`, which end at [`MAX_FACTORS`]
-    /// or below.
+    /// The product of the units and specials at the positions in `range`.
     ///
     /// # Panics
-    /// When they end above.
+    /// Panics if the range ends above [`MAX_UNITS_AND_SPECIALS`].
     pub fn of_range(range: std::ops::Range<usize>) -> Self {
         assert!(
-            range.end <= MAX_FACTORS,
-            "units and specials are at positions below {MAX_FACTORS}"
+            range.end <= MAX_UNITS_AND_SPECIALS,
+            "units and specials are at positions below {MAX_UNITS_AND_SPECIALS}"
         );
         let below = |end: usize| (1u128 << end) - 1;
         Modulus::new(below(range.end) & !below(range.start), 0, 0)
     }
 
-    /// The single unit or special at position `i < MAX_FACTORS`.
+    /// The single unit or special at position `i`.
     ///
     /// # Panics
-    /// When `i` is not.
+    /// Panics if `i` is not below [`MAX_UNITS_AND_SPECIALS`].
     pub fn of_factor(i: usize) -> Self {
-        assert!(i < MAX_FACTORS, "the position of a unit or special is below {MAX_FACTORS}");
+        assert!(
+            i < MAX_UNITS_AND_SPECIALS,
+            "the position of a unit or special is below {MAX_UNITS_AND_SPECIALS}"
+        );
         Modulus::new(1 << i, 0, 0)
     }
 
-    /// The sprout divisor `2^two` times the `r_{j+1}` for the bits `j` of `odd`.
+    /// The sprout divisor `2^two` times the primes `r_{j+1}` for the bits `j` that are set in
+    /// `odd`.
     pub fn of_sprout(odd: u8, two: u8) -> Self {
         Modulus::new(0, odd, two)
     }
 
-    /// The odd sprout primes in it: bit `j` for `r_{j+1}`.
+    /// The odd sprout primes in this modulus: bit `j` for `r_{j+1}`.
     pub fn odd(self) -> u8 {
         self.odd
     }
 
-    /// The exponent of two in it.
+    /// The exponent of two in this modulus.
     pub fn two(self) -> u8 {
         self.two
     }
 
-    /// Its part that divides the sprout.
+    /// The part of this modulus that divides the sprout.
     pub fn sprout(self) -> Modulus {
         Modulus::of_sprout(self.odd, self.two)
     }
 
-    /// Its part that is a product of units and specials.
+    /// The part of this modulus that is a product of units and specials.
     pub fn words(self) -> Modulus {
         Modulus::new(self.words, 0, 0)
     }
 
-    /// How many positions, and so limbs, it has.
+    /// The number of positions, which is also the number of limbs.
     pub fn limb_count(self) -> usize {
         self.words.count_ones() as usize
     }
 
-    /// Whether it has a limb at position `i`.
+    /// True if this modulus has a limb at position `i`.
     pub fn contains(self, i: usize) -> bool {
         i < MAX_LIMBS && self.words >> i & 1 == 1
     }
 
-    /// Its positions in ascending order: the `k`-th belongs to limb `k`.
+    /// The positions in ascending order. The `k`-th one belongs to limb `k`.
     pub fn factors(self) -> impl DoubleEndedIterator<Item = usize> + ExactSizeIterator + Clone {
         Positions(self.words)
     }
 
-    /// The limb that belongs to position `i`, which it has.
+    /// The index of the limb that belongs to position `i`. The modulus must have this position.
     pub fn limb_of(self, i: usize) -> usize {
         debug_assert!(self.contains(i));
         (self.words & ((1 << i) - 1)).count_ones() as usize
@@ -124,19 +139,20 @@ impl Modulus {
         Modulus::new(self.words | other.words, self.odd | other.odd, self.two.max(other.two))
     }
 
-    /// `self / gcd(self, other)`. Of powers of two it is the quotient: `2^5` without `2^3` is
-    /// `2^2`.
+    /// Returns `self / gcd(self, other)`. For powers of two this is the quotient: `2^5` without
+    /// `2^3` is `2^2`.
     pub fn without(self, other: Modulus) -> Modulus {
         let two = self.two.saturating_sub(other.two);
         Modulus::new(self.words & !other.words, self.odd & !other.odd, two)
     }
 
-    /// Whether it divides `other`.
+    /// True if this modulus divides `other`.
     pub fn divides(self, other: Modulus) -> bool {
         self.gcd(other) == self
     }
 
-    /// Whether the limbs of both at `position`, which both have, are modulo the same number.
+    /// True if the limbs of both moduli at `position` are modulo the same number. Both must have
+    /// the position.
     pub(crate) fn agrees(self, other: Modulus, position: usize) -> bool {
         match position {
             Self::ODD => self.odd == other.odd,
@@ -145,19 +161,21 @@ impl Modulus {
         }
     }
 
-    /// Whether it is the divisor 1.
+    /// True if this is the divisor 1.
     pub fn is_one(self) -> bool {
         self == Modulus::ONE
     }
 
-    /// Its parts, to be stored: the positions as bits (bit `i` for position `i`), the odd sprout
-    /// primes as bits, and the exponent of two.
+    /// Returns the parts of this modulus, for storing.
+    ///
+    /// They are the positions as bits (bit `i` for position `i`), the odd sprout primes as bits,
+    /// and the exponent of two.
     pub fn to_parts(self) -> (u128, u8, u8) {
         (self.words, self.odd, self.two)
     }
 
-    /// The divisor of these parts ([`Modulus::to_parts`]); `None` when the bits of `ODD` and `TWO`
-    /// are not as the other two parts say.
+    /// Returns the divisor with these parts ([`Modulus::to_parts`]), or `None` if the bits of `ODD`
+    /// and `TWO` contradict the other two parts.
     pub fn from_parts(words: u128, odd: u8, two: u8) -> Option<Self> {
         let modulus = Modulus::new(words, odd, two);
         (modulus.words == words).then_some(modulus)
@@ -165,6 +183,7 @@ impl Modulus {
 }
 
 #[derive(Clone)]
+/// Iterates over the bits that are set, in ascending order.
 struct Positions(u128);
 
 impl Iterator for Positions {
@@ -215,7 +234,8 @@ mod tests {
         );
     }
 
-    /// Against the divisors of `2^3 3 5 7` as numbers: 7 is a unit, 3 and 5 are odd sprout primes.
+    /// Compares with the divisors of `2^3 3 5 7` as numbers. 7 is a unit; 3 and 5 are odd sprout
+    /// primes.
     #[test]
     fn sprout_divisors_are_divisors() {
         let all: Vec<(Modulus, u32)> = (0..32u32)

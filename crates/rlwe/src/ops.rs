@@ -1,5 +1,7 @@
-//! Products, rotations and modulus switches of ciphertexts that all schemes share. Noise is
-//! followed where it does not depend on the messages; who multiplies sets it.
+//! Products, rotations and modulus switches of ciphertexts that all schemes share.
+//!
+//! Noise is tracked where it does not depend on the messages. After a multiplication, the caller
+//! must set it.
 
 use hippocrene_ring::{Domain, Poly};
 
@@ -11,11 +13,11 @@ use crate::{
 };
 
 impl Context {
-    /// Checks that two ciphertexts have one key and one modulus.
+    /// Checks that two ciphertexts have the same key and the same modulus.
     ///
     /// # Errors
-    /// [`RlweError::ParameterMismatch`], [`RlweError::KeyMismatch`] or
-    /// [`RlweError::ModulusMismatch`].
+    /// Returns [`RlweError::ParameterMismatch`], [`RlweError::KeyMismatch`] or
+    /// [`RlweError::ModulusMismatch`] if they do not.
     pub fn check_pair(
         &self,
         a: &Ciphertext,
@@ -30,7 +32,7 @@ impl Context {
         Ok(())
     }
 
-    /// Checks that two ciphertexts have these parameters and one key.
+    /// Checks that two ciphertexts have the parameters of this context and the same key.
     pub(crate) fn check_same_key(
         &self,
         a: &Ciphertext,
@@ -45,6 +47,7 @@ impl Context {
         Err(RlweError::KeyMismatch { operation, have: b.key(), need: a.key() })
     }
 
+    /// Checks that an operand has two parts.
     pub(crate) fn check_two_parts(
         &self,
         a: &Ciphertext,
@@ -57,11 +60,12 @@ impl Context {
         }
     }
 
-    /// `out = (a0 b0, a0 b1 + a1 b0, a1 b1)`: the product, decrypted by `(1, s, s^2)`. The noise is
-    /// left to the caller.
+    /// Computes the tensor product `out = (a0 b0, a0 b1 + a1 b0, a1 b1)`.
+    ///
+    /// It is decrypted by `(1, s, s^2)`. The caller must set its noise.
     ///
     /// # Errors
-    /// When keys or moduli differ, or an operand has more than two parts.
+    /// Returns an error if keys or moduli differ, or if an operand has more than two parts.
     pub fn tensor_into(
         &self,
         out: &mut Ciphertext,
@@ -79,7 +83,7 @@ impl Context {
         Ok(())
     }
 
-    /// `n` times the tensor product of two checked ciphertexts of two parts.
+    /// Computes `n` times the tensor product of two checked ciphertexts of two parts.
     fn tensor_parts(&self, [c0, c1, c2]: [&mut Poly; 3], a: &Ciphertext, b: &Ciphertext, n: u64) {
         let modulus = a.modulus();
         let degree = self.degree();
@@ -93,7 +97,7 @@ impl Context {
                 let (a0, a1) = (a.part(0).limb(k), a.part(1).limb(k));
                 let (b0, b1) = (b.part(0).limb(k), b.part(1).limb(k));
                 if n != 1 {
-                    // One factor is multiplied, while it is in the cache anyway.
+                    // One factor is multiplied by n while it is in the cache anyway.
                     let mut scaled = self.scratch_limbs(2, Domain::Evaluation);
                     let (n0, n1) = scaled.as_mut_slice().split_at_mut(degree);
                     let n = ring.scalar(n % ring.modulus());
@@ -109,13 +113,15 @@ impl Context {
         );
     }
 
-    /// `n` times the product of `a` and `b`, relinearised and brought from modulus `Q` to `to = Q'`
-    /// (scaled by `Q'/Q`) in one modulus switch. `a` and `b` may be the same. The noise is set to
-    /// that of the key switch; the caller adds that of the product.
+    /// Computes `n` times the product of `a` and `b`, relinearises it and brings it from modulus
+    /// `Q` to `to = Q'` in one modulus switch, which scales it by `Q'/Q`.
+    ///
+    /// `a` and `b` may be the same. The noise is set to that of the key switch. The caller must add
+    /// the noise of the product.
     ///
     /// # Errors
-    /// When keys or moduli differ, an operand has more than two parts, or the relinearisation key
-    /// is missing.
+    /// Returns an error if keys or moduli differ, if an operand has more than two parts, or if the
+    /// relinearisation key is missing.
     pub fn multiply_into(
         &self,
         out: &mut Ciphertext,
@@ -133,8 +139,8 @@ impl Context {
         let key = keys.relinearisation(OPERATION)?;
         let (from, gadget) = (a.modulus(), self.gadget_within(a.modulus(), key.modulus())?);
         if gadget.method() != Method::Single || from.contains(Modulus::TWO) {
-            // Products modulo a power of two are dear: they are computed once. So they are where
-            // the inner product is not taken limb by limb.
+            // Products modulo a power of two are expensive, so they are computed only once. The
+            // same holds for products whose key switch is not computed limb by limb.
             let mut product = [0, 1, 2].map(|_| self.scratch(from, Domain::Evaluation));
             let [c0, c1, c2] = &mut product;
             self.tensor_parts([c0, c1, c2], a, b, n);
@@ -158,11 +164,11 @@ impl Context {
         self.switch_product_into([out0, out1], &decomposed, key, added, &Destination::new(to))
     }
 
-    /// Brings a ciphertext of three parts back to two, and from modulus `Q` to `to = Q'` (scaled by
-    /// `Q'/Q`), in one modulus switch.
+    /// Relinearises a ciphertext of three parts and brings it from modulus `Q` to `to = Q'` in one
+    /// modulus switch, which scales it by `Q'/Q`.
     ///
     /// # Errors
-    /// When it does not have three parts or the relinearisation key is missing.
+    /// Returns an error if `a` does not have three parts, or if the relinearisation key is missing.
     pub fn relinearise_into(
         &self,
         out: &mut Ciphertext,
@@ -193,6 +199,9 @@ impl Context {
         Ok(())
     }
 
+    /// Switches `c` with `key`, adds `added`, and brings the result from modulus `from` to `to`.
+    ///
+    /// The result has the key named `fingerprint` and the noise of the key switch.
     #[allow(clippy::too_many_arguments)]
     pub(crate) fn switch_into(
         &self,
@@ -213,10 +222,11 @@ impl Context {
         self.switch_keys_into([out0, out1], &decomposed, key, added, &destination)
     }
 
-    /// Applies `X -> X^element` to the message.
+    /// Applies the automorphism `X -> X^element` to the message.
     ///
     /// # Errors
-    /// When the key of the automorphism is missing or the ciphertext has more than two parts.
+    /// Returns an error if the key of the automorphism is missing, or if `a` has more than two
+    /// parts.
     pub fn apply_galois_into(
         &self,
         out: &mut Ciphertext,
@@ -237,11 +247,11 @@ impl Context {
         self.apply_galois_hoisted_into(out, a, &decomposed, element, keys)
     }
 
-    /// Decomposes a ciphertext once for any number of [`Context::apply_galois_hoisted_into`] with
-    /// keys modulo `PQ_max`.
+    /// Decomposes a ciphertext once for any number of calls of
+    /// [`Context::apply_galois_hoisted_into`] with keys modulo `PQ_max`.
     ///
     /// # Errors
-    /// When the ciphertext has more than two parts.
+    /// Returns an error if the ciphertext has more than two parts.
     pub fn hoist<'a>(&'a self, a: &'a Ciphertext) -> Result<Decomposed<'a>, RlweError> {
         self.hoist_within(a, self.parameters().full())
     }
@@ -250,7 +260,7 @@ impl Context {
     /// ([`PreparedEvaluationKeys::common_modulus`]).
     ///
     /// # Errors
-    /// As `hoist`, and as [`Context::gadget_within`].
+    /// Returns the errors of `hoist` and of [`Context::gadget_within`].
     pub fn hoist_within<'a>(
         &'a self,
         a: &'a Ciphertext,
@@ -261,10 +271,11 @@ impl Context {
         self.decompose_hoisted_with(a.part(1), a.modulus(), gadget)
     }
 
-    /// [`Context::apply_galois_into`] of the ciphertext `a` that has been decomposed as `hoisted`.
+    /// Applies the automorphism `X -> X^element` to `a`, which has been decomposed as `hoisted`.
     ///
     /// # Errors
-    /// When the key of the automorphism is missing, or `hoisted` is not of `a`.
+    /// Returns an error if the key of the automorphism is missing, or if `hoisted` is not the
+    /// decomposition of `a`.
     pub fn apply_galois_hoisted_into(
         &self,
         out: &mut Ciphertext,
@@ -280,7 +291,7 @@ impl Context {
             return Ok(());
         }
         if !hoisted.is_of(a.part(1)) {
-            return Err(RlweError::Decomposed { operation: "rotate" });
+            return Err(RlweError::WrongDecomposition { operation: "rotate" });
         }
         let modulus = a.modulus();
         let automorphism = self.automorphism(element)?;
@@ -294,10 +305,11 @@ impl Context {
         self.switch_keys_into([out0, out1], hoisted, key, [Some(a.part(0)), None], &destination)
     }
 
-    /// Applies each `X -> X^element` to the message of one ciphertext, which is decomposed once.
+    /// Applies each automorphism `X -> X^element` to the message of one ciphertext, which is
+    /// decomposed once.
     ///
     /// # Errors
-    /// As [`Context::apply_galois_into`].
+    /// Returns the same errors as [`Context::apply_galois_into`].
     pub fn apply_galois_to_each(
         &self,
         a: &Ciphertext,
@@ -314,10 +326,11 @@ impl Context {
         each.collect()
     }
 
-    /// Brings a ciphertext from modulus `Q` to `to = Q'`, scaling message and noise by `Q'/Q`.
+    /// Brings a ciphertext from modulus `Q` to `to = Q'`. Message and noise are scaled by `Q'/Q`.
     ///
     /// # Errors
-    /// When it was made with other parameters, or `to` is not a divisor of `PQ_max` or 1.
+    /// Returns an error if `a` was made with other parameters, if `to` does not divide `PQ_max`, or
+    /// if it is 1.
     pub fn switch_ciphertext_into(
         &self,
         out: &mut Ciphertext,
@@ -340,11 +353,12 @@ impl Context {
         Ok(())
     }
 
-    /// Reduces a ciphertext to a divisor `to` of its modulus, message and noise as they are: limbs
-    /// are dropped (and those of the sprout reduced).
+    /// Reduces a ciphertext modulo a divisor `to` of its modulus. Message and noise do not change.
+    ///
+    /// This drops limbs and reduces those of the sprout.
     ///
     /// # Errors
-    /// [`RlweError::Modulus`] when `to` does not divide the modulus.
+    /// Returns [`RlweError::Modulus`] if `to` does not divide the modulus of `a`.
     pub fn reduce_modulus_into(
         &self,
         out: &mut Ciphertext,

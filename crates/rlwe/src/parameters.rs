@@ -4,7 +4,7 @@ use hippocrene_ring::{arith::mul_mod, primes};
 
 use crate::{
     Fingerprint, Modulus, RlweError, Sprout,
-    modulus::MAX_FACTORS,
+    modulus::MAX_UNITS_AND_SPECIALS,
     security::{self, SecretDistribution, SecurityLimit},
     sprout::MAX_SPROUT_PRIMES,
 };
@@ -12,33 +12,53 @@ use crate::{
 /// The standard deviation of fresh errors.
 pub use hippocrene_ring::sample::SIGMA;
 
-/// A parameter set, as it is written down.
+/// A parameter set as it is written down, before it is checked.
+///
+/// See [`Parameters`] for an example.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ParametersLiteral {
     /// log2 of the ring degree `N`: 4 to 17.
     pub log_degree: u32,
-    /// The units `q_0 .. q_{L-1}`: primes that are 1 modulo `2N`. Ciphertexts live modulo products
-    /// of them.
+    /// The units `q_0 .. q_{L-1}`: primes that are 1 modulo `2N`. Moduli of ciphertexts are
+    /// products of units and a divisor of the sprout.
     pub units: Vec<u64>,
     /// The specials `p_0 .. p_{K-1}`: the temporary modulus of key switching.
     pub specials: Vec<u64>,
-    /// The sprout `r_top`: small factors that let ciphertexts have moduli of any number of bits.
+    /// The sprout `r_top`: small factors that let moduli of ciphertexts have any number of bits, or
     /// [`Sprout::default`] for a simple chain.
     pub sprout: Sprout,
-    /// The gadget rank `dnum` (HK20): into how many digits, at most, a polynomial modulo `Q_max` is
-    /// decomposed.
+    /// The gadget rank `dnum` (HK20): the maximum number of digits into which a polynomial modulo
+    /// `Q_max` is decomposed.
     pub gadget_rank: usize,
     /// The distribution of the secret.
     pub secret: SecretDistribution,
 }
 
 /// A checked parameter set.
+///
+/// ```
+/// use hippocrene_ring::primes;
+/// use hippocrene_rlwe::{Parameters, ParametersLiteral, SecretDistribution, Sprout};
+///
+/// let primes = primes::ntt_primes(50, 1 << 13, 4, &[])?;
+/// let parameters = Parameters::new(ParametersLiteral {
+///     log_degree: 13,
+///     units: primes[1..].to_vec(),
+///     specials: primes[..1].to_vec(),
+///     sprout: Sprout::default(),
+///     gadget_rank: 3,
+///     secret: SecretDistribution::Ternary,
+/// })?;
+/// assert_eq!(parameters.security().unwrap().bits, 128);
+/// assert!((parameters.log2(parameters.full()) - 200.0).abs() < 0.1);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone)]
 pub struct Parameters {
     literal: ParametersLiteral,
     digest: Fingerprint,
     security: Option<SecurityLimit>,
-    /// `Q_max` and `PQ_max`.
+    /// The moduli `Q_max` and `PQ_max`.
     top: Modulus,
     full: Modulus,
     /// log2 of the units and specials, by position.
@@ -49,11 +69,11 @@ pub struct Parameters {
     blocks: Vec<Modulus>,
     /// `log2(q_0 .. q_{l-1})` for `l` in `0..=L`.
     unit_bits: Vec<f64>,
-    /// The divisors of the sprout with their log2, in ascending order of it.
+    /// The divisors of the sprout with their log2, in ascending order.
     sprout_divisors: Vec<(Modulus, f64)>,
 }
 
-/// As it is written down.
+/// Prints the literal.
 impl std::fmt::Debug for Parameters {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         std::fmt::Debug::fmt(&self.literal, f)
@@ -68,9 +88,9 @@ impl PartialEq for Parameters {
 
 impl Eq for Parameters {}
 
-/// By how many bits a digit may exceed the least size that the gadget rank allows: so much may
-/// primes of one size differ.
-const DIGIT_SLACK: f64 = 0.5;
+/// The number of bits by which a digit may exceed the minimum size that the gadget rank allows.
+/// Primes of one size may differ by this much. Chosen.
+const DIGIT_SLACK_BITS: f64 = 0.5;
 
 /// Moduli that differ by this number of bits are equally near for [`Parameters::grafted_modulus`].
 /// Chosen.
@@ -80,8 +100,8 @@ impl Parameters {
     /// Checks a parameter set: sizes, primality, and 128-bit security of `log2(PQ)`.
     ///
     /// # Errors
-    /// [`RlweError::Insecure`] or [`RlweError::NoSecurityLimit`] where security is not given,
-    /// [`RlweError::Parameters`] where the set makes no sense.
+    /// Returns [`RlweError::Insecure`] or [`RlweError::NoSecurityLimit`] if the set is not secure,
+    /// and [`RlweError::Parameters`] if it makes no sense.
     pub fn new(literal: ParametersLiteral) -> Result<Self, RlweError> {
         let mut parameters = Self::new_insecure(literal)?;
         let log2_pq = parameters.log2(parameters.full());
@@ -90,11 +110,11 @@ impl Parameters {
         Ok(parameters)
     }
 
-    /// Like [`Parameters::new`] but without the check of security: for tests. **Nothing encrypted
-    /// with such a set is secret.**
+    /// Like [`Parameters::new`] but without the security check, for tests. **Nothing encrypted with
+    /// such a set is secret.**
     ///
     /// # Errors
-    /// [`RlweError::Parameters`] where the set makes no sense.
+    /// Returns [`RlweError::Parameters`] if the set makes no sense.
     pub fn new_insecure(literal: ParametersLiteral) -> Result<Self, RlweError> {
         let fail = |what: String| Err(RlweError::Parameters { what });
         let ParametersLiteral { log_degree, units, specials, sprout, gadget_rank, secret } =
@@ -103,18 +123,19 @@ impl Parameters {
             return fail(format!("the ring degree is 2^{log_degree}, 2^4 to 2^17 are supported"));
         }
         let degree = 1usize << log_degree;
-        if units.is_empty() || units.len() + specials.len() > MAX_FACTORS {
+        if units.is_empty() || units.len() + specials.len() > MAX_UNITS_AND_SPECIALS {
             return fail(format!(
-                "{} units and {} specials, 1 to {MAX_FACTORS} factors with at least one unit are supported",
+                "{} units and {} specials, 1 to {MAX_UNITS_AND_SPECIALS} factors with at least one unit are \
+                 supported",
                 units.len(),
                 specials.len()
             ));
         }
-        let most = units.len() + usize::from(!sprout.is_one());
-        if specials.is_empty() != (*gadget_rank == 0) || *gadget_rank > most {
+        let max_rank = units.len() + usize::from(!sprout.is_one());
+        if specials.is_empty() != (*gadget_rank == 0) || *gadget_rank > max_rank {
             return fail(format!(
-                "gadget rank {gadget_rank} with {} units{} and {} specials; 1 to {most} is possible, and 0 with no specials (no key \
-                 switching)",
+                "gadget rank {gadget_rank} with {} units{} and {} specials; 1 to {max_rank} is \
+                                 possible, and 0 with no specials (no key switching)",
                 units.len(),
                 if sprout.is_one() { "" } else { ", a sprout" },
                 specials.len()
@@ -125,7 +146,8 @@ impl Parameters {
             || sprout.odd_product(u8::MAX) >= 1 << 61
         {
             return fail(format!(
-                "the sprout 2^{} times {:?}; at most 2^60 and {MAX_SPROUT_PRIMES} odd primes with a product below 2^61 are supported",
+                "the sprout 2^{} times {:?}; at most 2^60 and {MAX_SPROUT_PRIMES} odd primes with \
+                                 a product below 2^61 are supported",
                 sprout.two, sprout.primes
             ));
         }
@@ -133,7 +155,7 @@ impl Parameters {
             units.iter().chain(specials).chain(&sprout.primes).copied().collect();
         sorted.sort_unstable();
         if let Some(pair) = sorted.windows(2).find(|w| w[0] == w[1]) {
-            return fail(format!("the prime {} stands there twice", pair[0]));
+            return fail(format!("the prime {} appears twice", pair[0]));
         }
         if let Some(q) = sorted
             .iter()
@@ -190,18 +212,18 @@ impl Parameters {
     /// The same set with another digest, for a dry run.
     pub(crate) fn for_dry_run(self) -> Self {
         let digest = Fingerprint::of(
-            "hippocrene 2026-11 hollow parameters",
+            "hippocrene 2026-11 dry-run parameters",
             digest(&self.literal).as_bytes(),
         );
         Parameters { digest, ..self }
     }
 
-    /// A name of this set: equal sets have equal digests.
+    /// The digest, which names this set. Equal sets have equal digests.
     pub fn digest(&self) -> Fingerprint {
         self.digest
     }
 
-    /// The security limit that it was checked against, or `None` for an insecure set.
+    /// The security limit against which the set was checked, or `None` for an insecure set.
     pub fn security(&self) -> Option<SecurityLimit> {
         self.security
     }
@@ -226,7 +248,7 @@ impl Parameters {
         self.literal.secret.expected_weight(self.degree())
     }
 
-    /// How many units there are.
+    /// The number of units.
     pub fn unit_count(&self) -> usize {
         self.literal.units.len()
     }
@@ -234,18 +256,19 @@ impl Parameters {
     /// The prime of the unit or special at position `i`.
     ///
     /// # Panics
-    /// When there is no such position.
+    /// Panics if there is no such position.
     pub fn factor(&self, i: usize) -> u64 {
         let units = &self.literal.units;
         if i < units.len() { units[i] } else { self.literal.specials[i - units.len()] }
     }
 
-    /// The modulus of the limb of `modulus` at `position`: the prime of a unit or special, the
-    /// product of those odd sprout primes that divide `modulus`, or `2^e`. `modulus` divides
-    /// `PQ_max` and has the position.
+    /// The modulus of the limb of `modulus` at `position`.
+    ///
+    /// It is the prime of a unit or special, the product of the odd sprout primes that divide
+    /// `modulus`, or `2^e`. `modulus` must divide `PQ_max` and have the position.
     ///
     /// # Panics
-    /// When it has a unit or special that these parameters have not.
+    /// Panics if `modulus` has a unit or special that these parameters do not have.
     pub fn limb_modulus(&self, modulus: Modulus, position: usize) -> u64 {
         match position {
             Modulus::ODD => self.literal.sprout.odd_product(modulus.odd()),
@@ -254,22 +277,22 @@ impl Parameters {
         }
     }
 
-    /// The moduli of the limbs of a polynomial modulo `modulus`, limb by limb. They are pairwise
-    /// coprime, and `modulus` is their product.
+    /// The moduli of the limbs of a polynomial modulo `modulus`, in order. They are pairwise
+    /// coprime, and their product is `modulus`.
     ///
     /// # Panics
-    /// When `modulus` does not divide `PQ_max`: it has a unit or special that these parameters have
-    /// not.
+    /// Panics if `modulus` has a unit or special that these parameters do not have.
     pub fn limb_moduli(&self, modulus: Modulus) -> Vec<u64> {
         modulus.factors().map(|i| self.limb_modulus(modulus, i)).collect()
     }
 
-    /// `modulus` as a number, modulo `q`.
+    /// Returns the number `modulus`, reduced modulo `q`.
     pub(crate) fn residue(&self, modulus: Modulus, q: u64) -> u64 {
         modulus.factors().fold(1 % q, |acc, i| mul_mod(acc, self.limb_modulus(modulus, i) % q, q))
     }
 
-    /// The largest modulus of ciphertexts, `Q_max`: all units and the sprout.
+    /// The largest modulus of ciphertexts, `Q_max`, which is the product of all units and the
+    /// sprout.
     pub fn top(&self) -> Modulus {
         self.top
     }
@@ -279,12 +302,13 @@ impl Parameters {
         self.full.without(self.top)
     }
 
-    /// `PQ_max`.
+    /// The product of everything, `PQ_max`.
     pub fn full(&self) -> Modulus {
         self.full
     }
 
-    /// Checks that a modulus is one of ciphertexts: a divisor of all units and the sprout, not 1.
+    /// Checks that a modulus is one of ciphertexts, which is a divisor other than 1 of all units
+    /// and the sprout.
     pub(crate) fn check_modulus(
         &self,
         modulus: Modulus,
@@ -301,7 +325,7 @@ impl Parameters {
     /// log2 of a modulus, in bits.
     ///
     /// # Panics
-    /// When it does not divide `PQ_max`: it has a unit or special that these parameters have not.
+    /// Panics if `modulus` has a unit or special that these parameters do not have.
     pub fn log2(&self, modulus: Modulus) -> f64 {
         let bits = |position| match position {
             Modulus::ODD => self.odd_bits[usize::from(modulus.odd())],
@@ -311,35 +335,38 @@ impl Parameters {
         modulus.factors().map(bits).sum()
     }
 
-    /// The digits of the gadget at `modulus`: for each digit its index in switching keys, and the
+    /// The digits of the gadget at `modulus`. Each digit has an index in switching keys, and the
     /// part of `modulus` that it is modulo.
     ///
-    /// `Q_max` is cut into at most `dnum` blocks of consecutive factors out of `[sprout, q_0, q_1,
-    /// ..]`; each block takes factors up to the least number of bits for which `dnum` blocks are
-    /// enough (and half a bit, since primes of one size differ). The sprout is in block 0, which
-    /// ciphertexts of the smallest modulus have too (GRAFT 3.2). A digit is the greatest common
-    /// divisor of a block and `modulus`; where that is 1 it is left out. (For a divisor of the
-    /// sprout this is the shortcut at the end of GRAFT 3.3, for all of it: the digit is taken
-    /// modulo what divides `modulus`.)
+    /// `Q_max` is cut into at most `dnum` blocks of consecutive factors out of
+    /// `[sprout, q_0, q_1, ..]`. The size of a block is limited to the smallest number of bits for
+    /// which `dnum` blocks are enough, plus half a bit because primes of one size differ. The
+    /// sprout is in block 0, which ciphertexts of the smallest modulus have too (GRAFT 3.2).
+    ///
+    /// A digit is the greatest common divisor of a block and `modulus`. It is left out if it is 1.
+    /// For divisors of the sprout, this extends the shortcut at the end of GRAFT 3.3 to the whole
+    /// sprout: the digit is modulo the part of the sprout that divides `modulus`.
     pub fn digits(&self, modulus: Modulus) -> impl Iterator<Item = (usize, Modulus)> {
         let digits = self.blocks.iter().map(move |block| block.gcd(modulus)).enumerate();
         digits.filter(|(_, digit)| !digit.is_one())
     }
 
-    /// The block of this index: a digit of `Q_max`, 1 where there is none.
+    /// The block with this index, which is a digit of `Q_max`, or 1 if there is none.
     pub(crate) fn block(&self, index: usize) -> Modulus {
         self.blocks.get(index).copied().unwrap_or(Modulus::ONE)
     }
 
-    /// The modulus `q_0 .. q_{l-1} r`, `r` a divisor of the sprout, that is nearest to `bits` bits
-    /// (GRAFT Alg. 3); among those that are farther by no more than `2^-6` bits the one that is
-    /// cheapest to compute with: the fewest limbs, that of the power of two counted twice. It is
-    /// not 1.
+    /// The modulus `q_0 .. q_{l-1} r` that is nearest to `bits` bits, where `r` is a divisor of the
+    /// sprout (GRAFT Alg. 3).
     ///
-    /// On a simple chain it is the product of the first units that is nearest.
+    /// Moduli that are farther by at most `2^-6` bits count as equally near. Among them this is the
+    /// one that is cheapest to compute with. It has the fewest limbs, where that of the power of
+    /// two counts twice. The result is never 1.
+    ///
+    /// On a simple chain it is the nearest product of the first units.
     pub fn grafted_modulus(&self, bits: f64) -> Modulus {
-        // With `l` units, the divisors on either side of the missing bits, the nearest first.
-        // Without units the divisor has to be more than 1.
+        // The divisors on either side of the missing bits with `l` units, the nearest first.
+        // Without units, the divisor must be more than 1.
         let sides = |l: usize| {
             let sum = self.unit_bits[l];
             let distance =
@@ -372,7 +399,7 @@ impl Parameters {
     }
 }
 
-/// The digits of `Q_max`, see [`Parameters::digits`].
+/// Returns the digits of `Q_max`, see [`Parameters::digits`].
 fn blocks(sprout: &Sprout, units: &[u64], gadget_rank: usize) -> Vec<Modulus> {
     let whole = Modulus::of_sprout(sprout.all_odd(), sprout.two as u8);
     let sprout_bits = (sprout.odd_product(u8::MAX) as f64).log2() + f64::from(sprout.two);
@@ -393,7 +420,7 @@ fn blocks(sprout: &Sprout, units: &[u64], gadget_rank: usize) -> Vec<Modulus> {
         }
         blocks.into_iter().map(|(block, _)| block).collect::<Vec<_>>()
     };
-    // The least cap is the size of some run of factors, and of no run smaller than the largest
+    // The smallest cap is the size of some run of factors. It is not smaller than the largest
     // factor.
     let largest = items.iter().map(|(_, bits)| *bits).fold(0.0, f64::max);
     let runs = (0..items.len()).flat_map(|first| {
@@ -405,10 +432,11 @@ fn blocks(sprout: &Sprout, units: &[u64], gadget_rank: usize) -> Vec<Modulus> {
     let enough = runs.filter(|cap| *cap >= largest && fill(*cap).len() <= gadget_rank);
     match gadget_rank {
         0 => Vec::new(),
-        _ => fill(enough.fold(f64::INFINITY, f64::min) + DIGIT_SLACK),
+        _ => fill(enough.fold(f64::INFINITY, f64::min) + DIGIT_SLACK_BITS),
     }
 }
 
+/// Hashes a parameter set.
 fn digest(literal: &ParametersLiteral) -> Fingerprint {
     let ParametersLiteral { log_degree, units, specials, sprout, gadget_rank, secret } = literal;
     let weight = match secret {
@@ -474,7 +502,7 @@ mod tests {
             (|l| l.secret = SecretDistribution::SparseTernary { weight: 5000 }, "weight 5000"),
             (|l| l.sprout.two = 61, "the sprout 2^61"),
             (|l| l.sprout.primes = vec![12289; 5], "4 odd primes"),
-            (|l| l.sprout.primes = vec![12289; 2], "12289 stands there twice"),
+            (|l| l.sprout.primes = vec![12289; 2], "12289 appears twice"),
             (|l| l.sprout.primes = vec![12289 << 20, 40961 << 20], "below 2^61"),
             (|l| l.sprout.primes = vec![12301], "12301 is not a prime below"),
         ];
@@ -509,7 +537,7 @@ mod tests {
         assert!((p.log2(modulus) - log2).abs() < 1e-9);
     }
 
-    /// Against all moduli.
+    /// Compares with all moduli.
     #[test]
     fn grafted_moduli_are_the_nearest() {
         let (grafted, simple) = (grafted(3), Parameters::new_insecure(literal()).unwrap());
@@ -541,7 +569,7 @@ mod tests {
 
     #[test]
     fn digits_are_balanced_by_bits() {
-        // 61, 43, 43, 43, 43, 43, 43 bits.
+        // The sizes are 61, 43, 43, 43, 43, 43 and 43 bits.
         for (rank, counts) in [
             (1, vec![8]),
             (2, vec![4, 4]),

@@ -10,12 +10,12 @@ use crate::{Modulus, Parameters, RlweError, cache::Cache, modulus::MAX_LIMBS};
 /// The limbs of a polynomial as slices, without an allocation.
 pub(crate) type LimbRefs<'a> = ArrayVec<&'a [u64], MAX_LIMBS>;
 
-/// Maximum number of primes that products modulo a power of two are computed modulo.
+/// The maximum number of primes that a kernel uses to compute products modulo a power of two.
 const MAX_PRODUCT_MODULI: usize = 3;
 
 /// A parameter set with the residue rings of its limbs.
 ///
-/// Everything that computes with constants of a modulus starts here: plans of modulus switches,
+/// Everything that computes with constants of a modulus starts here. Plans of modulus switches,
 /// decompositions and counts of primitives need rings, but no memory and no threads.
 #[derive(Debug)]
 pub(crate) struct Rings {
@@ -23,23 +23,23 @@ pub(crate) struct Rings {
     kernel: Kernel,
     /// The rings of units and specials, by position.
     words: Vec<ResidueRing>,
-    /// The rings of products of odd sprout primes. The product of those in `mask` is at `mask - 1`.
+    /// The rings of products of odd sprout primes. The ring for `mask` is at index `mask - 1`.
     odd: Vec<ResidueRing>,
-    /// The rings of powers of two. That of `2^e` is at `e - 1`.
+    /// The rings of powers of two. The ring of `2^e` is at index `e - 1`.
     two: Vec<ResidueRing>,
-    /// Rings of primes that need not divide `PQ_max`, by prime: those of the shared basis of double
-    /// decompositions and of the auxiliary moduli of scaled products.
+    /// The rings of primes that need not divide `PQ_max`, by prime. Double decompositions need them
+    /// for their shared basis, and scaled products for their auxiliary moduli.
     auxiliary: Cache<u64, ResidueRing>,
-    /// Rings of degree `N/8`, by modulus.
+    /// The rings of degree `N/8`, by modulus.
     pub(crate) repeats: Cache<u64, ResidueRing>,
     /// The primes that emulate powers of two, by exponent and kernel.
     lifted: Cache<(u8, Kernel), Vec<u64>>,
-    /// Automorphisms by Galois element.
+    /// The automorphisms, by Galois element.
     automorphisms: Cache<usize, Automorphism>,
 }
 
 impl Rings {
-    /// The rings of `parameters`, computed with `kernel`.
+    /// Builds the rings of `parameters`, which compute with `kernel`.
     pub(crate) fn new(parameters: Parameters, kernel: Kernel) -> Result<Self, RlweError> {
         let (degree, sprout) = (parameters.degree(), &parameters.literal().sprout);
         let words = parameters.full().words().factors();
@@ -91,7 +91,7 @@ impl Rings {
         }
     }
 
-    /// The rings of a polynomial modulo `modulus`, limb by limb.
+    /// The rings of the limbs of a polynomial modulo `modulus`, in order.
     pub(crate) fn of(
         &self,
         modulus: Modulus,
@@ -105,8 +105,9 @@ impl Rings {
             .get_or_try_insert(q, || Ok(ResidueRing::prime(q, self.degree(), self.kernel)?))
     }
 
-    /// The numbers that `kernel` computes products modulo the limb of `modulus` at `position` by:
-    /// the limb itself, or the primes that emulate a power of two.
+    /// The moduli that `kernel` uses for products modulo the limb of `modulus` at `position`.
+    ///
+    /// These are the limb's own modulus or, for a power of two, the primes that emulate it.
     pub(crate) fn product_moduli(
         &self,
         modulus: Modulus,
@@ -116,7 +117,8 @@ impl Rings {
         if position != Modulus::TWO {
             return std::iter::once(self.parameters.limb_modulus(modulus, position)).collect();
         }
-        let make = || Ok::<_, Infallible>(self.at(modulus, position).lifted_moduli_by(kernel));
+        let make =
+            || Ok::<_, Infallible>(self.at(modulus, position).lifted_moduli_of_kernel(kernel));
         let Ok(moduli) = self.lifted.get_or_try_insert((modulus.two(), kernel), make);
         moduli.iter().copied().collect()
     }
@@ -127,7 +129,7 @@ impl Rings {
             .get_or_try_insert(element, || Ok(Automorphism::new(self.degree(), element)?))
     }
 
-    /// Wipes the memory that products modulo powers of two have worked in, and gives it back.
+    /// Wipes and frees the scratch memory of products modulo powers of two.
     pub(crate) fn forget(&self) {
         self.two.iter().for_each(ResidueRing::forget);
     }

@@ -1,14 +1,17 @@
 //! The largest moduli that keep a ring degree secure.
 //!
-//! Ternary secrets: Table 5.2 of "Security Guidelines for Implementing Homomorphic Encryption"
-//! (ePrint 2024/463), error standard deviation 3.19, classical attacks. Sparse and binary secrets
-//! are outside that standard; the limits of the former are the field's practice, that of the latter
-//! is an estimate, as stated at [`limit_at`].
+//! Limits for ternary secrets are from Table 5.2 of "Security Guidelines for Implementing
+//! Homomorphic Encryption" (ePrint 2024/463), for an error of standard deviation 3.19 and classical
+//! attacks. That standard does not cover sparse and binary secrets. Limits for sparse secrets are
+//! the field's practice or estimates. The limits for binary secrets are estimates. [`limit_at`]
+//! states their sources.
 
 use crate::RlweError;
 pub use crate::hybrid_attack::hybrid_attack_bits;
 
-/// How the coefficients of a secret are distributed.
+/// The distribution of the coefficients of a secret.
+///
+/// See [`limit_at`] for an example.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum SecretDistribution {
     /// Uniform on `{-1, 0, 1}`.
@@ -18,12 +21,13 @@ pub enum SecretDistribution {
         /// The Hamming weight `h`.
         weight: usize,
     },
-    /// Uniform on `{0, 1}`: the secrets of single numbers that are looked up in tables, as in TFHE.
+    /// Uniform on `{0, 1}`, for the secrets of single numbers that are looked up in tables, as in
+    /// TFHE.
     Binary,
 }
 
 impl SecretDistribution {
-    /// The expected squared norm of the secret: its (expected) Hamming weight.
+    /// The expected squared norm of the secret, which is its expected Hamming weight.
     pub fn expected_weight(self, degree: usize) -> f64 {
         match self {
             SecretDistribution::Ternary => degree as f64 * 2.0 / 3.0,
@@ -32,9 +36,11 @@ impl SecretDistribution {
         }
     }
 
-    /// The expected squared distance of the secret from its mean: what rounding adds an error by
-    /// that the mean has been taken out of.
-    pub fn expected_spread(self, degree: usize) -> f64 {
+    /// The expected squared distance of the secret from its mean.
+    ///
+    /// It replaces the squared norm in the rounding error if the mean of the secret has been
+    /// accounted for.
+    pub fn expected_squared_distance_from_mean(self, degree: usize) -> f64 {
         match self {
             SecretDistribution::Binary => degree as f64 / 4.0,
             SecretDistribution::Ternary | SecretDistribution::SparseTernary { .. } => {
@@ -56,10 +62,12 @@ impl std::fmt::Display for SecretDistribution {
     }
 }
 
-/// A limit of `log2(PQ)` and where it is from.
+/// A limit of `log2(PQ)` and its source.
+///
+/// See [`limit_at`] for an example.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct SecurityLimit {
-    /// The security that it gives, in bits.
+    /// The security in bits.
     pub bits: u32,
     /// The largest `log2(PQ)` in bits.
     pub log2_pq: u32,
@@ -67,23 +75,29 @@ pub struct SecurityLimit {
     pub source: &'static str,
 }
 
-const GUIDELINES: &str = "Table 5.2 of ePrint 2024/463";
-const PRACTICE: &str =
+const GUIDELINES_SOURCE: &str = "Table 5.2 of ePrint 2024/463";
+const PRACTICE_SOURCE: &str =
     "practice for Hamming weight 192 or more, as in Lattigo 6.2's bootstrapping parameters";
-const ENCAPSULATION: &str = "practice for Hamming weight 32 or more: sparse-secret encapsulation with log2(q0 p) = 60 + 61, as in Lattigo 6.2's \
-     bootstrapping parameters (Bossuat, Troncoso-Pastoriza and Hubaux, ePrint 2022/024)";
-const ENCAPSULATION_SCALED: &str = "the practice for Hamming weight 32 or more at ring degree 2^16, by the ratio of the ring degrees";
-const ESTIMATED_15: &str = "our estimate of the hybrid attack (security::hybrid_attack_bits): 142 bits; the practice, Lattigo 6.2's N15QP768H192H32, has 84 bits, \
-     153 by the estimate";
-const ESTIMATED: &str = "our estimate of the hybrid attack (security::hybrid_attack_bits): 134 bits, as much as for the practice at Hamming weight 192";
-const DOUBLED: &str = "twice the practice for Hamming weight 192 or more at ring degree 2^16; HElib's estimate allows more";
+const ENCAPSULATION_SOURCE: &str = "practice for Hamming weight 32 or more: sparse-secret \
+     encapsulation with log2(q0 p) = 60 + 61, as in Lattigo 6.2's bootstrapping parameters \
+     (Bossuat, Troncoso-Pastoriza and Hubaux, ePrint 2022/024)";
+const ENCAPSULATION_SCALED_SOURCE: &str = "the practice for Hamming weight 32 or more at ring \
+     degree 2^16, by the ratio of the ring degrees";
+const ESTIMATED_15_SOURCE: &str = "our estimate of the hybrid attack \
+     (security::hybrid_attack_bits): 142 bits; the practice, Lattigo 6.2's N15QP768H192H32, has \
+     84 bits, 153 by the estimate";
+const ESTIMATED_SOURCE: &str = "our estimate of the hybrid attack (security::hybrid_attack_bits): \
+     134 bits, as much as for the practice at Hamming weight 192";
+const DOUBLED_SOURCE: &str = "twice the practice for Hamming weight 192 or more at ring degree \
+     2^16; HElib's estimate allows more";
 
-const ESTIMATED_BINARY: &str = "the lattice estimator (github.com/malb/lattice-estimator, bench/estimates.py): 132.0 and 129.8 bits for the cheapest attack at dimensions 720 and 1024; 131.3 for \
-     the table's ternary secrets of dimension 1024, 128.8 for those of 2048";
+const ESTIMATED_BINARY_SOURCE: &str = "the lattice estimator (github.com/malb/lattice-estimator, \
+     bench/estimates.py): 132.0 and 129.8 bits for the cheapest attack at dimensions 720 and \
+     1024; 131.3 for the table's ternary secrets of dimension 1024, 128.8 for those of 2048";
 
-/// For uniform ternary secrets: log2 of the ring degree, and the largest `log2(PQ)` for 128, 192
-/// and 256 bits.
-const TERNARY: [(u32, [Option<u32>; 3]); 8] = [
+/// Limits for uniform ternary secrets: log2 of the ring degree, and the largest `log2(PQ)` in bits
+/// for 128, 192 and 256 bits of security.
+const TERNARY_LIMITS: [(u32, [Option<u32>; 3]); 8] = [
     (10, [Some(26), None, None]),
     (11, [Some(53), Some(36), Some(27)]),
     (12, [Some(106), Some(73), Some(56)]),
@@ -94,74 +108,95 @@ const TERNARY: [(u32, [Option<u32>; 3]); 8] = [
     (17, [Some(3523), Some(2411), Some(1866)]),
 ];
 
-/// For uniform binary secrets: dimensions, and the largest `log2 q` for 128 bits.
-const BINARY: [(usize, u32); 2] = [(720, 17), (1024, 25)];
+/// Limits for uniform binary secrets: dimensions, and the largest `log2 q` in bits for 128 bits of
+/// security.
+const BINARY_LIMITS: [(usize, u32); 2] = [(720, 17), (1024, 25)];
 
-/// The levels of security that limits are stated for, in bits.
+/// The levels of security that have limits, in bits.
 pub const LEVELS: [u32; 3] = [128, 192, 256];
 
-/// The largest `log2(PQ)` for a security of `bits` bits, one of [`LEVELS`]; `None` where no limit
-/// is known.
+/// Returns the limit of `log2(PQ)` for `bits` bits of security, one of [`LEVELS`], or `None` if no
+/// limit is known.
 ///
-/// Ternary: ePrint 2024/463. Sparse with `h >= 192`, 128 bits only: 1550 at `N = 2^16` and 768 at
-/// `N = 2^15`, the field's practice (Lattigo 6.2's parameter sets N16QP1546H192H32 and
-/// N15QP768H192H32). At `N = 2^17` there is no practice; 3100 is twice the limit of `2^16`: the
-/// known attacks on sparse secrets go by `h` and `N / log2(PQ)` alone. HElib's fit to the
-/// lwe-estimator of 2020 (`lweEstimateSecurity`, which has `2.9 N / log2(PQ / sigma) + 8.4` bits at
-/// `h = 192`) allows a little more than each of the three.
+/// Ternary secrets: the limits are from ePrint 2024/463.
 ///
-/// Sparse with `32 <= h < 192`, 128 bits only: 121 at `N = 2^16`, for the keys of sparse-secret
-/// encapsulation ([`crate::EncapsulationKeys`]) alone. Their authors (ePrint 2022/024) choose the
-/// modulus `q0 p` of that key so that 128 bits hold; Lattigo 6.2's N16QP1546H192H32 has 60 + 61
-/// bits. By `N / log2(PQ)`, as above, it is 242 at `2^17`. At `N = 2^14` and `2^15` that would
-/// leave no room for a key. There the limits are 65 and 121, where [`hybrid_attack_bits`] is 134
-/// and 142 (153 for the 33 + 51 bits of Lattigo's N15QP768H192H32); it is 133 and 132 for the two
-/// sets of Lattigo's at `h = 192`, and 167 at `2^16` with `h = 32`.
+/// Sparse secrets with Hamming weight `h >= 192`, 128 bits only: 1550 at `N = 2^16` and 768 at
+/// `N = 2^15`. This is the field's practice (Lattigo 6.2's parameter sets N16QP1546H192H32 and
+/// N15QP768H192H32). There is no practice for `N = 2^17`. The limit there is 3100, twice that of
+/// `2^16`, because the known attacks on sparse secrets depend on `h` and `N / log2(PQ)` alone.
+/// HElib's fit to the lwe-estimator of 2020 (`lweEstimateSecurity`, with
+/// `2.9 N / log2(PQ / sigma) + 8.4` bits at `h = 192`) allows a little more than each of the three.
 ///
-/// Binary, `n = 1024` and 128 bits only: 25, where the lattice estimator has 129.8 bits for the
-/// cheapest attack (dual hybrid, MATZOV's costs), between the 131.3 and the 128.8 that it has for
-/// the table's ternary secrets at `2^10` and `2^11`; 26 bits would have 125.2 (`bench/estimates.py`
-/// prints these). [`limit_of_dimension`] has `n = 720` too: 17, 132.0 bits; 18 bits would have
-/// 125.1.
+/// Sparse secrets with `32 <= h < 192`, 128 bits only, for the keys of sparse-secret encapsulation
+/// alone ([`crate::EncapsulationKeys`]):
+///
+/// - 121 at `N = 2^16`. The authors of the encapsulation (ePrint 2022/024) choose the modulus
+///   `q0 p` of that key so that 128 bits hold. Lattigo 6.2's N16QP1546H192H32 has 60 + 61 bits.
+/// - 242 at `2^17`, in proportion to `N` as above.
+/// - 65 at `2^14` and 121 at `2^15`. In proportion to `N` there would be no room for a key. The
+///   estimate of [`hybrid_attack_bits`] is 134 and 142 bits.
+///
+/// For comparison, [`hybrid_attack_bits`] is 153 for the 33 + 51 bits of Lattigo's N15QP768H192H32,
+/// 133 and 132 for Lattigo's two sets at `h = 192`, and 167 at `2^16` with `h = 32`.
+///
+/// Binary secrets, `n = 1024` and 128 bits only: 25. The lattice estimator gives 129.8 bits for the
+/// cheapest attack (dual hybrid, MATZOV's costs). This is between its 131.3 and 128.8 bits for the
+/// table's ternary secrets at `2^10` and `2^11`. A limit of 26 would give 125.2 bits.
+/// [`limit_of_dimension`] has a limit for `n = 720` too: 17, with 132.0 bits of security. A limit
+/// of 18 would give 125.1 bits. `bench/estimates.py` prints these figures.
+///
+/// ```
+/// use hippocrene_rlwe::{SecretDistribution, security};
+///
+/// let limit = security::limit_at(128, 14, SecretDistribution::Ternary).unwrap();
+/// assert_eq!(limit.log2_pq, 430);
+/// assert_eq!(security::limit_at(128, 9, SecretDistribution::Ternary), None);
+/// ```
 pub fn limit_at(bits: u32, log_degree: u32, secret: SecretDistribution) -> Option<SecurityLimit> {
     let level = LEVELS.iter().position(|level| *level == bits)?;
     let (log2_pq, source) = match (secret, log_degree, bits) {
         (SecretDistribution::Ternary, ..) => {
-            let (_, limits) = TERNARY.iter().find(|(n, _)| *n == log_degree)?;
-            (limits[level]?, GUIDELINES)
+            let (_, limits) = TERNARY_LIMITS.iter().find(|(n, _)| *n == log_degree)?;
+            (limits[level]?, GUIDELINES_SOURCE)
         }
-        (SecretDistribution::SparseTernary { weight: 192.. }, 15, 128) => (768, PRACTICE),
-        (SecretDistribution::SparseTernary { weight: 192.. }, 16, 128) => (1550, PRACTICE),
-        (SecretDistribution::SparseTernary { weight: 192.. }, 17, 128) => (3100, DOUBLED),
-        (SecretDistribution::SparseTernary { weight: 32.. }, 14, 128) => (65, ESTIMATED),
-        (SecretDistribution::SparseTernary { weight: 32.. }, 15, 128) => (121, ESTIMATED_15),
-        (SecretDistribution::SparseTernary { weight: 32.. }, 16, 128) => (121, ENCAPSULATION),
+        (SecretDistribution::SparseTernary { weight: 192.. }, 15, 128) => (768, PRACTICE_SOURCE),
+        (SecretDistribution::SparseTernary { weight: 192.. }, 16, 128) => (1550, PRACTICE_SOURCE),
+        (SecretDistribution::SparseTernary { weight: 192.. }, 17, 128) => (3100, DOUBLED_SOURCE),
+        (SecretDistribution::SparseTernary { weight: 32.. }, 14, 128) => (65, ESTIMATED_SOURCE),
+        (SecretDistribution::SparseTernary { weight: 32.. }, 15, 128) => (121, ESTIMATED_15_SOURCE),
+        (SecretDistribution::SparseTernary { weight: 32.. }, 16, 128) => {
+            (121, ENCAPSULATION_SOURCE)
+        }
         (SecretDistribution::SparseTernary { weight: 32.. }, 17, 128) => {
-            (242, ENCAPSULATION_SCALED)
+            (242, ENCAPSULATION_SCALED_SOURCE)
         }
         (SecretDistribution::Binary, 1.., 128) => {
-            let (_, limit) =
-                BINARY.iter().find(|(n, _)| n.is_power_of_two() && n.ilog2() == log_degree)?;
-            (*limit, ESTIMATED_BINARY)
+            let (_, limit) = BINARY_LIMITS
+                .iter()
+                .find(|(n, _)| n.is_power_of_two() && n.ilog2() == log_degree)?;
+            (*limit, ESTIMATED_BINARY_SOURCE)
         }
         _ => return None,
     };
     Some(SecurityLimit { bits, log2_pq, source })
 }
 
-/// The largest `log2(PQ)` for 128-bit security, or `None` where no limit is known: [`limit_at`] 128
-/// bits.
+/// Returns the limit of `log2(PQ)` for 128-bit security, or `None` if no limit is known:
+/// [`limit_at`] 128 bits.
 pub fn limit(log_degree: u32, secret: SecretDistribution) -> Option<SecurityLimit> {
     limit_at(128, log_degree, secret)
 }
 
-/// The largest `log2 q` for 128-bit security of LWE samples of any dimension: the limit of the
-/// largest dimension up to this one that there is one for.
+/// Returns the limit of `log2 q` for 128-bit security of LWE samples of any dimension, or `None` if
+/// no limit is known.
+///
+/// This is the limit of the largest listed dimension that does not exceed `dimension`.
 pub fn limit_of_dimension(dimension: usize, secret: SecretDistribution) -> Option<SecurityLimit> {
     match secret {
         SecretDistribution::Binary => {
-            let (_, log2_pq) = BINARY.into_iter().rev().find(|(known, _)| *known <= dimension)?;
-            Some(SecurityLimit { bits: 128, log2_pq, source: ESTIMATED_BINARY })
+            let (_, log2_pq) =
+                BINARY_LIMITS.into_iter().rev().find(|(known, _)| *known <= dimension)?;
+            Some(SecurityLimit { bits: 128, log2_pq, source: ESTIMATED_BINARY_SOURCE })
         }
         SecretDistribution::Ternary | SecretDistribution::SparseTernary { .. } => {
             limit(dimension.checked_ilog2()?, secret)
@@ -169,8 +204,8 @@ pub fn limit_of_dimension(dimension: usize, secret: SecretDistribution) -> Optio
     }
 }
 
-/// The limit of the highest level of security that `log2_pq` keeps to, or `None` when that is less
-/// than 128 bits or not known.
+/// Returns the limit of the highest level of security that `log2_pq` satisfies, or `None` if that
+/// is below 128 bits or not known.
 pub fn level(log_degree: u32, secret: SecretDistribution, log2_pq: f64) -> Option<SecurityLimit> {
     let limits = LEVELS.iter().rev().filter_map(|bits| limit_at(*bits, log_degree, secret));
     limits.into_iter().find(|limit| log2_pq <= f64::from(limit.log2_pq))
@@ -179,8 +214,8 @@ pub fn level(log_degree: u32, secret: SecretDistribution, log2_pq: f64) -> Optio
 /// Checks `log2(PQ)` against [`limit`].
 ///
 /// # Errors
-/// [`RlweError::Insecure`] beyond the limit or when it is not a number,
-/// [`RlweError::NoSecurityLimit`] where none is known.
+/// Returns [`RlweError::Insecure`] if `log2_pq` exceeds the limit or is not a number, and
+/// [`RlweError::NoSecurityLimit`] if no limit is known.
 pub fn check(
     log_degree: u32,
     secret: SecretDistribution,
@@ -193,7 +228,7 @@ pub fn check(
 /// Checks `log2 q` against [`limit_of_dimension`].
 ///
 /// # Errors
-/// As [`check`].
+/// Returns the same errors as [`check`].
 pub fn check_dimension(
     dimension: usize,
     secret: SecretDistribution,
@@ -271,7 +306,8 @@ mod tests {
         );
     }
 
-    /// What is stated at [`limit_at`]; our estimate does not tell more than about 5 bits.
+    /// Checks the figures in the documentation of [`limit_at`]. The precision of our estimate is
+    /// about 5 bits.
     #[test]
     fn limits_of_sparse_secrets_agree_with_the_estimate() {
         for (log_degree, weight, stated) in

@@ -1,17 +1,27 @@
 //! Sprouts: the small factors that let moduli have any number of bits (GRAFT 3.2).
 
-/// The most odd primes that a sprout may have.
+/// The maximum number of odd primes of a sprout.
 pub const MAX_SPROUT_PRIMES: usize = 4;
 
-/// A sprout `r_top = 2^a r_1 .. r_s`: with it, products of whole words and a divisor of `r_top`
-/// reach (nearly) every number of bits, so that a ciphertext may be scaled down by any amount
-/// (GRAFT 3.2). The default is `r_top = 1`: the simple chain of RNS-CKKS.
+/// A sprout `r_top = 2^a r_1 .. r_s` (GRAFT 3.2).
 ///
-/// It is *universal* for words of `w` bits with error `epsilon` when for each `b` in `1..=w` a
-/// divisor `r` has `|log2 r - b| <= epsilon`.
+/// Products of whole words and a divisor of `r_top` reach nearly every number of bits. So a
+/// ciphertext can be scaled down by any amount. The default is `r_top = 1`, the simple chain of
+/// RNS-CKKS.
 ///
-/// The odd primes are different, 1 modulo `2N`, and their product is below `2^61`: one transform
+/// A sprout is *universal* for words of `w` bits with error `epsilon` if for each `b` in `1..=w`
+/// some divisor `r` has `|log2 r - b| <= epsilon`.
+///
+/// The odd primes are different and 1 modulo `2N`. Their product is below `2^61`, so one transform
 /// serves all of them (GRAFT C.6).
+///
+/// ```
+/// use hippocrene_rlwe::Sprout;
+///
+/// let sprout = Sprout::named("sprout-15-16-32").unwrap();
+/// assert_eq!((sprout.two, sprout.primes.len()), (15, 2));
+/// assert!(sprout.epsilon(48) < 0.0004);
+/// ```
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Default)]
 pub struct Sprout {
     /// The exponent `a` of two, at most 60.
@@ -20,8 +30,8 @@ pub struct Sprout {
     pub primes: Vec<u64>,
 }
 
-/// The sprouts that have names.
-const NAMED: [(&str, u32, &[u64]); 9] = [
+/// Names of sprouts, with their exponents of two and odd primes.
+const NAMED_SPROUTS: [(&str, u32, &[u64]); 9] = [
     ("sprout-17-16", 17, &[65_537]),
     ("sprout-15-16-17", 15, &[65_537, 114_689]),
     ("sprout-15-16-17.3", 15, &[65_537, 163_841]),
@@ -34,8 +44,10 @@ const NAMED: [(&str, u32, &[u64]); 9] = [
 ];
 
 impl Sprout {
-    /// A sprout by its name; `None` for a name that there is not. All are universal for words of
-    /// `w` bits, with error `epsilon`, at ring degrees up to `N`:
+    /// Returns the sprout with this name, or `None` if there is none.
+    ///
+    /// All are universal for words of `w` bits, with error `epsilon` in bits, at ring degrees up to
+    /// `N`:
     ///
     /// | name | `r_top` | bits | `w` | epsilon | `N` | from |
     /// |---|---|---|---|---|---|---|
@@ -49,31 +61,33 @@ impl Sprout {
     /// | `sprout-19-20-24` | `2^19 786433 8650753` | 61.6 | 62 | 0.416 | 2^17 | |
     /// | `sprout-60` | `2^60` | 60 | 60 | 0 | 2^17 | GRAFT Ex. 3.1 |
     ///
-    /// (GRAFT gives `N <= 2^17` for `sprout-19-20-23`; its `r_1` is 1 modulo `2^17` only, so that
-    /// `X^N + 1` does not split fully beyond `N = 2^16`. And it gives `|r / 2^b - 1| < 2^-13` for
-    /// Examples 3.1 and 3.2: it is 0 for the first, but `2^-12` for the second, whose `r_2 = 2^30 -
-    /// 2^18 + 1` alone is off by so much.)
+    /// Two figures differ from GRAFT. GRAFT gives `N <= 2^17` for `sprout-19-20-23`. But its `r_1`
+    /// is 1 modulo `2^17` and not modulo `2^18`, so `X^N + 1` does not split fully beyond
+    /// `N = 2^16`. GRAFT also gives `|r / 2^b - 1| < 2^-13` for Examples 3.1 and 3.2. The maximum
+    /// is 0 for the first. It is `2^-12` for the second, because of `r_2 = 2^30 - 2^18 + 1` alone.
     pub fn named(name: &str) -> Option<Self> {
-        let (_, two, primes) = NAMED.iter().find(|(own, ..)| *own == name)?;
+        let (_, two, primes) = NAMED_SPROUTS.iter().find(|(own, ..)| *own == name)?;
         Some(Sprout { two: *two, primes: primes.to_vec() })
     }
 
-    /// The names that [`Sprout::named`] knows.
+    /// The names of all named sprouts.
     pub fn names() -> impl Iterator<Item = &'static str> {
-        NAMED.iter().map(|(name, ..)| *name)
+        NAMED_SPROUTS.iter().map(|(name, ..)| *name)
     }
 
     /// The name of this sprout, if it has one.
     pub fn name(&self) -> Option<&'static str> {
-        NAMED
+        NAMED_SPROUTS
             .iter()
             .find(|(_, two, primes)| *two == self.two && **primes == self.primes)
             .map(|(name, ..)| *name)
     }
 
-    /// The sprout for words of 48 bits at ring degree `2^log_degree <= 2^17`: `sprout-15-16-32` up
-    /// to `2^15` (epsilon 0.0004), `sprout-19-21-23` at `2^16` (0.170), `sprout-19-20-24` at `2^17`
-    /// (0.416). `None` beyond.
+    /// Returns the sprout for words of 48 bits at ring degree `2^log_degree`, or `None` beyond
+    /// `2^17`.
+    ///
+    /// This is `sprout-15-16-32` up to `2^15` (epsilon 0.0004), `sprout-19-21-23` at `2^16` (0.170)
+    /// and `sprout-19-20-24` at `2^17` (0.416).
     pub fn for_degree(log_degree: u32) -> Option<Self> {
         Self::named(match log_degree {
             ..=15 => "sprout-15-16-32",
@@ -83,14 +97,16 @@ impl Sprout {
         })
     }
 
-    /// The error with which it is universal for words of `word` bits, in bits: `max_b min_r |log2
-    /// r - b|` over `b` in `1..=word` and the divisors `r`. GRAFT's Theorem 3.3 states it as `|r /
-    /// 2^b - 1|`, which is `ln 2` times as much for small errors.
+    /// The error in bits with which this sprout is universal for words of `word` bits.
     ///
-    /// From that theorem (its proof in C.4 gives it without the remainder when it is written in
-    /// bits): if the units are `2^w` within `eta` bits, then a ciphertext modulo `q_0 .. q_{l-1}
-    /// r`, `r` the divisor nearest to a whole number of bits, can be scaled down by any whole
-    /// number `delta` of bits to within `ceil(delta / w) eta + 2 epsilon` bits.
+    /// It is `max_b min_r |log2 r - b|` over `b` in `1..=word` and the divisors `r`. GRAFT's
+    /// Theorem 3.3 states it as `|r / 2^b - 1|`, which for small errors is `ln 2` times this value.
+    ///
+    /// That theorem bounds the error of rescaling. Its proof in C.4, written in bits, gives the
+    /// bound without the remainder. Let the units be `2^w` within `eta` bits. Let a ciphertext be
+    /// modulo `q_0 .. q_{l-1} r`, where `r` is the divisor nearest to a whole number of bits. Then
+    /// it can be scaled down by any whole number `delta` of bits to within
+    /// `ceil(delta / w) eta + 2 epsilon` bits.
     pub fn epsilon(&self, word: u32) -> f64 {
         let divisors: Vec<f64> = (0..=self.all_odd())
             .flat_map(|odd| {
@@ -102,17 +118,17 @@ impl Sprout {
             let distances = divisors.iter().map(|r| (r - f64::from(bits)).abs());
             distances.fold(f64::INFINITY, f64::min)
         };
-        // Beyond the largest divisor the last is farthest.
+        // Beyond the largest divisor, the error is largest at the last number of bits.
         let largest = divisors.iter().fold(0.0, |most: f64, r| most.max(*r)).ceil() as u32;
         (1..=word.min(largest)).chain([word]).map(nearest).fold(0.0, f64::max)
     }
 
-    /// Whether it is 1: a simple chain.
+    /// True if the sprout is 1, which gives a simple chain.
     pub fn is_one(&self) -> bool {
         self.two == 0 && self.primes.is_empty()
     }
 
-    /// Those odd primes whose bits are set in `mask`.
+    /// The odd primes whose bits are set in `mask`.
     pub(crate) fn chosen(&self, mask: u8) -> impl Iterator<Item = u64> {
         self.primes
             .iter()
@@ -121,7 +137,7 @@ impl Sprout {
             .map(|(_, r)| *r)
     }
 
-    /// The product of those odd primes whose bits are set in `mask`, at most `2^64 - 1`.
+    /// The product of the odd primes whose bits are set in `mask`, or `2^64 - 1` if it is larger.
     pub fn odd_product(&self, mask: u8) -> u64 {
         self.chosen(mask).fold(1, u64::saturating_mul)
     }
@@ -139,8 +155,8 @@ mod tests {
     use super::*;
     use crate::{Modulus, Parameters, ParametersLiteral, SecretDistribution};
 
-    /// For each named sprout: the word, the error in bits as [`Sprout::named`] states it, and the
-    /// largest ring degree.
+    /// For each named sprout: the bits of a word, the error in bits that [`Sprout::named`] states,
+    /// and log2 of the largest ring degree.
     const STATED: [(&str, u32, f64, u32); 9] = [
         ("sprout-17-16", 33, 0.00003, 15),
         ("sprout-15-16-17", 48, 0.193, 13),
@@ -180,12 +196,12 @@ mod tests {
             );
         }
         assert_eq!(Sprout::for_degree(18), None);
-        // Far beyond its own bits the last is farthest.
+        // Far beyond the bits of the sprout, the error is largest at the last number of bits.
         assert_eq!(Sprout { two: 5, primes: vec![] }.epsilon(u32::MAX), f64::from(u32::MAX - 5));
         assert_eq!(Sprout { two: u32::MAX, primes: vec![] }.epsilon(48), 0.0);
     }
 
-    /// GRAFT C.4 says that Examples 3.1 and 3.2 satisfy Theorem 3.3 with epsilon below 2^-13.
+    /// GRAFT C.4 claims that Examples 3.1 and 3.2 satisfy Theorem 3.3 with epsilon below 2^-13.
     #[test]
     fn the_papers_epsilon_is_two_to_the_minus_twelve() {
         assert_eq!(Sprout::named("sprout-60").unwrap().epsilon(60), 0.0);
@@ -196,7 +212,7 @@ mod tests {
         assert!((1.0 - r_2 - relative).abs() < 1e-8, "{r_2}");
     }
 
-    /// Theorem 3.3, for the primes that units really are: from every modulus, by every number of
+    /// Checks Theorem 3.3 for the primes of real units, from every modulus, by every number of
     /// bits.
     #[test]
     fn rescaling_by_any_number_of_bits_is_within_the_theorem() {
@@ -219,8 +235,8 @@ mod tests {
             };
             let parameters = Parameters::new_insecure(literal).unwrap();
             for bits in 2..=4 * word {
-                // The modulus of so many bits that the proof takes: whole words and the divisor
-                // nearest to the rest.
+                // The proof takes this modulus of `bits` bits: whole words and the divisor nearest
+                // to the rest.
                 let (l, gamma) = ((bits / word).min(3), bits - (bits / word).min(3) * word);
                 let from =
                     Modulus::of_range(0..l as usize).lcm(nearest_divisor(&parameters, gamma));
@@ -228,7 +244,7 @@ mod tests {
                 for delta in 1..bits {
                     let to = parameters.grafted_modulus(log2_from - f64::from(delta));
                     let error = (log2_from - parameters.log2(to) - f64::from(delta)).abs();
-                    // Choosing the cheapest among the nearest may cost 2^-6 bits.
+                    // Choosing the cheapest among the nearest moduli may cost 2^-6 bits.
                     let bound = f64::from(delta.div_ceil(word)) * eta + 2.0 * epsilon + 1.0 / 64.0;
                     assert!(
                         error <= bound + 1e-9,
@@ -239,7 +255,7 @@ mod tests {
         }
     }
 
-    /// The divisor of the sprout nearest to `bits` bits, 1 for 0.
+    /// Returns the divisor of the sprout nearest to `bits` bits, which is 1 for 0 bits.
     fn nearest_divisor(parameters: &Parameters, bits: u32) -> Modulus {
         let sprout = parameters.top().sprout();
         let divisors =

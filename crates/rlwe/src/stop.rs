@@ -1,4 +1,4 @@
-//! Long computations that can be stopped from outside, by a deadline or a signal.
+//! Long computations that can be stopped from outside, for example by a deadline or a signal.
 
 use std::{
     cell::RefCell,
@@ -7,39 +7,49 @@ use std::{
 
 use crate::RlweError;
 
-/// How often it is asked whether to stop.
+/// The time between two calls of a stop condition.
 pub const EVERY: Duration = Duration::from_millis(50);
 
-/// What the computations of a thread ask.
-struct Question {
+/// A stop condition that holds for the computations of a thread.
+struct Condition {
+    /// Returns true if the computations have to stop.
     stop: Box<dyn FnMut() -> bool>,
+    /// The time of the next call of `stop`.
     next: Instant,
+    /// True once `stop` has returned true.
     stopped: bool,
 }
 
 thread_local! {
-    /// The outermost first.
-    static QUESTIONS: RefCell<Vec<Question>> = const { RefCell::new(Vec::new()) };
+    /// The stop conditions of the thread, the outermost first.
+    static CONDITIONS: RefCell<Vec<Condition>> = const { RefCell::new(Vec::new()) };
 }
 
-/// Questions that are asked, which may compute themselves: no others are there meanwhile. They are
-/// put back also where one panics.
-struct Asked(Vec<Question>);
+/// The conditions that are being evaluated. A condition may compute something itself: the thread
+/// has no other conditions meanwhile. They are put back even if one of them panics.
+struct Evaluated(Vec<Condition>);
 
-impl Drop for Asked {
+impl Drop for Evaluated {
     fn drop(&mut self) {
-        QUESTIONS.replace(std::mem::take(&mut self.0));
+        CONDITIONS.replace(std::mem::take(&mut self.0));
     }
 }
 
-/// Does `work`, which this thread then asks `stop` about every 50 milliseconds or so: before
-/// operations on ciphertexts, key switches, encodings of plaintexts, keys that are generated,
-/// prepared, read or written, pieces of files, and groups of look-ups. Once `stop` has said so, all
-/// of these end with [`RlweError::Stopped`]. What other threads do of `work` ends with the step it
-/// is in.
+/// Runs `work` under the stop condition `stop`.
 ///
-/// Where `work` calls this itself, both questions are asked in what is done there, the inner one
-/// first.
+/// While `work` runs, this thread calls `stop` about every 50 milliseconds. The calls take place
+/// before:
+///
+/// - operations on ciphertexts, key switches and encodings of plaintexts;
+/// - generating, preparing, reading or writing a key;
+/// - pieces of files;
+/// - groups of look-ups.
+///
+/// Once `stop` has returned true, all of these end with [`RlweError::Stopped`]. Work of other
+/// threads on behalf of `work` ends after its current step.
+///
+/// If `work` calls this function itself, both conditions hold for the inner work, and the inner one
+/// is called first.
 ///
 /// ```
 /// use std::time::{Duration, Instant};
@@ -48,39 +58,44 @@ impl Drop for Asked {
 /// assert_eq!(result, 42);
 /// ```
 pub fn stoppable<T>(stop: impl FnMut() -> bool + 'static, work: impl FnOnce() -> T) -> T {
-    /// Takes away what was not asked before, also where `work` panics.
-    struct Before(usize);
-    impl Drop for Before {
+    /// Removes the conditions that were added after the first `.0` ones, even if `work` panics.
+    struct Restore(usize);
+    impl Drop for Restore {
         fn drop(&mut self) {
-            let _gone = QUESTIONS.with_borrow_mut(|all| all.split_off(self.0.min(all.len())));
+            let _removed = CONDITIONS.with_borrow_mut(|all| all.split_off(self.0.min(all.len())));
         }
     }
-    let question = Question { stop: Box::new(stop), next: Instant::now() + EVERY, stopped: false };
-    let _before = Before(QUESTIONS.with_borrow_mut(|all| {
-        all.push(question);
+    let condition =
+        Condition { stop: Box::new(stop), next: Instant::now() + EVERY, stopped: false };
+    let _restore = Restore(CONDITIONS.with_borrow_mut(|all| {
+        all.push(condition);
         all.len() - 1
     }));
     work()
 }
 
-/// Where a computation can be stopped.
+/// Checks whether the current computation of this thread has to stop.
 ///
 /// # Errors
-/// [`RlweError::Stopped`] when it is to stop.
+/// Returns [`RlweError::Stopped`] if it has to stop.
 pub fn check(operation: &'static str) -> Result<(), RlweError> {
-    let all = QUESTIONS.take();
+    let all = CONDITIONS.take();
     if all.is_empty() {
         return Ok(());
     }
-    let mut asked = Asked(all);
-    let stops = |question: &mut Question| {
-        if !question.stopped && Instant::now() >= question.next {
-            question.stopped = (question.stop)();
-            question.next = Instant::now() + EVERY;
+    let mut evaluated = Evaluated(all);
+    let stops = |condition: &mut Condition| {
+        if !condition.stopped && Instant::now() >= condition.next {
+            condition.stopped = (condition.stop)();
+            condition.next = Instant::now() + EVERY;
         }
-        question.stopped
+        condition.stopped
     };
-    if asked.0.iter_mut().rev().any(stops) { Err(RlweError::Stopped { operation }) } else { Ok(()) }
+    if evaluated.0.iter_mut().rev().any(stops) {
+        Err(RlweError::Stopped { operation })
+    } else {
+        Ok(())
+    }
 }
 
 #[cfg(test)]
@@ -90,12 +105,12 @@ mod tests {
     use super::*;
 
     #[test]
-    fn work_stops_when_it_is_told_to_and_not_before() {
+    fn work_stops_when_its_condition_says_so_and_not_before() {
         assert_eq!(wait(EVERY), Ok(()));
-        let mut asked = 0;
+        let mut calls = 0;
         let stop = move || {
-            asked += 1;
-            asked == 2
+            calls += 1;
+            calls == 2
         };
         let (short, long, after) = stoppable(stop, || {
             (wait(EVERY / 2), wait(20 * EVERY), stoppable(|| false, || wait(EVERY)))
@@ -105,25 +120,25 @@ mod tests {
         assert_eq!(
             after,
             Err(RlweError::Stopped { operation: "wait" }),
-            "it is in what was told to stop"
+            "the inner work is part of the stopped work"
         );
         assert_eq!(wait(EVERY), Ok(()));
     }
 
     #[test]
-    fn questions_stand_for_all_of_their_work() {
-        let asked_of_both = |outer: bool, inner: bool| {
+    fn a_condition_holds_for_all_of_its_work() {
+        let stopped_by = |outer: bool, inner: bool| {
             let work = move || {
                 let inside = stoppable(move || inner, || wait(2 * EVERY));
                 (inside.is_err(), wait(2 * EVERY).is_err())
             };
             stoppable(move || outer, work)
         };
-        assert_eq!(asked_of_both(false, false), (false, false));
-        assert_eq!(asked_of_both(true, false), (true, true));
-        assert_eq!(asked_of_both(false, true), (true, false));
-        // A question that computes is not asked about that, and one that panics takes no other with
-        // it.
+        assert_eq!(stopped_by(false, false), (false, false));
+        assert_eq!(stopped_by(true, false), (true, true));
+        assert_eq!(stopped_by(false, true), (true, false));
+        // While a condition computes, it is not called. A condition that panics does not remove the
+        // others.
         assert_eq!(stoppable(|| wait(2 * EVERY).is_err(), || wait(3 * EVERY)), Ok(()));
         let late = Rc::new(Cell::new(false));
         let stop = Rc::clone(&late);

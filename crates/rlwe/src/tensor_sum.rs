@@ -4,9 +4,12 @@ use hippocrene_ring::{Domain, scratch::Scratch};
 
 use crate::{Ciphertext, Context, Fingerprint, Modulus, Noise, PreparedEvaluationKeys, RlweError};
 
-/// A sum of tensor products `sum_i n_i a_i b_i` of ciphertexts of one modulus and key: three
-/// polynomials, decrypted by `(1, s, s^2)`. It lives in scratch memory. Noise is left to the
-/// caller.
+/// A sum of tensor products `sum_i n_i a_i b_i` of ciphertexts with the same modulus and key.
+///
+/// It consists of three polynomials in scratch memory and is decrypted by `(1, s, s^2)`. The caller
+/// must track the noise.
+///
+/// See [`Context::tensor_sum`] for an example.
 #[derive(Debug)]
 pub struct TensorSum<'a> {
     context: &'a Context,
@@ -17,10 +20,47 @@ pub struct TensorSum<'a> {
 }
 
 impl Context {
-    /// The empty sum of products of ciphertexts like `a`.
+    /// Returns the empty sum of products of ciphertexts with the modulus and key of `a`.
+    ///
+    /// ```
+    /// use hippocrene_ring::{Threads, primes};
+    /// use hippocrene_rlwe::{
+    ///     Ciphertext, Context, EvaluationKeys, Parameters, ParametersLiteral, SecretDistribution,
+    ///     SecretKey, Sprout,
+    /// };
+    ///
+    /// // A prime for the units and one for the special modulus. These parameters are not secure.
+    /// let primes = primes::ntt_primes(48, 1 << 10, 2, &[])?;
+    /// let parameters = Parameters::new_insecure(ParametersLiteral {
+    ///     log_degree: 10,
+    ///     units: primes[..1].to_vec(),
+    ///     specials: primes[1..].to_vec(),
+    ///     sprout: Sprout::default(),
+    ///     gadget_rank: 1,
+    ///     secret: SecretDistribution::Ternary,
+    /// })?;
+    /// let context = Context::new(parameters, Threads::single())?;
+    /// let modulus = context.parameters().top();
+    /// let secret = SecretKey::generate(&context)?;
+    /// let mut keys = EvaluationKeys::empty(&context, secret.fingerprint());
+    /// keys.add_relinearisation(&context, &secret)?;
+    /// let keys = keys.prepare(&context)?;
+    ///
+    /// // Three times the square of the constant polynomial 2^20.
+    /// let message = context.from_signed(&[vec![1 << 20], vec![0; 1023]].concat(), modulus);
+    /// let a = secret.encrypt(&context, &message, modulus)?.expand(&context);
+    /// let mut sum = context.tensor_sum(&a)?;
+    /// sum.add(&a, &a, 1)?;
+    /// sum.add(&a, &a, 2)?;
+    /// let mut out = Ciphertext::empty(&context);
+    /// sum.relinearise_into(&mut out, &keys, modulus)?;
+    /// let decrypted = secret.decrypt(&context, &out)?;
+    /// assert!(decrypted.limb(0)[0].abs_diff(3 << 40) < 1 << 32);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     ///
     /// # Errors
-    /// [`RlweError::ParameterMismatch`] when it was made with other parameters.
+    /// Returns [`RlweError::ParameterMismatch`] if `a` was made with other parameters.
     pub fn tensor_sum(&self, a: &Ciphertext) -> Result<TensorSum<'_>, RlweError> {
         self.check_operand(a, "add products")?;
         let modulus = a.modulus();
@@ -28,12 +68,15 @@ impl Context {
         Ok(TensorSum { context: self, parts, modulus, key: a.key(), is_zero: true })
     }
 
-    /// `a += c b` for an integer constant given by its residues: `residue(q)` is `c mod q`. Where
-    /// the modulus of `b` is a multiple of that of `a`, `b` is reduced on the way, as by
-    /// [`Context::reduce_modulus_into`]. The noise is left to the caller.
+    /// Computes `a += c b` for an integer constant `c` given by its residues: `residue(q)` is
+    /// `c mod q`.
+    ///
+    /// If the modulus of `b` is a multiple of that of `a`, `b` is first reduced, as by
+    /// [`Context::reduce_modulus_into`]. The caller must set the noise.
     ///
     /// # Errors
-    /// When keys or numbers of parts differ, or the modulus of `a` does not divide that of `b`.
+    /// Returns an error if keys or numbers of parts differ, or if the modulus of `a` does not
+    /// divide that of `b`.
     pub fn add_multiple_assign(
         &self,
         a: &mut Ciphertext,
@@ -63,10 +106,10 @@ impl Context {
 }
 
 impl TensorSum<'_> {
-    /// Adds `n a b`.
+    /// Adds `n a b` to the sum.
     ///
     /// # Errors
-    /// When keys or moduli differ, or an operand has more than two parts.
+    /// Returns an error if keys or moduli differ, or if an operand has more than two parts.
     pub fn add(&mut self, a: &Ciphertext, b: &Ciphertext, n: u64) -> Result<(), RlweError> {
         const OPERATION: &str = "add products";
         let (context, modulus) = (self.context, self.modulus);
@@ -138,11 +181,14 @@ impl TensorSum<'_> {
         }
     }
 
-    /// The sum, relinearised and brought from its modulus `Q` to `to = Q'` (scaled by `Q'/Q`) in
-    /// one modulus switch. The noise is set to that of the key switch.
+    /// Relinearises the sum and brings it from its modulus `Q` to `to = Q'` in one modulus switch,
+    /// which scales it by `Q'/Q`.
+    ///
+    /// The noise is set to that of the key switch.
     ///
     /// # Errors
-    /// When it is empty or of another key, or the relinearisation key is missing.
+    /// Returns an error if the sum is empty, if it has another key, or if the relinearisation key
+    /// is missing.
     pub fn relinearise_into(
         &self,
         out: &mut Ciphertext,
@@ -159,10 +205,10 @@ impl TensorSum<'_> {
         self.context.switch_into(out, c2, [Some(c0), Some(c1)], key, self.modulus, to, self.key)
     }
 
-    /// The sum as a ciphertext of three parts.
+    /// Returns the sum as a ciphertext of three parts.
     ///
     /// # Errors
-    /// When it is empty.
+    /// Returns [`RlweError::Parts`] if the sum is empty.
     pub fn to_ciphertext(&self) -> Result<Ciphertext, RlweError> {
         if self.is_zero {
             return Err(RlweError::Parts { operation: "add products", have: 0, need: 3 });

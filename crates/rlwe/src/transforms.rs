@@ -8,7 +8,7 @@ use crate::{Context, Modulus};
 
 /// Transforms of polynomials.
 impl Context {
-    /// Takes `poly` modulo `modulus` to the evaluation domain, if it is not there.
+    /// Transforms `poly` modulo `modulus` to the evaluation domain, unless it is there already.
     pub fn to_evaluation(&self, poly: &mut Poly, modulus: Modulus) {
         if poly.domain() == Domain::Coefficient {
             self.record("transform", |count| count.forward(modulus, 1));
@@ -19,7 +19,7 @@ impl Context {
         }
     }
 
-    /// Takes `poly` modulo `modulus` to the coefficient domain, if it is not there.
+    /// Transforms `poly` modulo `modulus` to the coefficient domain, unless it is there already.
     pub fn to_coefficient(&self, poly: &mut Poly, modulus: Modulus) {
         if poly.domain() == Domain::Evaluation {
             self.record("transform", |count| count.inverse(modulus, 1));
@@ -30,8 +30,8 @@ impl Context {
         }
     }
 
-    /// The polynomial with small signed coefficients `values`, modulo `modulus`, in the evaluation
-    /// domain.
+    /// Returns the polynomial with the small signed coefficients `values`, modulo `modulus` in the
+    /// evaluation domain.
     pub fn from_signed(&self, values: &[i64], modulus: Modulus) -> Poly {
         let mut poly = self.zero(modulus, Domain::Evaluation);
         self.record("transform", |count| {
@@ -47,12 +47,12 @@ impl Context {
     }
 }
 
-/// Transforms of limbs. Each calls the method of the same name of
-/// [`ResidueRing`].
+/// Transforms of limbs. Each calls the method of [`ResidueRing`] with the same name.
 impl Context {
-    /// The number of limbs that the operations of this context have transformed so far, forward and
-    /// inverse. This is the `NTT` of the papers' counts. Products modulo a power of two have
-    /// transforms of their own, which are not counted.
+    /// The number of limbs that this context has transformed so far, forward and inverse.
+    ///
+    /// The papers count these as `NTT`. Products modulo a power of two use further transforms,
+    /// which are not counted.
     pub fn transforms(&self) -> u64 {
         self.transforms.load(Relaxed)
     }

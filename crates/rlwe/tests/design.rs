@@ -1,4 +1,4 @@
-//! The re-design rule against GRAFT's Table 12.
+//! Compares the re-design rule with GRAFT's Table 12.
 
 use hippocrene_rlwe::{
     Parameters, RlweError, SecretDistribution, Sprout,
@@ -9,20 +9,20 @@ use hippocrene_rlwe::{
 struct Row {
     name: &'static str,
     log_degree: u32,
-    /// How many primes the original has, and how many of them are specials.
+    /// The number of primes of the original set, and the number of specials among them.
     original: (usize, usize),
     /// `log2(PQ)` of the grafted set.
     log2_pq: u32,
-    /// Its word: 128 bits where the paper marks the row with an asterisk.
+    /// The bits of a word: 128 if the paper marks the row with an asterisk.
     word: u32,
-    /// Its sizes as (bits, count); one of the units is the sprout.
+    /// The sizes of its primes as (bits, count). One of the units is the sprout.
     units: &'static [(u32, usize)],
     specials: &'static [(u32, usize)],
     /// The speed-ups of additions and tensor products, and of key switching, that the paper
-    /// expects.
+    /// predicts.
     tensor: f64,
     speed_up: f64,
-    /// Where ours differs: our specials, our speed-ups, and why.
+    /// The differences of our design, if any: our specials, our speed-ups, and the reason.
     differs: Option<Difference>,
 }
 
@@ -59,17 +59,17 @@ fn sum(sizes: &[(u32, usize)]) -> u32 {
     sizes.iter().map(|(bits, count)| bits * *count as u32).sum()
 }
 
-/// Sizes as runs, in ascending order.
+/// Returns sizes as runs, in ascending order.
 fn runs(sizes: &[u32]) -> Vec<(u32, usize)> {
     let mut sorted = sizes.to_vec();
     sorted.sort_unstable();
     sorted.chunk_by(|a, b| a == b).map(|run| (run[0], run.len())).collect()
 }
 
-/// The wanted modulus and the bound on `PQ` are the row's; the number of units and specials, their
-/// sizes and the gadget rank (which the expected speed-up tells) must come out. The paper's sprouts
-/// have the size of a unit in this table, so that one of our units stands for it; the paper counts
-/// it twice in times.
+/// The requested modulus and the bound on `PQ` are those of the row. The number of units and
+/// specials, their sizes and the gadget rank must come out as in the paper. The predicted speed-up
+/// determines the gadget rank. The paper's sprouts have the size of a unit in this table, so one of
+/// our units represents the sprout. The paper counts it twice in times.
 #[test]
 fn table_12_is_reproduced() {
     for row in TABLE_12 {
@@ -118,7 +118,7 @@ fn request(sprout: &str) -> Request {
     }
 }
 
-/// Of every design its parameter set: secure, with the digits that the rule counted on, below `P`.
+/// Every design is a secure parameter set, and its digits are those of the rule and below `P`.
 #[test]
 fn designs_are_parameter_sets() {
     for (log_degree, usable, sprout, rank) in [
@@ -139,9 +139,9 @@ fn designs_are_parameter_sets() {
     }
 }
 
-/// More usable bits never take less time, nor does a larger margin.
+/// More usable bits or a larger margin never take less time.
 #[test]
-fn what_is_wanted_costs_time() {
+fn larger_requests_cost_time() {
     let transforms = |usable, margin| {
         design(&Request { usable, margin, ..request("sprout-15-16-32") })
             .map(|ours| ours.transforms())
@@ -157,7 +157,7 @@ fn what_is_wanted_costs_time() {
 }
 
 #[test]
-fn what_cannot_be_is_refused() {
+fn impossible_requests_are_refused() {
     let error = design(&Request { usable: 400, ..request("sprout-15-16-32") }).unwrap_err();
     assert!(
         error.to_string().contains("400 usable bits") && error.to_string().contains("430"),
@@ -175,7 +175,7 @@ fn what_cannot_be_is_refused() {
     assert!(matches!(Design { units: vec![16; 4], ..good }.literal(), Err(RlweError::Ring(_))));
 }
 
-/// More bits than any set has.
+/// A request for more bits than any set has.
 #[test]
 fn too_many_bits_are_refused() {
     let request = |usable| Request {

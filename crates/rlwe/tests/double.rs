@@ -1,5 +1,5 @@
-//! The double decomposition against the single one and the transforms that MG23 states, at every
-//! modulus of small chains.
+//! Compares the double decomposition with the single one, and its transforms with those of MG23, at
+//! every modulus of small chains.
 
 use crate::common::{insecure, insecure_sizes, keyswitch::Setup, log2_std};
 use hippocrene_ring::{Domain, Poly, sample::Seed};
@@ -8,10 +8,10 @@ use hippocrene_rlwe::{
     SwitchingKey,
 };
 
-const ENOUGH: usize = 1 << 30;
+const ENOUGH_KEY_BYTES: usize = 1 << 30;
 
-/// The gadgets that are offered at a modulus, and those with all positions in one group and with
-/// each in its own.
+/// The gadgets that the planner considers at a modulus, and those with all positions in one group
+/// and with single positions as groups.
 fn gadgets(context: &Context, modulus: Modulus) -> Vec<Gadget> {
     let parameters = context.parameters();
     let limbs = parameters.full().limb_count();
@@ -25,8 +25,9 @@ fn gadgets(context: &Context, modulus: Modulus) -> Vec<Gadget> {
     gadgets
 }
 
-/// At every modulus, by every gadget, simple and grafted, coalesced and not: what the single
-/// decomposition gives, to the last bit; and so, as that is measured too, noise as it is stated.
+/// At every modulus, with every gadget, simple and grafted, coalesced and not, the result equals
+/// that of the single decomposition to the last bit. So the noise is as stated too, because it is
+/// measured for the single decomposition.
 #[test]
 fn both_decompositions_give_the_same_bits() {
     for setup in Setup::all() {
@@ -53,7 +54,7 @@ fn both_decompositions_give_the_same_bits() {
     }
 }
 
-/// Keys so large that they are worked on a range of coefficients at a time.
+/// Keys that are so large that ranges of coefficients are processed one after the other.
 #[test]
 fn ranges_of_coefficients_make_whole_limbs() {
     let setup = Setup::new(insecure(13, 11, 1, 11));
@@ -68,8 +69,8 @@ fn ranges_of_coefficients_make_whole_limbs() {
     }
 }
 
-/// To smaller moduli and larger ones, in all combinations of domains, through an automorphism and
-/// hoisted.
+/// Tests switches to smaller and larger moduli, in all combinations of domains, with an
+/// automorphism and hoisted.
 #[test]
 fn every_destination_is_reached() {
     for setup in Setup::all() {
@@ -107,8 +108,9 @@ fn every_destination_is_reached() {
 
                         let decomposed =
                             context.decompose_hoisted_with(&c, modulus, gadget).unwrap();
-                        // Without room for the key, the single decomposition stands in.
-                        let room: &[usize] = if choice == 9 { &[ENOUGH, 0] } else { &[ENOUGH] };
+                        // Without memory for the key, the single decomposition is used.
+                        let room: &[usize] =
+                            if choice == 9 { &[ENOUGH_KEY_BYTES, 0] } else { &[ENOUGH_KEY_BYTES] };
                         for room in room {
                             context.set_key_memory(*room);
                             let mut out = [0, 1].map(|_| context.zero(to, domain));
@@ -124,7 +126,7 @@ fn every_destination_is_reached() {
                                 .unwrap();
                             assert_eq!(out, expected, "{gadget:?} hoisted, {choice:04b}");
                         }
-                        context.set_key_memory(ENOUGH);
+                        context.set_key_memory(ENOUGH_KEY_BYTES);
                     }
                 }
             }
@@ -132,8 +134,8 @@ fn every_destination_is_reached() {
     }
 }
 
-/// MG23, Table 4. There, `r` primes hold a product of typical size; here they hold the largest
-/// there can be.
+/// Compares with MG23, Table 4. There, `r` primes hold a product of typical size. Here they hold
+/// the largest possible product.
 #[test]
 fn transforms_are_those_of_the_paper() {
     let setup = Setup::new(insecure(10, 11, 1, 11));
@@ -149,8 +151,8 @@ fn transforms_are_those_of_the_paper() {
         let coefficients = [&c, &x, &y].map(in_coefficients);
         let groups = 4;
         let gadget = parameters.gadget(modulus, 1).unwrap().with_method(Method::Double { groups });
-        // Groups of three positions: one digit and one group are 4 words of 40 bits. The special is
-        // in the first.
+        // Groups have three positions. A digit and a group have 4 words of 40 bits each. The
+        // special is in the first group.
         let (omega, used) = (limbs as u64, (limbs as u64 + 1).div_ceil(3));
         let bits = (omega as f64).log2() + 10.0 + 160.0 - 1.0;
         let whole = (omega + 2 * used) * (bits / 48.0).ceil() as u64;
@@ -175,7 +177,7 @@ fn transforms_are_those_of_the_paper() {
     }
 }
 
-/// Where every digit and every residue of the key is as large as it can be, of either sign, and all
+/// If every digit and every residue of the key is as large as possible, of either sign, and all
 /// products of a coefficient add up, the sums fill the shared basis up to a quarter of a bit and
 /// are still exact.
 #[test]
@@ -183,15 +185,16 @@ fn the_largest_sums_fit_the_shared_basis() {
     let context = insecure_sizes(10, &[28; 7], &[28], 7, SecretDistribution::Ternary);
     let parameters = context.parameters();
     let (top, full) = (parameters.top(), parameters.full());
-    // Seven products of a digit of 28 bits and a residue modulo a group of 56, at N = 2^10, and two
-    // primes of 48 bits.
+    // There are seven products of a digit of 28 bits and a residue modulo a group of 56 bits, at N
+    // = 2^10, and two primes of 48 bits.
     let bits = 7f64.log2() + 10.0 + 3.0 * 28.0 - 1.0;
     assert!(bits < 96.0 && bits > 95.75);
     let gadget = parameters.base_gadget().with_method(Method::Double { groups: 4 });
     let extreme = |modulus: Modulus, sign: bool, domain: Domain| {
         let mut poly = context.zero(modulus, Domain::Coefficient);
         for (k, q) in parameters.limb_moduli(modulus).into_iter().enumerate() {
-            // (D - 1)/2 modulo every factor of D, or (D + 1)/2, which stands for -(D - 1)/2.
+            // The residue is (D - 1)/2 modulo every factor of D, or (D + 1)/2, which represents -(D
+            // - 1)/2.
             poly.limb_mut(k).fill(q / 2 + u64::from(sign));
         }
         if domain == Domain::Evaluation {
@@ -232,8 +235,8 @@ fn the_largest_sums_fit_the_shared_basis() {
     }
 }
 
-/// Keys decomposed a second time are kept beside the coalesced ones, for all moduli alike, within
-/// the same memory.
+/// Keys decomposed a second time share the memory limit with coalesced keys. One of them serves all
+/// moduli.
 #[test]
 fn keys_keep_to_their_memory() {
     let setup = Setup::new(insecure(10, 11, 1, 11));
@@ -270,7 +273,7 @@ fn keys_keep_to_their_memory() {
 }
 
 #[test]
-fn numbers_of_groups_that_cannot_be_are_refused() {
+fn impossible_numbers_of_groups_are_refused() {
     let setup = Setup::new(insecure(10, 4, 1, 4));
     let (context, parameters) = (&setup.context, setup.context.parameters());
     let c = setup.uniform(parameters.top(), 1);

@@ -1,5 +1,5 @@
-//! Dry runs: moduli, noise, parts, keys, errors and transforms are those of the same program
-//! on residues.
+//! Dry runs have the same moduli, noise, parts, keys, errors and transforms as the same program on
+//! residues.
 
 use crate::common::{insecure, insecure_grafted};
 use hippocrene_ring::{
@@ -15,7 +15,7 @@ use proptest::prelude::*;
 
 const LOG_DEGREE: u32 = 9;
 
-/// A context with a secret and its keys, and what a program has computed.
+/// A context with a secret, its keys, and the values that a program has computed.
 struct Side<'a> {
     context: &'a Context,
     secret: SecretKey,
@@ -23,7 +23,8 @@ struct Side<'a> {
     values: Vec<Ciphertext>,
 }
 
-/// An operation on values that were computed before; numbers are taken modulo what there is.
+/// An operation on values that were computed before. Indices are reduced modulo the number of
+/// values.
 #[derive(Debug, Clone)]
 struct Step {
     operation: usize,
@@ -60,7 +61,7 @@ fn dry_run(context: &Context) -> Context {
     Context::dry_run(context.parameters().clone(), Threads::single()).unwrap()
 }
 
-/// Moduli of ciphertexts, with parts of the sprout.
+/// Moduli of ciphertexts, also with parts of the sprout.
 fn moduli(context: &Context) -> Vec<Modulus> {
     let (parameters, top) = (context.parameters(), context.parameters().top());
     let bits = parameters.log2(top);
@@ -173,7 +174,7 @@ impl<'a> Side<'a> {
     }
 }
 
-/// All that is known of a ciphertext without its residues.
+/// Everything that is known of a ciphertext without its residues.
 fn facts(c: &Ciphertext) -> impl PartialEq + std::fmt::Debug + use<> {
     let parts: Vec<_> =
         c.parts().iter().map(|p| (p.degree(), p.limb_count(), p.domain())).collect();
@@ -220,7 +221,7 @@ proptest! {
     }
 }
 
-/// That keys of the programs above are there, so that nothing but what is meant fails.
+/// Checks that the keys of the programs above exist, so that only the intended operations fail.
 #[test]
 fn used_keys_are_noted_with_their_moduli() {
     let context = &dry_run(&contexts()[2]);
@@ -248,7 +249,7 @@ fn used_keys_are_noted_with_their_moduli() {
     assert_eq!(even, contexts()[2].automorphism(4).unwrap_err());
 }
 
-/// Polynomials take the memory that the real ones do, and keys too.
+/// Polynomials and keys use as much memory as in a real run.
 #[test]
 fn memory_is_that_of_residues() {
     let real = &contexts()[0];
@@ -282,7 +283,7 @@ fn memory_is_that_of_residues() {
     assert_eq!(meter.live(), before);
 }
 
-/// Operands of a dry run and others are told apart.
+/// Operands of a dry run are distinguished from those of a real run.
 #[test]
 fn operands_of_a_dry_run_do_not_mix_with_others() {
     let real = &contexts()[1];
@@ -312,8 +313,8 @@ fn operands_of_a_dry_run_do_not_mix_with_others() {
     assert!(out.parts().iter().all(Poly::is_dry_run));
 }
 
-/// The double decomposition, the modulus raised, with and without a sparse secret, and a product
-/// over the integers.
+/// The double decomposition, raised moduli with and without a sparse secret, and products over the
+/// integers.
 #[test]
 fn other_operations_have_dry_runs() {
     let real = &insecure(LOG_DEGREE, 9, 1, 9);

@@ -1,6 +1,6 @@
-//! Key switching at moduli with a sprout: messages exact and noise within a factor 1.5 of the
-//! formula, at and to every kind of divisor; Algorithm 4 of GRAFT as it is written, for comparison;
-//! the same bits for any number of threads.
+//! Key switching at moduli with a sprout. At and to every kind of divisor, messages are exact and
+//! noise is within a factor of 1.5 of the formula. Algorithm 4 of GRAFT is implemented as written,
+//! for comparison. Any number of threads gives the same bits.
 
 use crate::common::{
     centred, coefficients, insecure_grafted, insecure_threads, log2_std, number, polynomial,
@@ -36,7 +36,7 @@ fn sprouts() -> Vec<Sprout> {
     ]
 }
 
-/// Moduli of at least `bits` bits with every kind of divisor of the sprout and several numbers of
+/// Moduli of at least `bits` bits, with every kind of divisor of the sprout and several numbers of
 /// units.
 fn moduli(context: &Context, bits: f64) -> Vec<Modulus> {
     let sprout = context.parameters().top().sprout();
@@ -68,7 +68,7 @@ fn encrypt(
     secret.encrypt(context, &poly, modulus).unwrap().expand(context)
 }
 
-/// log2 of the standard deviation of the error of a ciphertext that should hold `expected`.
+/// Returns log2 of the standard deviation of the error of a ciphertext that should hold `expected`.
 fn error(
     context: &Context,
     secret: &SecretKey,
@@ -155,7 +155,7 @@ fn rotations_at_every_kind_of_modulus() {
     }
 }
 
-/// A rotation that ends modulo any other modulus.
+/// The result of a rotation can have any other modulus.
 #[test]
 fn rotations_rescaled_rationally() {
     for (i, sprout) in sprouts().into_iter().enumerate() {
@@ -197,7 +197,7 @@ fn rotations_rescaled_rationally() {
     }
 }
 
-/// From every kind of modulus to every kind, in one switch.
+/// Products go from every kind of modulus to every kind, in one switch.
 #[test]
 fn products_relinearised_and_rescaled_rationally() {
     for (i, sprout) in sprouts().into_iter().enumerate() {
@@ -207,14 +207,14 @@ fn products_relinearised_and_rescaled_rationally() {
         let keys = keys(&context, &secret, &[]);
         let all = moduli(&context, 24.0);
         for (n, from) in all.iter().copied().enumerate() {
-            // One coefficient times a polynomial, so that the product is plain.
+            // One coefficient times a polynomial, so that the product is simple.
             let bits = parameters.log2(from) - 4.0;
             let mut x = vec![BigInt::from(0); context.degree()];
             x[0] = (BigInt::from(1) << (bits / 2.0) as u32) + 1;
             let y = message(&context, bits / 2.0, 4);
             let (a, b) =
                 (encrypt(&context, &secret, &x, from), encrypt(&context, &secret, &y, from));
-            // x e_b + y e_a + e_a e_b.
+            // The error is x e_b + y e_a + e_a e_b.
             let noise = b.noise().scaled(bits / 2.0);
             let noise = noise.plus(a.noise().times_polynomial(context.degree(), log2_std(&y)));
             let noise =
@@ -243,8 +243,8 @@ fn products_relinearised_and_rescaled_rationally() {
     }
 }
 
-/// GRAFT Algorithm 4 as it is written: Inv-RS to whole blocks, ModUp, the inner product, and RS.
-/// Ours leaves out the first step.
+/// GRAFT Algorithm 4 as written: Inv-RS to whole blocks, ModUp, the inner product, and RS. Our
+/// implementation leaves out the first step.
 #[test]
 fn agrees_with_the_paper() {
     for (i, sprout) in sprouts().into_iter().enumerate() {
@@ -269,7 +269,7 @@ fn agrees_with_the_paper() {
             context.relinearise_into(&mut ours, &three, &prepared, modulus).unwrap();
             check(&context, &secret, &ours, &expected, &format_args!("ours, sprout {i}"));
 
-            // 1: the modulus of whole blocks.
+            // Step 1: the modulus of whole blocks.
             let blocks: Vec<(usize, Modulus)> = parameters
                 .digits(parameters.top())
                 .filter(|(_, block)| !block.gcd(modulus).is_one())
@@ -278,7 +278,7 @@ fn agrees_with_the_paper() {
             let mut raised = context.zero(inter, Domain::Evaluation);
             context.switch_modulus(&mut raised, &c, modulus, inter, 1).unwrap();
             let raised = coefficients(&context, &raised, inter);
-            // 2 and 3.
+            // Steps 2 and 3.
             let (extended, full) = (inter.lcm(parameters.specials()), parameters.full());
             let mut sums = [0, 1].map(|_| context.zero(extended, Domain::Evaluation));
             for (d, block) in &blocks {
@@ -295,7 +295,7 @@ fn agrees_with_the_paper() {
                     }
                 }
             }
-            // 4.
+            // Step 4.
             let parts = sums.iter().map(|sum| {
                 let mut out = zero();
                 context.switch_modulus(&mut out, sum, extended, modulus, 1).unwrap();

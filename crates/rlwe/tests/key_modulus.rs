@@ -1,4 +1,4 @@
-//! Keys for smaller moduli: noise, sizes, what they refuse.
+//! Keys for smaller moduli: their noise, their sizes and their errors.
 
 use crate::common::{insecure, keyswitch::Setup, log2_std};
 use hippocrene_ring::{Domain, automorphism::galois_element_of_rotation, sample::Seed};
@@ -7,7 +7,7 @@ use hippocrene_rlwe::{
     noise::rounding,
 };
 
-/// The same contexts with a key for ciphertexts modulo `modulus` and its divisors.
+/// Returns the same context with a key for ciphertexts modulo `modulus` and its divisors.
 fn at(setup: Setup, modulus: Modulus) -> Setup {
     let Setup { context, secret, element, .. } = setup;
     let mut keys = EvaluationKeys::empty(&context, secret.fingerprint());
@@ -16,9 +16,9 @@ fn at(setup: Setup, modulus: Modulus) -> Setup {
     Setup { context, secret, keys, element }
 }
 
-/// At every divisor of the modulus, with every gadget that the key has, measured noise is what is
-/// stated and within the bound for all keys; keys coalesced ahead give the bits of sums taken on
-/// the fly; the planned gadget is one of these.
+/// This tests every divisor of the modulus, with every gadget that the key allows. The measured
+/// noise is as stated and within the bound for all keys. Keys coalesced ahead give the same bits as
+/// sums during the switch. The planned gadget is one of these gadgets.
 #[test]
 fn smaller_keys_have_the_noise_they_state_at_every_divisor() {
     for (i, setup) in Setup::all().into_iter().enumerate() {
@@ -35,7 +35,7 @@ fn smaller_keys_have_the_noise_they_state_at_every_divisor() {
             let c = setup.uniform(modulus, 5);
             let gadgets = parameters.gadgets_within(modulus, key);
             assert!(gadgets.contains(&context.gadget_within(modulus, key).unwrap()));
-            // And with coalesced components even where these make the same digits.
+            // Coalesced components are tested even if they make the same digits.
             for gadget in gadgets.into_iter().chain(parameters.gadget_within(modulus, 2, key)) {
                 largest = largest.max(gadget.group());
                 let destination = Destination::new(modulus);
@@ -61,8 +61,8 @@ fn smaller_keys_have_the_noise_they_state_at_every_divisor() {
     }
 }
 
-/// The components of a smaller key are those of a key modulo `PQ_max`, as far as it has them: `b +
-/// a s - P g s'` is small.
+/// The components of a smaller key are those of a key modulo `PQ_max`, as far as it has them:
+/// `b + a s - P g s'` is small.
 #[test]
 fn a_smaller_key_has_fewer_digits_and_limbs() {
     let setup = Setup::new(insecure(10, 9, 3, 3));
@@ -87,7 +87,7 @@ fn a_smaller_key_has_fewer_digits_and_limbs() {
         (key.b().len(), limbs, prepared.bytes())
     };
     let (whole, middle, small) = (size(9), size(6), size(1));
-    // Blocks of three units, and three specials of which a single unit needs two.
+    // Blocks have three units. A single unit needs only two of the three specials.
     assert_eq!(
         [(whole.0, whole.1), (middle.0, middle.1), (small.0, small.1)],
         [(3, 12), (2, 9), (1, 3)]
@@ -99,10 +99,9 @@ fn a_smaller_key_has_fewer_digits_and_limbs() {
     );
 }
 
-/// A key that is there for other moduli is replaced by one for both; one that is large enough
-/// stays.
+/// A key for other moduli is replaced by one for both. A key that is large enough stays.
 #[test]
-fn keys_grow_to_the_moduli_that_are_asked_for() {
+fn keys_grow_to_the_requested_moduli() {
     let setup = Setup::new(insecure(10, 6, 2, 3));
     let (context, secret, element) = (&setup.context, &setup.secret, setup.element);
     let mut keys = EvaluationKeys::empty(context, secret.fingerprint());
@@ -144,7 +143,7 @@ fn above_its_modulus_a_key_is_refused_and_both_are_named() {
     let key = setup.keys.galois(setup.element).unwrap();
     refused(context.hoist_within(&a, key.modulus()).map(drop));
     refused(context.gadget_within(top, key.modulus()).map(drop));
-    // What was decomposed for other keys.
+    // A decomposition for other keys.
     let hoisted = context.hoist(&a).unwrap();
     let error =
         context.apply_galois_hoisted_into(&mut out, &a, &hoisted, setup.element, &setup.keys);
@@ -159,7 +158,7 @@ fn above_its_modulus_a_key_is_refused_and_both_are_named() {
     assert!(keys.add_galois_at(context, secret, element, context.parameters().full()).is_err());
     assert!(keys.add_galois_at(context, secret, element, Modulus::ONE).is_err());
 
-    // Moduli that are none of keys, and parts that do not fit.
+    // Moduli that keys cannot have, and parts that do not match.
     let full = context.parameters().full();
     let seed = || Seed::from_bytes([1; 32]);
     for modulus in [top, context.parameters().specials(), Modulus::of_factor(50)] {
@@ -171,7 +170,7 @@ fn above_its_modulus_a_key_is_refused_and_both_are_named() {
     assert!(SwitchingKey::from_parts(context, full, seed(), vec![whole]).is_err());
 }
 
-/// A key for smaller moduli is passed over where it does not serve, and rotations are composed of
+/// A key for smaller moduli is ignored where it does not serve, and the rotation is composed of
 /// others.
 #[test]
 fn rotations_are_composed_where_their_own_key_is_too_small() {

@@ -1,5 +1,5 @@
-//! The gadgets that one key gives (LAKS), at every modulus: noise, the paper's bound, transforms,
-//! domains, memory.
+//! The gadgets that one key allows (LAKS), at every modulus: noise, the paper's bound, transforms,
+//! domains and memory.
 
 use crate::common::{insecure, keyswitch::Setup, log2_std, polynomial};
 use hippocrene_ring::{Domain, Poly, sample::SIGMA};
@@ -8,9 +8,9 @@ use hippocrene_rlwe::{
 };
 use num_bigint::BigInt;
 
-/// At every modulus every gadget has a special modulus of its own and no more noise than the base
-/// gadget at the top; what is measured is what is estimated; and keys coalesced ahead give the same
-/// bits as sums taken on the fly.
+/// At every modulus, every gadget has its own special modulus and at most the noise of the base
+/// gadget at the top. The measured noise is as estimated. Keys coalesced ahead give the same bits
+/// as sums during the switch.
 #[test]
 fn every_gadget_at_every_modulus_has_the_noise_it_states() {
     for setup in Setup::all() {
@@ -26,7 +26,7 @@ fn every_gadget_at_every_modulus_has_the_noise_it_states() {
             assert!(
                 gadgets.contains(&planned) || parameters.double_gadgets(modulus).contains(&planned)
             );
-            // And with more coalesced components even where these make the same digits.
+            // Coalesced components are tested even if they make the same digits.
             let gadgets = gadgets.into_iter().chain(parameters.gadget(modulus, 4));
             for gadget in gadgets.chain([parameters.base_gadget()]) {
                 largest = largest.max(gadget.group());
@@ -53,8 +53,8 @@ fn every_gadget_at_every_modulus_has_the_noise_it_states() {
     }
 }
 
-/// LAKS 4.3: `3/2 + N/2 (|s| + L |e| max D / P')`, with key errors up to `12 sigma`, which a draw
-/// of the sampler exceeds with a probability below `2^-107`.
+/// The bound of LAKS 4.3 is `3/2 + N/2 (|s| + L |e| max D / P')`, with key errors up to `12 sigma`.
+/// A draw of the sampler exceeds that with a probability below `2^-107`.
 #[test]
 fn errors_stay_below_the_bound_of_the_paper() {
     let setup = Setup::new(insecure(10, 11, 1, 11));
@@ -78,9 +78,9 @@ fn errors_stay_below_the_bound_of_the_paper() {
     }
 }
 
-/// MG23 3.1: whatever the domains of `c`, of what is added and of the result, the same polynomials
-/// come out, and `(omega + 2)(l + k)` transforms are enough (two more for each polynomial in
-/// coefficients where the sprout has odd primes).
+/// In all combinations of the domains of `c`, of the added polynomials and of the result, the
+/// result is the same (MG23 3.1). `(omega + 2)(l + k)` transforms are enough. If the sprout has odd
+/// primes, each polynomial in coefficients takes two more.
 #[test]
 fn every_combination_of_domains_takes_the_same_transforms() {
     for setup in Setup::all() {
@@ -93,7 +93,7 @@ fn every_combination_of_domains_takes_the_same_transforms() {
                 poly
             };
             for gadget in parameters.gadgets(modulus) {
-                // To the modulus itself, to the smaller one of a rescale, and to one that keeps the
+                // To the same modulus, to the smaller one of a rescale, and to one that keeps the
                 // special modulus.
                 let smaller = Modulus::of_range(0..1);
                 for to in [modulus, smaller, modulus.lcm(gadget.specials())] {
@@ -141,15 +141,15 @@ fn every_combination_of_domains_takes_the_same_transforms() {
     }
 }
 
-/// The units in a full digit of a gadget on a simple chain; grafted ones have the sprout in the
-/// first block.
+/// The number of units in a full digit of a gadget on a simple chain. Grafted chains also have the
+/// sprout in the first block.
 fn gadget_limbs(parameters: &hippocrene_rlwe::Parameters, gadget: Gadget) -> usize {
     let (_, block) = parameters.digits(parameters.top()).nth(1).unwrap();
     gadget.group() * block.words().limb_count()
 }
 
-/// Keys are dropped when there is no room, the least recently used first, for such as are wanted
-/// twice without them, and when the key they come from is gone.
+/// Keys are dropped if there is no memory for a new one, the least recently used first. A new key
+/// must have been requested twice. Keys are also dropped with their original.
 #[test]
 fn coalesced_keys_keep_to_their_memory() {
     let Setup { context, secret, keys, element } = Setup::new(insecure(10, 11, 1, 11));
@@ -174,7 +174,7 @@ fn coalesced_keys_keep_to_their_memory() {
         out
     };
     let base = keys.galois(element).unwrap().bytes();
-    assert_eq!(context.key_memory(), (0, hippocrene_rlwe::DEFAULT_KEY_MEMORY));
+    assert_eq!(context.key_memory(), (0, hippocrene_rlwe::DEFAULT_KEY_MEMORY_BYTES));
     switch(&keys, 1);
     assert_eq!(context.key_memory().0, 0, "the base key serves its own gadget");
     let first = switch(&keys, 2);
@@ -183,14 +183,14 @@ fn coalesced_keys_keep_to_their_memory() {
     let second = switch(&keys, 4);
     let four = context.key_memory().0 - two;
     assert!(four < two && two + four < base);
-    // Room for either.
+    // There is memory for either of them.
     context.set_key_memory(two);
     assert_eq!(context.key_memory(), (four, two));
     assert_eq!(switch(&keys, 2), first);
     assert_eq!(context.key_memory(), (four, two), "done without at first");
     assert_eq!(switch(&keys, 2), first);
     assert_eq!(context.key_memory(), (two, two));
-    // In turn: neither drives the other out.
+    // Used in turn, neither evicts the other.
     for _ in 0..3 {
         assert_eq!(switch(&keys, 4), second);
         assert_eq!(switch(&keys, 2), first);
@@ -199,7 +199,7 @@ fn coalesced_keys_keep_to_their_memory() {
     assert_eq!(switch(&keys, 4), second);
     assert_eq!(switch(&keys, 4), second);
     assert_eq!(context.key_memory(), (four, two));
-    // A copy of the keys is the same key, another key is not.
+    // A clone of the keys is the same key. Another key is not.
     switch(&keys.clone(), 4);
     assert_eq!(context.key_memory().0, four);
     context.set_key_memory(1 << 30);

@@ -1,5 +1,5 @@
-//! Measured noise against the formulas: the standard deviation of every operation's error within a
-//! factor 1.5, and every operation's message exact.
+//! Compares measured noise with the formulas. The standard deviation of every operation's error is
+//! within a factor of 1.5, and every operation's message is exact.
 
 use crate::common::{coefficients, insecure, insecure_sizes, insecure_with, log2_std, polynomial};
 use hippocrene_ring::{
@@ -13,7 +13,7 @@ use hippocrene_rlwe::{
 };
 use num_bigint::BigInt;
 
-/// A message of uniform coefficients in `[-2^bits, 2^bits)`.
+/// A message with uniform coefficients in `[-2^bits, 2^bits)`.
 fn message(context: &Context, bits: u32, seed: u8) -> Vec<BigInt> {
     let mut words = vec![0; context.degree()];
     Sampler::new(&Seed::from_bytes([seed; 32]), 0).uniform(2 << bits, &mut words);
@@ -26,7 +26,7 @@ fn encoded(context: &Context, values: &[BigInt], modulus: Modulus) -> Poly {
     poly
 }
 
-/// The error of a ciphertext that should hold `expected`, as measured and as estimated, as log2.
+/// Compares the error of a ciphertext that should hold `expected` with its estimate, as log2.
 fn check(
     context: &Context,
     secret: &SecretKey,
@@ -86,8 +86,8 @@ fn encryption_and_linear_operations() {
         context.sub_into(&mut sum, &out, &b).unwrap();
         context.sub_assign(&mut out, &b).unwrap();
         assert_eq!(out, sum);
-        // b's error stands in it twice, so the estimate for independent errors does not apply: only
-        // the message is checked.
+        // The error of b counts twice here, so the estimate for independent errors does not apply.
+        // Only the message is checked.
         sum.set_noise(b.noise().scaled(1.0));
         check(
             &context,
@@ -128,8 +128,7 @@ fn encryption_and_linear_operations() {
             "constant",
         );
 
-        // The message is a multiple of the prime that is divided away, so that the quotient is
-        // exact.
+        // The message is a multiple of the dropped prime, so that the quotient is exact.
         let q = context.parameters().factor(1);
         let multiple: Vec<BigInt> = x.iter().map(|x| x / 4 * q).collect();
         let c = secret
@@ -189,8 +188,8 @@ fn rotations_at_every_gadget_rank_and_modulus() {
     }
 }
 
-/// Sparse secrets, one digit for everything, units and specials of many sizes up to 60 bits,
-/// special moduli far larger and somewhat smaller than the digits.
+/// Tests sparse secrets, a single digit, units and specials of many sizes up to 60 bits, and
+/// special moduli that are far larger or somewhat smaller than the digits.
 #[test]
 fn key_switches_with_any_secret_and_any_primes() {
     use SecretDistribution::{SparseTernary, Ternary};
@@ -227,7 +226,7 @@ fn key_switches_with_any_secret_and_any_primes() {
     }
 }
 
-/// Three parts: the rounding of the third is multiplied by `s^2`.
+/// In a ciphertext of three parts, the rounding error of the third is multiplied by `s^2`.
 #[test]
 fn modulus_switch_of_a_product() {
     for secret in [SecretDistribution::Ternary, SecretDistribution::SparseTernary { weight: 64 }] {
@@ -262,15 +261,15 @@ fn products_relinearised_and_rescaled_in_one_switch() {
     let secret = SecretKey::generate(&context).unwrap();
     let keys = keys(&context, &secret, &[]);
     let top = context.parameters().top();
-    // Messages of one coefficient each, so that the product is plain: x0 times y(X), with x0 a
-    // multiple of the prime.
+    // The first message has one coefficient, so that the product is simple: x0 times y(X), where x0
+    // is a multiple of the prime.
     let q = context.parameters().factor(3);
     let mut x = vec![BigInt::from(0); context.degree()];
     x[0] = BigInt::from(q);
     let y = message(&context, 30, 4);
     let a = secret.encrypt(&context, &encoded(&context, &x, top), top).unwrap().expand(&context);
     let b = secret.encrypt(&context, &encoded(&context, &y, top), top).unwrap().expand(&context);
-    // x e_b + y e_a + e_a e_b.
+    // The error is x e_b + y e_a + e_a e_b.
     let product_noise = b
         .noise()
         .scaled((q as f64).log2())
@@ -303,7 +302,7 @@ fn products_relinearised_and_rescaled_in_one_switch() {
 }
 
 #[test]
-fn what_does_not_fit_is_named() {
+fn errors_name_the_unsuitable_operand() {
     let context = insecure(8, 3, 1, 3);
     let (secret, other) =
         (SecretKey::generate(&context).unwrap(), SecretKey::generate(&context).unwrap());
@@ -337,7 +336,7 @@ fn what_does_not_fit_is_named() {
     context.reduce_modulus_into(&mut low, &a, Modulus::of_range(0..1)).unwrap();
     assert!(message(context.add_assign(&mut low, &a)).contains("40.0 and 120.0 bits"));
     assert!(!format!("{secret:?}").contains("seed"));
-    // A decomposition of one ciphertext does not rotate another.
+    // The decomposition of one ciphertext does not rotate another.
     let (element, c) = (galois_element_of_rotation(context.degree(), 1), a.clone());
     let hoisted = context.hoist(&a).unwrap();
     let refused =
@@ -387,7 +386,7 @@ fn things_of_other_parameters_are_errors_not_panics() {
         let x = context.zero(from, hippocrene_ring::Domain::Evaluation);
         assert!(context.switch_modulus(&mut poly, &x, from, to, t).is_err());
     }
-    // What is written to need not be of the same parameters: it becomes so.
+    // The result need not have the same parameters before. It gets them.
     let mine = SecretKey::generate(&context).unwrap();
     let a = mine.encrypt(&context, &m, context.parameters().top()).unwrap().expand(&context);
     context.reduce_modulus_into(&mut out, &a, two).unwrap();

@@ -1,4 +1,5 @@
-//! The planner: what it counts is what is done, and it takes the cheapest by the profile it has.
+//! The planner: its counts are those of the actual work, and it chooses the cheapest gadget by its
+//! profile.
 
 use crate::common::{insecure, insecure_grafted};
 use hippocrene_ring::{Cpu, Design, Domain, Kernel, Poly, Threads, primes};
@@ -10,7 +11,7 @@ use hippocrene_rlwe::{
 
 const LOG_DEGREE: u32 = 10;
 
-/// A chain with every unit a block, and a grafted one, with their keys.
+/// A simple chain with single units as blocks, and a grafted one, with their keys.
 fn chains() -> [(Context, PreparedEvaluationKeys); 2] {
     let sprout = Sprout { two: 8, primes: vec![12289, 40961] };
     [insecure(LOG_DEGREE, 9, 1, 9), insecure_grafted(LOG_DEGREE, 7, 2, 4, sprout)].map(|context| {
@@ -35,13 +36,13 @@ fn moduli(context: &Context) -> Vec<Modulus> {
 }
 
 #[test]
-fn transforms_and_bytes_are_counted_as_they_are_done() {
+fn counts_are_those_of_the_actual_transforms_and_bytes() {
     for (context, keys) in chains() {
         let key = keys.relinearisation("count").unwrap();
         let moduli = moduli(&context);
         for (i, &from) in moduli.iter().enumerate() {
             let poly = context.zero(from, Domain::Evaluation);
-            // To itself, to one below, and to all moduli's middle.
+            // To the same modulus, to the next smaller one, and to one in the middle of all.
             for to in [from, moduli[i.saturating_sub(1)], moduli[moduli.len() / 2]] {
                 let parameters = context.parameters();
                 let single = parameters.gadgets(from).into_iter().chain([parameters.base_gadget()]);
@@ -116,7 +117,8 @@ fn key_switches_are_predicted_as_dry_runs_count_them() {
     }
 }
 
-/// A simple chain of 9 units of 40 bits, by hand: `omega = 3` digits of 2 limbs from 6, `P'` of 2.
+/// A simple chain of 9 units of 40 bits, counted by hand: 6 limbs make `omega = 3` digits of 2
+/// limbs, and `P'` has 2 limbs.
 #[test]
 fn a_key_switch_is_counted_as_by_hand() {
     let context = insecure(LOG_DEGREE, 9, 1, 9);
@@ -125,26 +127,29 @@ fn a_key_switch_is_counted_as_by_hand() {
     assert_eq!(gadget.specials().limb_count(), 2);
     let counted = context.key_switch_operations(modulus, gadget, modulus).unwrap();
     let by_hand = LimbOperations {
-        // The digits to the 6 limbs that they do not have themselves; the remainders to 6 limbs.
+        // Each digit is converted to the 6 limbs that it does not have itself, and the remainders
+        // to 6 limbs.
         forward: 3 * 6 + 2 * 6,
         // The coefficients, and the remainders.
         inverse: 6,
         inverse_of_sums: 2 * 2,
-        // The digits once for what is divided away and once for what stays; the remainders.
+        // The digits are read once for the dropped limbs and once for the others. The remainders
+        // follow.
         sources: 2 * 3 * 2 + 2 * 2,
         pairs: 2 * 3 * 6 + 2 * 2 * 6,
         targets: 3 * 6 + 2 * 6,
         products: 3 * 8,
         repeats: 0,
         sums: 8,
-        // The ends. What is added, and the multiples of the limbs that digits have themselves, as
-        // P' is not P, go with the inner products.
+        // The ends. The additions, and the multiples of the digits' own limbs (since P' is not P),
+        // are part of the inner products.
         passes: 2 * 6,
     };
     assert_eq!((counted.of_size(WordSize::Below48), counted.total()), (by_hand, by_hand));
 }
 
-/// One digit of two units from different groups of blocks is multiplied by the components of both.
+/// One digit of two units from different groups of blocks is multiplied by the components of both
+/// groups.
 #[test]
 fn components_that_share_a_digit_are_counted_as_repeated() {
     let context = insecure(LOG_DEGREE, 9, 1, 9);
@@ -158,8 +163,8 @@ fn components_that_share_a_digit_are_counted_as_repeated() {
     }
 }
 
-/// The same with the keys in two groups: the special with the units 0 to 3, and the units 4 to 8,
-/// so that the 2 limbs of `P'` and the 6 of `Q` are converted to in two runs each.
+/// The same chain with the key in two groups: the special with the units 0 to 3, and the units 4 to
+/// 8. So the 2 limbs of `P'` and the 6 of `Q` are converted in two runs each.
 #[test]
 fn conversions_of_a_double_decomposition_are_counted_as_by_hand() {
     let context = insecure(LOG_DEGREE, 9, 1, 9);
@@ -172,15 +177,15 @@ fn conversions_of_a_double_decomposition_are_counted_as_by_hand() {
     let primes = counted.inverse_of_sums / (2 * 2);
     assert_eq!(counted.inverse, 6);
     assert!(primes > 1);
-    // The digits; both parts of the sums in four runs; both remainders in two.
+    // The digits, then both parts of the sums in four runs, then both remainders in two.
     assert_eq!(counted.sources, 3 * 2 + 2 * primes * 4 + 2 * 2 * 2);
     assert_eq!(operations.sum_bytes(), (8 << LOG_DEGREE) * 2 * primes * 4);
     assert_eq!(counted.pairs, 3 * 2 * primes + 2 * primes * 8 + 2 * 2 * 6);
     assert_eq!(counted.targets, 3 * primes + 2 * 8 + 2 * 6);
 }
 
-/// Single decompositions, and double ones where those take 3 % longer; these too are planned where
-/// digits are many.
+/// Single decompositions are planned, or double ones where single ones take 3 % longer. Double ones
+/// are planned where there are many digits.
 #[test]
 fn the_plan_is_the_cheapest_by_the_profile_in_use() {
     let mut doubles = 0;
@@ -212,8 +217,8 @@ fn the_plan_is_the_cheapest_by_the_profile_in_use() {
     assert!(doubles > 0);
 }
 
-/// What is measured is sound, and it is of this machine: larger rings take longer.
-/// Results are the same bits on every machine: a plan for two threads would leave other roundings.
+/// Results are the same bits on every machine. A plan for two threads would give other rounding
+/// errors.
 #[test]
 fn the_plan_does_not_depend_on_threads() {
     let log_degree = 15;
@@ -257,15 +262,15 @@ fn measuring_quickly_gives_a_profile() {
     let typical = Profile::typical(kernel);
     for size in WordSize::ALL {
         for missed in [0.0, 1.0] {
-            // One factor for all transforms of a degree.
+            // All transforms of a degree have one factor.
             let ratio = |of: fn(LimbCosts) -> f64, n| {
                 of(profile.limb(n, size, missed)) / of(typical.limb(n, size, missed))
             };
             let (forward, inverse) =
                 (ratio(|limb| limb.forward, 13), ratio(|limb| limb.inverse, 13));
             assert!((forward / inverse - 1.0).abs() < 1e-9, "{forward} and {inverse}");
-            // The tests of this crate are compiled with checks, and so are slower than what is
-            // shipped.
+            // The tests of this crate are compiled with checks, so they are slower than the
+            // released code.
             assert!((0.05..=20.0).contains(&forward), "{forward}");
             assert!((ratio(|limb| limb.pass, 15) / ratio(|limb| limb.pass, 17) - 1.0).abs() < 1e-9);
         }
@@ -287,15 +292,15 @@ fn figures_of_a_cpu_without_any_are_the_typical_ones() {
     }
 }
 
-/// What times are predicted by changes no plan.
+/// The profile that predicts times does not change the plans.
 #[test]
-fn prices_are_not_what_key_switches_are_planned_by() {
+fn prices_do_not_plan_key_switches() {
     let parameters = insecure(LOG_DEGREE, 9, 1, 9).parameters().clone();
     let context = Context::dry_run(parameters, Threads::single()).unwrap();
     let top = context.parameters().top();
     let price = || {
         context.reset_tally();
-        context.note_encoding(top, 1, 1);
+        context.record_encoding(top, 1, 1);
         context.tally().seconds()
     };
     let (plan, before) = (context.gadget(top).unwrap(), price());
@@ -304,16 +309,16 @@ fn prices_are_not_what_key_switches_are_planned_by() {
         _ => Kernel::Portable,
     };
     let dear = Profile::typical(other);
-    context.set_prices(dear.clone());
+    context.set_cost_profile(dear.clone());
     assert_ne!(price(), before);
     assert_eq!(context.gadget(top).unwrap(), plan);
     assert_eq!(context.profile().kernel(), context.kernel());
     assert_eq!(context.priced(Clone::clone), dear);
 }
 
-/// Of what is gone through, three quarters of the size of the cache are there.
+/// Three quarters of the size of the cache are not missed.
 #[test]
-fn what_is_missed() {
+fn the_missed_fraction_is_the_excess_over_three_quarters_of_the_cache() {
     let profile = Profile::typical(Kernel::Avx512Ifma);
     let missed = |caches: f64| profile.missed((caches * profile.memory().cache_bytes) as u64);
     assert_eq!([0.0, 0.5, 0.75].map(missed), [0.0; 3]);
@@ -322,8 +327,8 @@ fn what_is_missed() {
     }
 }
 
-/// Transforms and products of many digits at one position cost what they do from memory, and
-/// nothing else does.
+/// Transforms and products of many digits at one position cost as much as from memory. Nothing else
+/// does.
 #[test]
 fn digits_that_leave_the_cache_cost_more() {
     let profile = Profile::typical(Kernel::Avx512Ifma);

@@ -1,38 +1,38 @@
-//! Primes switched in and out in a key switch (MG23 3.7): `mu` large primes leave and `kappa` small
-//! ones come in with the division by `P'`.
+//! Prime switching in a key switch (MG23 3.7): the division by `P'` also removes `mu` large primes
+//! and brings in `kappa` small ones.
 
 use crate::common::{insecure_sizes, keyswitch::Setup, log2_std};
 use hippocrene_ring::{Domain, Poly};
 use hippocrene_rlwe::{Destination, Modulus, SecretDistribution};
 
-/// Small primes, `3 * 30 = 2 * 45` bits.
+/// The number of small primes: `3 * 30 = 2 * 45` bits.
 const KAPPA: usize = 3;
-/// Large primes that make way for them.
+/// The number of large primes that the small ones replace.
 const MU: usize = 2;
-const LARGE: usize = 8;
+const LARGE_PRIMES: usize = 8;
 
-/// Chains of small primes and then large ones: at the finest gadget, in blocks of two, and in
+/// Chains of small primes followed by large ones. They have the finest gadget, blocks of two, and
 /// blocks of three, which the small primes fill.
 fn chains() -> [Setup; 3] {
-    let units: Vec<u32> = [30; KAPPA].into_iter().chain([45; LARGE]).collect();
+    let units: Vec<u32> = [30; KAPPA].into_iter().chain([45; LARGE_PRIMES]).collect();
     [(1, 11), (2, 5), (3, 4)].map(|(specials, rank)| {
         let specials = vec![46; specials];
         Setup::new(insecure_sizes(10, &units, &specials, rank, SecretDistribution::Ternary))
     })
 }
 
-/// So many small and large primes.
+/// The modulus with these numbers of small and large primes.
 fn modulus(small: usize, large: usize) -> Modulus {
     Modulus::of_range(0..small).lcm(Modulus::of_range(KAPPA..KAPPA + large))
 }
 
-/// From moduli of large primes, with those that take their place.
+/// Moduli of large primes, each with the modulus after the switch.
 fn swaps() -> impl Iterator<Item = (Modulus, Modulus)> {
-    (MU + 1..=LARGE).map(|large| (modulus(0, large), modulus(KAPPA, large - MU)))
+    (MU + 1..=LARGE_PRIMES).map(|large| (modulus(0, large), modulus(KAPPA, large - MU)))
 }
 
-/// What the fused switch gives is the inner product modulo `P'Q` brought to `Q'` in one division,
-/// to the last bit; and its error is as stated, also where small primes are in `P'`.
+/// The fused switch equals the inner product modulo `P'Q` brought to `Q'` in one division, to the
+/// last bit. Its error is as stated, even if small primes are in `P'`.
 #[test]
 fn swaps_are_one_division() {
     let mut grown = 0;
@@ -65,12 +65,13 @@ fn swaps_are_one_division() {
             }
         }
     }
-    assert!(grown > 0, "no special modulus had a prime that comes in");
+    assert!(grown > 0, "no special modulus had a small prime");
 }
 
-/// `2 (mu + k)` inverse transforms instead of `2 k`, and `2 mu` fewer of what stays: `kappa` more
-/// forward ones for each part of a result in the evaluation domain, and none for one in
-/// coefficients. Where a prime that comes in was in `P'`, it costs no more than what stays.
+/// A switch takes `2 (mu + k)` inverse transforms in place of `2 k`, and `2 mu` fewer for the limbs
+/// that stay. Each part of a result in the evaluation domain takes `kappa` more forward transforms,
+/// and a result in coefficients none. A small prime that is in `P'` costs no more than a limb that
+/// stays.
 #[test]
 fn swaps_take_the_transforms_of_the_paper() {
     for setup in chains() {
@@ -88,13 +89,13 @@ fn swaps_take_the_transforms_of_the_paper() {
                         context.to_evaluation(out, to);
                     }
                     assert_eq!(out, expected, "{gadget:?} from {from:?}, {choice:04b}");
-                    let known = specials.gcd(to).limb_count() as u64;
-                    let new = KAPPA as u64 - known;
+                    let in_specials = specials.gcd(to).limb_count() as u64;
+                    let new = KAPPA as u64 - in_specials;
                     let more = if choice >> 3 == 0 { 2 * new } else { 0 };
                     assert_eq!(
                         took,
                         stays + more,
-                        "{gadget:?} from {from:?}, {choice:04b}, {known} known"
+                        "{gadget:?} from {from:?}, {choice:04b}, {in_specials} in P'"
                     );
                 }
             }
@@ -103,8 +104,9 @@ fn swaps_take_the_transforms_of_the_paper() {
 }
 
 impl Setup {
-    /// A switch with the transforms that it took. The bits of `choice` from the lowest say which of
-    /// `c`, the two that are added, and the result are in coefficients.
+    /// Returns the result of a switch and the number of its transforms. Bits 0 to 3 of `choice`
+    /// tell whether `c`, the first and the second added polynomial, and the result are in
+    /// coefficients.
     fn counted(
         &self,
         c: &Poly,

@@ -1,5 +1,5 @@
-//! Products whose tensor product is computed limb by limb, in the key switch, are what tensor
-//! product and relinearisation one after the other give.
+//! Compares products that are computed limb by limb in the key switch with a separate tensor
+//! product and relinearisation.
 
 use crate::common::{insecure, insecure_grafted, insecure_threads};
 use hippocrene_ring::{Threads, sample::Seed};
@@ -7,7 +7,7 @@ use hippocrene_rlwe::{
     Ciphertext, Context, EvaluationKeys, Modulus, Noise, SecretKey, Sprout, expand_uniform,
 };
 
-/// Uniform parts: what they encrypt does not matter.
+/// A ciphertext with uniform parts. Its message does not matter.
 fn uniform(context: &Context, secret: &SecretKey, modulus: Modulus, seed: u8) -> Ciphertext {
     let parts =
         [0, 1].map(|i| expand_uniform(context, &Seed::from_bytes([seed; 32]), i, modulus)).to_vec();
@@ -15,7 +15,7 @@ fn uniform(context: &Context, secret: &SecretKey, modulus: Modulus, seed: u8) ->
 }
 
 #[test]
-fn products_in_one_pass_are_those_in_two() {
+fn products_in_one_pass_equal_those_in_two() {
     let sprout = |two, primes: &[u64]| Sprout { two, primes: primes.to_vec() };
     let contexts = [
         insecure(10, 5, 2, 3),

@@ -1,5 +1,5 @@
-//! What a key switch does with things that are not what they should be, with nothing at all, and
-//! with threads: errors that name them, and the same bits.
+//! Key switches with unsuitable operands, with nothing at all, and with threads: errors name the
+//! operand, and bits do not change.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -46,7 +46,7 @@ fn malformed_keys_are_refused() {
 /// Keys of other parameters and of another secret, and gadgets of other moduli and other
 /// parameters.
 #[test]
-fn what_is_foreign_is_refused() {
+fn foreign_operands_are_refused() {
     let setup = Setup::new(insecure(10, 5, 2, 3));
     let Setup { context, secret, keys, element } = &setup;
     let other = Setup::new(insecure(10, 5, 1, 5));
@@ -83,7 +83,7 @@ fn what_is_foreign_is_refused() {
     let error = context
         .apply_galois_hoisted_into(&mut rotated, &own, &hoisted, *element, keys)
         .unwrap_err();
-    assert!(matches!(error, RlweError::Decomposed { .. }), "{error}");
+    assert!(matches!(error, RlweError::WrongDecomposition { .. }), "{error}");
 
     let elsewhere = context.parameters().gadget(Modulus::of_range(0..1), 2).unwrap();
     let foreign = other.context.parameters().gadget(Modulus::of_range(0..2), 2).unwrap();
@@ -94,10 +94,10 @@ fn what_is_foreign_is_refused() {
     }
 }
 
-/// Polynomials without limbs, of other limbs or another degree, moduli that are 1 or beyond `PQ`;
-/// and zero, which is a polynomial like any other.
+/// Polynomials without limbs, with other limbs or of another degree, and moduli that are 1 or
+/// exceed `PQ`. Zero is a polynomial like any other.
 #[test]
-fn nothing_and_zero() {
+fn empty_operands_are_refused_and_zero_is_not() {
     let setup = Setup::new(insecure(10, 5, 2, 3));
     let (context, modulus) = (&setup.context, Modulus::of_range(0..4));
     let none = Poly::zero(1024, 0, Domain::Evaluation);
@@ -149,7 +149,7 @@ fn nothing_and_zero() {
     ));
 }
 
-/// Every gadget of both methods at every modulus, with two rotation keys.
+/// Tasks with every gadget of both methods at every modulus, with two rotation keys.
 struct Work {
     keys: PreparedEvaluationKeys,
     elements: Vec<usize>,
@@ -171,7 +171,8 @@ impl Work {
         Work { keys: keys.prepare(&setup.context).unwrap(), elements, tasks }
     }
 
-    /// What task `i` gives in `context`, with digits extended at once or as the switch goes along.
+    /// Returns the result of task `i` in `context`, with digits extended at once or during the
+    /// switch.
     fn run(
         &self,
         context: &Context,
@@ -207,7 +208,8 @@ fn two_rotations(setup: &Setup) -> EvaluationKeys {
     keys
 }
 
-/// Any number of threads gives the bits of one, with coalesced keys, without them, and hoisted.
+/// Any number of threads gives the bits of one thread, with and without coalesced keys, and
+/// hoisted.
 #[test]
 fn threads_give_the_same_bits_with_every_gadget() {
     let sprout = || Sprout { two: 8, primes: vec![12289, 40961] };
@@ -253,11 +255,11 @@ fn threads_give_the_same_bits_with_every_gadget() {
     }
 }
 
-/// One context, used by two threads of the caller's with room for few coalesced keys and hardly one
-/// doubly decomposed one, while a third changes that room: keys are dropped and made again under
-/// way, never more than there is room for, and the bits are those of one thread with all keys kept.
+/// Two threads of the caller use one context, with memory for few coalesced keys and hardly one
+/// doubly decomposed key. A third thread changes that limit. Keys are dropped and made again, and
+/// never exceed the limit. The bits are those of one thread with memory for all keys.
 #[test]
-fn keys_that_come_and_go_change_no_bit() {
+fn dropped_and_remade_keys_change_no_bit() {
     let setup = Setup::new(insecure(10, 9, 1, 9));
     let work = Work::new(&setup, &two_rotations(&setup));
     let context = &setup.context;
@@ -277,7 +279,7 @@ fn keys_that_come_and_go_change_no_bit() {
                 scope.spawn(move || {
                     for round in 0..6 {
                         for k in 0..expected.len() {
-                            // One goes up, the other down.
+                            // One thread goes up, the other down.
                             let i = if thread == 0 { k } else { expected.len() - 1 - k };
                             let out = work.run(context, &work.keys, i, (round + k) % 2 == 0);
                             assert_eq!(out, expected[i], "thread {thread}, {:?}", work.tasks[i].2);
@@ -309,7 +311,7 @@ fn keys_that_come_and_go_change_no_bit() {
         done.store(true, Ordering::Relaxed);
         let seen = watcher.join().unwrap();
         assert!(results.iter().all(Result::is_ok));
-        assert!(seen > 0, "nothing was ever kept");
+        assert!(seen > 0, "no key was ever stored");
     });
     let (used, limit) = context.key_memory();
     assert!(used <= limit);

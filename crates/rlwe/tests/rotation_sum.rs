@@ -1,4 +1,4 @@
-//! Sums of rotated ciphertexts modulo `P'Q` (double hoisting) at every modulus: messages, noise,
+//! Sums of rotated ciphertexts modulo `P'Q` (double hoisting) at every modulus: messages, noise and
 //! transforms.
 
 use crate::common::{coefficients, insecure, insecure_grafted, insecure_threads, log2_std};
@@ -15,13 +15,13 @@ use proptest::prelude::*;
 
 const LOG_DEGREE: u32 = 9;
 
-/// The size of messages and plaintexts.
+/// The bits of messages and plaintexts.
 const BITS: u32 = 5;
 
 /// The seed of the plaintext 1.
 const ONE: u8 = 255;
 
-/// Keys for rotations by 1 to 4.
+/// A context with keys for rotations by 1 to 4.
 struct Setup {
     context: Context,
     secret: SecretKey,
@@ -37,7 +37,7 @@ impl Setup {
         Self::at(context, [top; 4])
     }
 
-    /// Keys for ciphertexts modulo these moduli and their divisors.
+    /// A setup with keys for ciphertexts modulo these moduli and their divisors.
     fn at(context: Context, moduli: [Modulus; 4]) -> Self {
         let secret = SecretKey::generate(&context).unwrap();
         let mut keys = EvaluationKeys::empty(&context, secret.fingerprint());
@@ -48,8 +48,8 @@ impl Setup {
         Setup { context, secret, keys }
     }
 
-    /// Simple chains with every unit a block of its own and with blocks of two, and a grafted one;
-    /// that one also with keys for some moduli only.
+    /// Simple chains with single units as blocks and with blocks of two, and a grafted chain, once
+    /// with all keys and once with keys for some moduli only.
     fn all() -> [Setup; 4] {
         let grafted = || {
             let sprout = Sprout { two: 8, primes: vec![12289, 40961] };
@@ -67,7 +67,8 @@ impl Setup {
         ]
     }
 
-    /// What the keys have in common: where there are keys for all moduli, `PQ_max`.
+    /// The greatest common divisor of the moduli of all keys. It is `PQ_max` if there are keys for
+    /// all moduli.
     fn common(&self) -> Modulus {
         self.keys.common_modulus(
             &self.context,
@@ -80,7 +81,7 @@ impl Setup {
         galois_element_of_rotation(self.context.degree(), steps as i64)
     }
 
-    /// Moduli from the bottom to the top, for grafted sets with parts of the sprout.
+    /// Moduli from the smallest to the largest, for grafted sets also with parts of the sprout.
     fn moduli(&self) -> Vec<Modulus> {
         let top = self.context.parameters().top();
         let units = self.context.parameters().unit_count();
@@ -102,7 +103,7 @@ impl Setup {
         self.secret.encrypt(&self.context, message, modulus).unwrap().expand(&self.context)
     }
 
-    /// `acc += m sigma(x)` modulo `modulus`.
+    /// Computes `acc += m sigma(x)` modulo `modulus`.
     fn add(&self, acc: &mut Poly, x: &Poly, steps: usize, m: &Poly, modulus: Modulus) {
         let rotated = self.rotate(x, steps, modulus);
         for (k, ring) in self.context.rings(modulus).enumerate() {
@@ -119,8 +120,8 @@ impl Setup {
         out
     }
 
-    /// The sums of rows of terms: summand 0 is `b` as it is, summand `i` the rotation of `a` by
-    /// `i`.
+    /// Returns the sums of rows of terms. Summand 0 is `b` itself, and summand `i` is the rotation
+    /// of `a` by `i`.
     fn sums(&self, a: &Ciphertext, b: &Ciphertext, rows: &[Vec<Choice>]) -> Vec<RotationSum<'_>> {
         let extended = self.context.rotation_modulus(a.modulus(), self.common()).unwrap();
         let hoisted = self.context.hoist_for_sums(a, self.common()).unwrap();
@@ -148,8 +149,8 @@ impl Setup {
         self.context.rotation_sums(&summands, &terms, &self.keys, self.common()).unwrap()
     }
 
-    /// The plaintext of a seed, and by how many bits it makes noise grow: `log2(sqrt(N/3) 2^BITS)`,
-    /// and 0 for the plaintext 1.
+    /// Returns the plaintext of a seed, and the bits by which it makes noise grow. These are
+    /// `log2(sqrt(N/3) 2^BITS)`, or 0 for the plaintext 1.
     fn factor(&self, seed: u8, modulus: Modulus) -> (Poly, f64) {
         if seed == ONE {
             let mut one = vec![0; self.context.degree()];
@@ -160,7 +161,7 @@ impl Setup {
         (self.small(BITS, seed, modulus), log2_norm)
     }
 
-    /// What a row sums up to.
+    /// Returns the sum that a row should have.
     fn expected(&self, x: &Poly, y: &Poly, row: &[Choice], modulus: Modulus) -> Poly {
         let mut sum = self.context.zero(modulus, Domain::Evaluation);
         for (summand, seed) in row {
@@ -170,7 +171,7 @@ impl Setup {
         sum
     }
 
-    /// Checks that a ciphertext holds `expected`, with the noise that it states.
+    /// Checks that a ciphertext holds `expected` and has the noise that it states.
     fn check(&self, out: &Ciphertext, expected: &Poly, what: &str) -> Result<(), TestCaseError> {
         let Setup { context, secret, .. } = self;
         let modulus = out.modulus();
@@ -192,8 +193,8 @@ impl Setup {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(6))]
 
-    /// Rows of any terms, and sums of them with rotated ones, at every modulus with the gadget that
-    /// is planned there.
+    /// Tests rows of any terms, and their sums with rotated ones, at every modulus with the gadget
+    /// that is planned there.
     #[test]
     fn sums_have_the_messages_and_the_noise_that_they_state(
         first in prop::collection::btree_map(0usize..5, 0..ONE, 1..6),
@@ -226,7 +227,7 @@ proptest! {
     }
 }
 
-/// Factors that are polynomials in `X^8` give the same bits without the values that repeat.
+/// Factors that are polynomials in `X^8` give the same bits without their repeated values.
 #[test]
 fn factors_that_repeat_may_be_shorter() {
     for setup in Setup::all() {
@@ -265,7 +266,7 @@ fn factors_that_repeat_may_be_shorter() {
     }
 }
 
-/// Coefficients of which each limb is made where it is used.
+/// Coefficients whose limbs are computed on use.
 #[derive(Debug)]
 struct Coefficients(Vec<i64>);
 
@@ -276,8 +277,8 @@ impl LimbByLimb for Coefficients {
     }
 }
 
-/// Factors whose limbs are made where they are used give the same bits as those whose limbs are
-/// there, alone and beside these.
+/// Factors whose limbs are computed on use give the same bits as stored ones, alone and mixed with
+/// these.
 #[test]
 fn factors_may_be_made_limb_by_limb() {
     for setup in Setup::all() {
@@ -327,8 +328,8 @@ fn factors_may_be_made_limb_by_limb() {
     }
 }
 
-/// However many rotations are summed, `(omega + 2)(l + k)` transforms are enough; a rotation of a
-/// sum takes `(omega + 1)(l + k)`.
+/// For any number of rotations in a sum, `(omega + 2)(l + k)` transforms are enough. A rotation of
+/// a sum takes `(omega + 1)(l + k)`.
 #[test]
 fn sums_of_rotations_take_the_transforms_of_one() {
     let setup = Setup::new(insecure(LOG_DEGREE, 8, 2, 4));
@@ -338,7 +339,7 @@ fn sums_of_rotations_take_the_transforms_of_one() {
     let digits = 6usize.div_ceil(2 * gadget.group());
     let a = setup.encrypt(&setup.small(BITS, 1, modulus), modulus);
     for row in [vec![(1, 1)], vec![(1, 2), (2, 3), (3, 4), (4, 5)]] {
-        // The plaintexts are made by transforms too.
+        // Encoding the plaintexts takes transforms too.
         let plaintexts = row.len() * limbs;
         let before = context.transforms();
         let sum = setup.sums(&a, &a, &[row]).remove(0);
@@ -351,7 +352,7 @@ fn sums_of_rotations_take_the_transforms_of_one() {
     }
 }
 
-/// Several threads share limbs out whole, or from ring degrees of 2^13 on in halves.
+/// Several threads share whole limbs, or halves of limbs from ring degrees of 2^13 on.
 #[test]
 fn threads_give_the_same_bits() {
     for (log_degree, primes) in [(LOG_DEGREE, [12289, 40961]), (13, [65537, 114689])] {
@@ -375,7 +376,7 @@ fn threads_give_the_same_bits() {
 }
 
 #[test]
-fn what_does_not_fit_is_named() {
+fn errors_name_the_unsuitable_operand() {
     let setup = Setup::new(insecure(LOG_DEGREE, 4, 1, 4));
     let Setup { context, keys, .. } = &setup;
     let (top, low) = (context.parameters().top(), Modulus::of_range(0..2));
@@ -402,7 +403,7 @@ fn what_does_not_fit_is_named() {
         context.rotation_sums(&[], &[], keys, setup.common()),
         Err(RlweError::Parts { .. })
     ));
-    assert!(message(&[rotated], Term { summand: 1, ..term }, keys).contains("no summand"));
+    assert!(message(&[rotated], Term { summand: 1, ..term }, keys).contains("does not exist"));
     let short = setup.small(BITS, 1, top);
     let refused = |poly: Poly| context.rotation_factor(poly, extended).unwrap_err().to_string();
     assert!(refused(short.clone()).contains("modulo P'Q"));

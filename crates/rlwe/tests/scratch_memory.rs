@@ -1,4 +1,4 @@
-//! The memory that key switches work in.
+//! The scratch memory of key switches.
 
 mod common;
 
@@ -6,8 +6,9 @@ use common::{insecure_sizes, keyswitch::Setup};
 use hippocrene_ring::{Domain, Poly};
 use hippocrene_rlwe::{Destination, SecretDistribution};
 
-/// At `N = 2^16`, a key switch takes at most 64 MiB beside its input, its key and its results: by
-/// one digit with as many specials, and by four, in both domains, with both parts added to.
+/// At `N = 2^16`, a key switch needs at most 64 MiB in addition to its input, its key and its
+/// results. This holds for one digit with as large a special modulus and for four digits, in both
+/// domains, with polynomials added to both parts.
 #[test]
 fn a_key_switch_takes_64_mebibytes_at_insecure_parameters() {
     for (units, specials, rank) in [(18, 18, 1), (28, 8, 4)] {

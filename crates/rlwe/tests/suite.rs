@@ -1,5 +1,5 @@
-//! The integration tests in one program, which compiles and runs in less time than one for each
-//! file. Tests of memory have their own.
+//! The integration tests in one program, which compiles and runs faster than one program for each
+//! file. Tests of memory have a program of their own.
 
 mod common;
 
@@ -8,13 +8,13 @@ mod double;
 mod dry_run;
 mod grafted;
 mod key_modulus;
+mod key_transfer;
 mod laks;
 mod noise;
 mod planner;
 mod prime_switching;
 mod products;
-mod raise;
+mod raise_modulus;
 mod robustness;
 mod rotation_sum;
-mod second;
 mod switch_modulus;

@@ -1,5 +1,5 @@
-//! The modulus switch against big integers and against the paper's algorithms, for random pairs of
-//! divisors of random sprouts.
+//! Compares the modulus switch with big integers and with the paper's algorithms, for random pairs
+//! of divisors of random sprouts.
 
 use crate::common::{
     centred, coefficients, insecure, insecure_grafted, insecure_sizes, number, polynomial,
@@ -15,8 +15,8 @@ use rand_chacha::{
 
 const LOG_DEGREE: u32 = 5;
 
-/// A sprout of one of several kinds: none, a power of two alone, odd primes alone, both; small and
-/// as large as can be.
+/// A sprout of one of several kinds: none, a power of two alone, odd primes alone, or both. They
+/// are small or as large as possible.
 fn sprout(kind: u64) -> Sprout {
     let degree = 1 << LOG_DEGREE;
     let primes = |sizes: &[u32]| {
@@ -37,12 +37,12 @@ fn sprout(kind: u64) -> Sprout {
     }
 }
 
-/// A random divisor of `PQ_max`, not 1.
+/// A random divisor of `PQ_max` other than 1.
 fn divisor(context: &Context, rng: &mut ChaCha20Rng) -> Modulus {
     let full = context.parameters().full();
     loop {
         let words = Modulus::from_parts(u128::from(rng.next_u64()) & 0xffff, 0, 0).unwrap();
-        // Every second divisor has one of the ends.
+        // Every second divisor has no power of two or the largest one.
         let two = match rng.next_u32() % 4 {
             0 => 0,
             1 => full.two(),
@@ -119,15 +119,15 @@ proptest! {
             let delta = centred(&(&r * x - &s * y), &(&s * &q_new));
             let bound = (&s * t).magnitude() + ((&s * t) >> 30u32).magnitude() + 2u32;
             prop_assert!(delta.magnitude() * 2u32 <= bound, "{delta} {s}");
-            // (Where Q' is larger than t: else the multiple is not to be told from the result.)
+            // This needs Q' > t. Otherwise the multiple cannot be told from the result.
             if q_new > BigInt::from(t + 1) {
                 prop_assert_eq!(&delta % t, BigInt::from(0));
             }
         }
     }
 
-    /// GRAFT Algorithms 5 and 6 as they are written, one coefficient at a time: Inv-RS is exact,
-    /// and RS rounds twice.
+    /// Compares with GRAFT Algorithms 5 and 6 as written, one coefficient at a time. Inv-RS is
+    /// exact, and RS rounds twice.
     #[test]
     fn agrees_with_the_paper(kind in 0u64..7, seed: u64, evaluation: bool) {
         let context = insecure_grafted(LOG_DEGREE, 4, 2, 3, sprout(kind));
@@ -149,7 +149,7 @@ proptest! {
         for (i, (x, y)) in raised.iter().zip(&got).enumerate() {
             let paper = rs(&context, x, to).value(&context);
             let difference = centred(&(paper - y), &number(&context, to));
-            // The paper rounds once more where there is a power of two; and remainders of the first
+            // The paper rounds once more if there is a power of two. The remainders of the first
             // few values are about one half.
             let most = u32::from(power > 0 || i < 4);
             prop_assert!(*difference.magnitude() <= most.into(), "{difference}");
@@ -157,7 +157,7 @@ proptest! {
     }
 }
 
-/// An integer by its residues modulo the limbs of a modulus.
+/// An integer, as its residues modulo the limbs of a modulus.
 #[derive(Debug, PartialEq)]
 struct Residues {
     modulus: Modulus,
@@ -173,7 +173,7 @@ impl Residues {
         }
     }
 
-    /// The residue at a position, of which only the part modulo `q` counts; 0 where there is none.
+    /// The residue at a position modulo `q`, or 0 if there is none.
     fn at(&self, position: usize) -> BigInt {
         match self.modulus.contains(position) {
             true => self.residues[self.modulus.limb_of(position)].clone(),
@@ -202,8 +202,8 @@ fn inverse(x: &BigInt, q: &BigInt) -> BigInt {
     x.modinv(q).expect("coprime")
 }
 
-/// Algorithm 5, to a multiple `QR` of the modulus: first times `2^gamma`, also modulo `2^(beta +
-/// gamma)`; then times the odd rest, with residues 0 modulo what is new.
+/// Algorithm 5, to a multiple `QR` of the modulus. It first multiplies by `2^gamma`, also modulo
+/// `2^(beta + gamma)`. Then it multiplies by the odd rest, with residues 0 modulo the new factors.
 fn inv_rs(context: &Context, a: &Residues, to: Modulus) -> Residues {
     let r = to.without(a.modulus);
     let power = BigInt::from(1) << r.two();
@@ -221,15 +221,15 @@ fn inv_rs(context: &Context, a: &Residues, to: Modulus) -> Residues {
         };
         let b = reduced(&(&power * a.at(position)), &q);
         let c = reduced(&(odd.clone() * b), &q);
-        // Modulo the new primes it is 0, modulo the old ones what it was.
+        // The result is 0 modulo the new primes and unchanged modulo the old ones.
         assert!((&c % &new).sign() == Sign::NoSign);
         c
     });
     Residues { modulus: to, residues: residues.collect() }
 }
 
-/// Algorithm 6, to a divisor of the modulus: ModDown by the odd part, then by the power of two,
-/// which is shifted out.
+/// Algorithm 6, to a divisor of the modulus. It is ModDown by the odd part and then by the power of
+/// two, which is shifted out.
 fn rs(context: &Context, a: &Residues, to: Modulus) -> Residues {
     let r = a.modulus.without(to);
     let power = Modulus::of_sprout(0, r.two());
@@ -262,15 +262,15 @@ fn rs(context: &Context, a: &Residues, to: Modulus) -> Residues {
     Residues { modulus: to, residues: c.collect() }
 }
 
-/// The same integer modulo a divisor.
+/// Returns the same integer modulo a divisor.
 fn project(context: &Context, a: &Residues, to: Modulus) -> Residues {
     let moduli = context.parameters().limb_moduli(to);
     let residues = to.factors().zip(moduli).map(|(i, q)| reduced(&a.at(i), &BigInt::from(q)));
     Residues { modulus: to, residues: residues.collect() }
 }
 
-/// GRAFT Theorem 3.2: the error of a rational rescale is at most `l/2 (|s|_1 + 1)`, with `l` limbs
-/// in `S`. Ours is exact conversion, so `l` is 1.
+/// By GRAFT Theorem 3.2, the error of a rational rescale is at most `l/2 (|s|_1 + 1)`, with `l`
+/// limbs in `S`. Our conversion is exact, so `l` is 1.
 #[test]
 fn rational_rescale_of_ciphertexts() {
     for kind in 0..7 {
@@ -309,7 +309,7 @@ fn rational_rescale_of_ciphertexts() {
     }
 }
 
-/// [`sprout`] with primes for ring degree 256.
+/// Returns [`sprout`] with primes for ring degree 256.
 fn sprout_at_256(kind: u64) -> Sprout {
     let small = sprout(kind);
     let mut primes = Vec::new();
@@ -320,7 +320,7 @@ fn sprout_at_256(kind: u64) -> Sprout {
     Sprout { two: small.two, primes }
 }
 
-/// The secret, from the decryption of `(0, 1)`.
+/// Returns the secret, from the decryption of `(0, 1)`.
 fn secret_coefficients(context: &Context, secret: &SecretKey) -> Vec<BigInt> {
     let modulus = Modulus::of_factor(0);
     let mut one = vec![BigInt::from(0); context.degree()];
@@ -341,9 +341,9 @@ fn secret_coefficients(context: &Context, secret: &SecretKey) -> Vec<BigInt> {
     coefficients(context, &secret.decrypt(context, &ciphertext.unwrap()).unwrap(), modulus)
 }
 
-/// From as many limbs as there can be.
+/// Switches from the maximum number of limbs.
 #[test]
-fn everything_at_once() {
+fn the_maximum_number_of_limbs_can_be_switched() {
     let context = insecure_grafted(LOG_DEGREE, 100, 26, 10, sprout(6));
     let (from, to) =
         (context.parameters().full(), Modulus::of_factor(3).lcm(Modulus::of_sprout(1, 2)));
@@ -377,8 +377,8 @@ fn a_wrong_polynomial_or_plaintext_modulus_is_refused() {
     assert!(error.to_string().contains("shares a factor"));
 }
 
-/// Where `S` is a power of two, as many of the coefficients that are half-way between two integers
-/// are rounded up as down, but for one.
+/// If `S` is a power of two, as many of the coefficients halfway between two integers are rounded
+/// up as down, except for one.
 #[test]
 fn ties_go_both_ways() {
     let context = insecure_grafted(LOG_DEGREE, 2, 1, 2, Sprout::named("sprout-15-16-30").unwrap());
@@ -389,7 +389,7 @@ fn ties_go_both_ways() {
         let [from, to] = [from_two, to_two].map(|two| words.lcm(Modulus::of_sprout(0, two)));
         assert!(from.divides(full));
         let s = BigInt::from(1u32 << (from_two - to_two));
-        // All of them are ties.
+        // All of these coefficients are ties.
         let values: Vec<BigInt> = values(&context, &number(&context, to), &mut rng)
             .into_iter()
             .map(|v| (v / &s) * &s + &s / 2)
@@ -402,12 +402,15 @@ fn ties_go_both_ways() {
     }
 }
 
-/// A remainder modulo the product of `moduli` close to one half of it, below where `up` and else
-/// above, whose quotient comes out on the other side: each residue is the one of many that rounds
-/// the sum of the fractions farthest in one direction.
+/// Returns a remainder modulo the product of `moduli` that is close to one half of it and whose
+/// quotient is rounded to the wrong side. It is below one half if `up` is true, and above
+/// otherwise.
+///
+/// Each residue is the one among many candidates that moves the computed sum of fractions farthest
+/// in one direction.
 fn steered(moduli: &[u64], up: bool, rng: &mut ChaCha20Rng) -> BigInt {
     const FIXED: f64 = (1u128 << 64) as f64;
-    // The sum of the fractions as it is computed, and as it is, in units of 2^-64.
+    // The computed sum of fractions, and the exact one, in units of 2^-64.
     let (mut computed, mut exact, mut residues) = (0f64, 0i128, Vec::new());
     let [first @ .., last] = moduli else { unreachable!("there are moduli") };
     let error = |computed: f64, exact: i128| (computed * FIXED) as i128 - exact;
@@ -423,7 +426,7 @@ fn steered(moduli: &[u64], up: bool, rng: &mut ChaCha20Rng) -> BigInt {
         (computed, exact) = (sum, total);
         residues.push(y);
     }
-    // The last one brings the sum to one half, but for three quarters of the error.
+    // The last residue brings the sum to one half, except for three quarters of the error.
     let fraction = (1i128 << 63) - error(computed, exact) * 3 / 4 - exact;
     let fraction = fraction.rem_euclid(1 << 64) as u128;
     residues.push(((fraction * u128::from(*last)) >> 64) as u64);
@@ -432,8 +435,8 @@ fn steered(moduli: &[u64], up: bool, rng: &mut ChaCha20Rng) -> BigInt {
     terms.sum::<BigInt>() % product
 }
 
-/// With `l` limbs in `S` the nearest integer comes out, but where the remainder is within `l
-/// (l + 7) 2^-54` of one half of `S`.
+/// With `l` limbs in `S`, the result is the nearest integer unless the remainder is within
+/// `l (l + 7) 2^-54` of one half of `S`.
 #[test]
 fn many_dropped_limbs_round_to_the_nearest_outside_of_the_stated_window() {
     let sizes = [&[48; 41][..], &[60]].concat();
@@ -447,8 +450,8 @@ fn many_dropped_limbs_round_to_the_nearest_outside_of_the_stated_window() {
         let (moduli, from) = (context.parameters().limb_moduli(dropped), dropped.lcm(to));
         let (s, q_new) = (number(&context, dropped), number(&context, to));
         let window: BigInt = (&s * (l * (l + 7))) >> 54u32;
-        // Next to the window, on both sides of its ends and of the tie; and those that come out
-        // wrong if any do.
+        // Values next to the window, on both sides of its ends and of the tie, and values that are
+        // rounded wrongly if any are.
         let near =
             [-32, -17, -15, -8, -1, 0, 1, 8, 15, 17, 32].map(|k| (&s >> 1u32) + &window * k / 16);
         let steered =
@@ -482,6 +485,6 @@ fn many_dropped_limbs_round_to_the_nearest_outside_of_the_stated_window() {
             check(&y, "raise");
         }
     }
-    // With 20 limbs and more, 2^-45 is too narrow a window.
+    // With 20 limbs or more, 2^-45 is too narrow a window.
     assert!(beyond > 0);
 }

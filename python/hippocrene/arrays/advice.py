@@ -172,18 +172,19 @@ def hint(name: str, *arguments: object) -> str | None:
     return HINTS.get(name)
 
 
-# The pages of the documentation about pieces of advice. docs/arrays.md is about all functions.
+# The pages of the documentation about pieces of advice, and the page about all functions.
 PAGES = {
-    "keys have tables": "docs/pegasus.md",
-    "hippocrene.approximate": "docs/approximation.md",
-    "gates": "docs/bits.md",
+    "keys have tables": "docs/how-to/apply-functions.md",
+    "hippocrene.approximate": "docs/how-to/apply-functions.md",
+    "gates": "docs/how-to/bits.md",
 }
+PAGE_OF_ALL_FUNCTIONS = "docs/reference/numpy.md"
 
 
 def refusal(name: str, *arguments: object) -> UnsupportedError:
     """Return the error of a function of numpy that does not accept these encrypted arrays."""
     instead = hint(name, *arguments) or "use their operators and methods"
-    page = next((page for words, page in PAGES.items() if words in instead), "docs/arrays.md")
+    page = next((page for words, page in PAGES.items() if words in instead), PAGE_OF_ALL_FUNCTIONS)
     return UnsupportedError(
         f"numpy.{name} takes no encrypted arrays like these: {instead} ({page})"
     )

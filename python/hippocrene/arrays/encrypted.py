@@ -123,8 +123,8 @@ class EncryptedArray:
       ``/``. They have no precision, and their polynomials need integer coefficients.
     - `BitArray`: booleans, from a client with a preset for bits. They support ``& | ^ ~``, ``==``,
       `nand`, `nor`, `xnor` and `select`, element by element, with other arrays of bits and with
-      plain booleans. Any number of gates can follow one another. docs/bits.md explains how to add
-      and compare numbers of several bits.
+      plain booleans. Any number of gates can follow one another. docs/how-to/bits.md explains
+      how to add and compare numbers of several bits.
 
     Scales and rescaling are automatic and follow from the requested `precision`. Multiplications of
     numbers use up `capacity_bits`. A multiplication that needs more than is left raises

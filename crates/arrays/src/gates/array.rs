@@ -116,7 +116,7 @@ impl GateArray {
         let each = self.parameters.rotation().ring().dimension();
         let mut wanted: BTreeMap<usize, BTreeSet<usize>> = BTreeMap::new();
         places.for_each(|place| _ = wanted.entry(place / each).or_default().insert(place));
-        let ciphertexts = fresh.expand_some(wanted.keys().copied())?;
+        let ciphertexts = fresh.expand_selected(wanted.keys().copied())?;
         let mut bits = BTreeMap::new();
         for (ciphertext, place) in ciphertexts
             .iter()

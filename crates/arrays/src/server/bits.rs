@@ -19,7 +19,7 @@ impl Server {
     /// single bits, rows, columns, and slices whose steps are powers of two. It takes one rotation
     /// of each ciphertext, or none if the first bit of the array is the first one picked. The bits
     /// then keep their layout, and gates accept two columns of arrays of one shape, or two rows,
-    /// but not a row with a column ([`Server::standing_alike`]).
+    /// but not a row with a column ([`Server::in_common_layout`]).
     ///
     /// In all other cases every ciphertext that bits come from is bootstrapped to the capacity of
     /// one linear map, which is applied to its real and its imaginary parts. The result has the
@@ -56,7 +56,7 @@ impl Server {
     ///
     /// # Errors
     /// As [`Server::gather_bits`].
-    pub fn standing_alike(&self, arrays: &[&BitArray]) -> Result<Vec<BitArray>, Error> {
+    pub fn in_common_layout(&self, arrays: &[&BitArray]) -> Result<Vec<BitArray>, Error> {
         let alike = |a: &&BitArray| {
             a.shape() != arrays[0].shape() || a.layout().is_like(arrays[0].layout())
         };

@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 
 use hippocrene_ckks::Ciphertext;
-use hippocrene_pegasus::{KMeans, KMeansState, Sectors};
+use hippocrene_pegasus::{IterationTimes, KMeans, KMeansState};
 
 use crate::server::Server;
 use crate::{
@@ -27,7 +27,7 @@ impl Server {
         &self,
         points: &Clustering,
         clusters: &Clustering,
-    ) -> Result<(Clustering, Sectors), Error> {
+    ) -> Result<(Clustering, IterationTimes), Error> {
         let (k_means, state) = self.state(clusters, OPERATION)?;
         let rows = self.rows(points, OPERATION)?;
         let origin = origin(points, clusters)?;
@@ -48,7 +48,7 @@ impl Server {
         points: &EncryptedArray,
         block: usize,
         clusters: &Clustering,
-    ) -> Result<(EncryptedArray, Sectors), Error> {
+    ) -> Result<(EncryptedArray, IterationTimes), Error> {
         let (k_means, state) = self.state(clusters, OPERATION)?;
         self.check(points, OPERATION)?;
         let plan = k_means.plan();
@@ -89,7 +89,7 @@ impl Server {
         points: &Clustering,
         assigned: &[EncryptedArray],
         clusters: &Clustering,
-    ) -> Result<(Clustering, Sectors), Error> {
+    ) -> Result<(Clustering, IterationTimes), Error> {
         let (k_means, state) = self.state(clusters, OPERATION)?;
         let rows = self.rows(points, OPERATION)?;
         assigned.iter().try_for_each(|a| self.check(a, OPERATION))?;
@@ -114,7 +114,7 @@ impl Server {
         &self,
         points: &Clustering,
         clusters: &Clustering,
-    ) -> Result<(Clustering, Sectors), Error> {
+    ) -> Result<(Clustering, IterationTimes), Error> {
         const OPERATION: &str = "assign new points";
         let (k_means, state) = self.state(clusters, OPERATION)?;
         let Some(rows) = points.points.as_ref().filter(|_| points.has_new_points()) else {
@@ -128,7 +128,7 @@ impl Server {
                 format!("the points were encrypted for other clusters, {have}, than these, {need}");
             return Err(Error::argument(OPERATION, what));
         }
-        let (mut assigned, mut time) = (Vec::new(), Sectors::default());
+        let (mut assigned, mut time) = (Vec::new(), IterationTimes::default());
         let together = k_means.plan().together();
         for (k, rows) in self.checked_rows(points, rows, OPERATION)?.iter().enumerate() {
             let count = together.min(points.count() - k * together);

@@ -9,8 +9,8 @@ use std::sync::{
 };
 
 use hippocrene_ckks::{Values, bootstrap::BootstrapPlan};
-use hippocrene_fhew::LOOK_UP;
-use hippocrene_ring::Meter;
+use hippocrene_fhew::LOOK_UP_OPERATION;
+use hippocrene_ring::MemoryMeter;
 use hippocrene_rlwe::{PreparedEvaluationKeys, Profile};
 use num_complex::Complex64;
 use zeroize::Zeroizing;
@@ -156,7 +156,7 @@ impl Simulation {
         };
         let server = Server::of_prepared(session.clone(), Arc::new(keys), &all)?;
         drop(all);
-        let held = session.context().rlwe().meter().map_or(0, Meter::live);
+        let held = session.context().rlwe().meter().map_or(0, MemoryMeter::live);
         Ok(Simulation { client, server, features, before: AtomicU64::new(0), held, only: None })
     }
 
@@ -221,7 +221,7 @@ impl Simulation {
         keys: EvaluationKeys,
     ) -> Result<Self, Error> {
         let server = Server::new(&keys)?;
-        let held = server.session().context().rlwe().meter().map_or(0, Meter::live);
+        let held = server.session().context().rlwe().meter().map_or(0, MemoryMeter::live);
         Ok(Simulation {
             client,
             server,
@@ -242,7 +242,7 @@ impl Simulation {
     /// Choices between candidates that depend on such times are then the same on every machine.
     pub fn use_reference_prices(&self) {
         let rlwe = self.server.session().context().rlwe();
-        rlwe.set_prices(Profile::reference());
+        rlwe.set_cost_profile(Profile::reference());
     }
 
     /// The server, which has every key, or those that the simulation is limited to.
@@ -374,12 +374,12 @@ impl Simulation {
         let tally = rlwe.tally();
         let used = |feature: &&Feature| match feature.request {
             KeyRequest { bootstrapping: Some(_), .. } => bootstraps,
-            KeyRequest { look_ups: Some(_), .. } => tally.count(LOOK_UP) > 0,
+            KeyRequest { look_ups: Some(_), .. } => tally.count(LOOK_UP_OPERATION) > 0,
             // The keys of bits count even if no gate is computed.
             _ => true,
         };
         let features: Vec<&Feature> = self.features.iter().filter(used).collect();
-        let polynomials = rlwe.meter().map_or(0, Meter::peak).saturating_sub(self.held);
+        let polynomials = rlwe.meter().map_or(0, MemoryMeter::peak).saturating_sub(self.held);
         let mut report = Report::new(rlwe, &tally, &features, polynomials, self.only.as_ref());
         if report.look_ups.is_some() || self.only.is_some() {
             report.peak_memory += self.server.table_key_bytes();

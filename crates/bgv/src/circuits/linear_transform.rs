@@ -1,4 +1,4 @@
-//! Plain matrices times encrypted slots, by diagonals.
+//! Products of plain matrices and encrypted slots, by diagonals.
 
 use std::{
     borrow::Cow,
@@ -17,73 +17,85 @@ use hippocrene_rlwe::{
 };
 
 use crate::{
-    BgvError, Ciphertext, Context, Evaluator, Plaintext, budget_bits, evaluator::CARRY, noise,
+    BgvError, Ciphertext, Context, Evaluator, Plaintext, budget_bits, evaluator::CARRY_STD, noise,
 };
 
 const OPERATION: &str = "linear transform";
 
-const MAKING: &str = "make a linear transform";
+const MAKE_TRANSFORM: &str = "make a linear transform";
 
-/// A permutation of the slots that an automorphism gives: both rows rotated by `rotation` to the
-/// left, and exchanged or not.
+/// A permutation of the slots by an automorphism: both rows are rotated by `rotation` to the left,
+/// and may be exchanged.
+///
+/// ```
+/// use hippocrene_bgv::Permutation;
+///
+/// let permutation = Permutation::exchanged(3);
+/// assert_eq!(permutation, Permutation { exchanged: true, rotation: 3 });
+/// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Permutation {
-    /// Whether the rows are exchanged.
+    /// True if the rows are exchanged.
     pub exchanged: bool,
-    /// The rotation of both rows to the left, below `N/2`.
+    /// The rotation of both rows to the left in slots, below `N/2`.
     pub rotation: usize,
 }
 
 impl Permutation {
-    /// The rotation of both rows by `rotation` to the left.
+    /// The rotation of both rows by `rotation` slots to the left.
     pub fn rotated(rotation: usize) -> Self {
         Permutation { exchanged: false, rotation }
     }
 
-    /// The exchange of rows that were rotated by `rotation` to the left.
+    /// The rotation of both rows by `rotation` slots to the left, followed by the exchange of rows.
     pub fn exchanged(rotation: usize) -> Self {
         Permutation { exchanged: true, rotation }
     }
 }
 
-/// A linear map of the `N` slots modulo `t`, given by its diagonals: slot `i` of the result is the
-/// sum over permutations `p` of `diagonal_p[i]` times slot `i` of the permuted operand. With all
-/// `N` permutations it is any matrix at all.
+/// A linear map of the `N` slots modulo `t`, given by its diagonals.
 ///
-/// It is applied by baby steps and giant steps (Halevi and Shoup, ePrint 2014/873 and 2018/244):
-/// with rotations `g + b`, the result is `sum_g rot_g(sum_b rot_{-g}(diagonal_{g+b}) rot_b(x))`,
-/// where the baby rotations `rot_b(x)` are hoisted, and serve the diagonals with and without an
-/// exchange of rows alike: those with it are exchanged back, and all of their sum is exchanged at
-/// last. Where rotations have an origin ([`StepSplit`]), the result is rotated by it.
+/// Slot `i` of the result is the sum over permutations `p` of `diagonal_p[i]` times slot `i` of the
+/// permuted operand. With all `N` permutations it can be any matrix.
 ///
-/// **Noise.** The error `e` of the operand becomes `sum_p d_p p(e)`, with `d_p` the polynomials of
-/// the diagonals. For independent ones that is `(sum |d_p|^2)^(1/2)` times as large. The most that
-/// it is otherwise is found at the constant coefficient, which all automorphisms leave where it is:
-/// there it is the inner product of `e` with `sum_p p^-1(d_p(1/X))`, and as many times as large as
-/// the Euclidean norm of that. The larger of both is taken.
+/// It is applied by baby steps and giant steps (Halevi and Shoup, ePrint 2014/873 and 2018/244).
+/// With rotations `g + b`, the result is `sum_g rot_g(sum_b rot_{-g}(diagonal_{g+b}) rot_b(x))`.
+/// The baby rotations `rot_b(x)` are hoisted. They serve the diagonals with and without an exchange
+/// of rows: the diagonals with an exchange are stored with their rows exchanged, and their sum is
+/// exchanged in the end. If the rotations have an origin ([`StepSplit`]), the result is rotated by
+/// it.
+///
+/// **Noise.** The error `e` of the operand becomes `sum_p d_p p(e)`, where `d_p` are the
+/// polynomials of the diagonals. If these are independent, the error grows by the factor
+/// `(sum |d_p|^2)^(1/2)`. If they are dependent, it grows most in the constant coefficient, because
+/// all automorphisms keep that coefficient. There the error is the inner product of `e` with
+/// `sum_p p^-1(d_p(1/X))`, so it grows by the Euclidean norm of that polynomial. The larger of both
+/// factors is used.
+///
+/// See [`Matrix`](crate::Matrix) for an example of a context.
 #[derive(Debug)]
 pub struct LinearTransform {
     degree: usize,
     t: u64,
-    /// The baby steps, ascending.
+    /// The baby steps in slots, ascending.
     baby: Vec<usize>,
     giant: Vec<GiantStep>,
-    /// By what the rows of all are rotated in the end.
+    /// The rotation of the rows of the total in the end, in slots.
     origin: usize,
-    /// log2 of the factor by which the noise is larger than that of independent diagonals.
+    /// log2 of the ratio of the noise to that of independent diagonals.
     log2_dependence: f64,
-    /// For each modulus `P'Q` the diagonals of each giant step.
+    /// The encoded diagonals of each giant step, for each modulus `P'Q`.
     cache: SizedCache<Modulus, Encoded>,
 }
 
-/// The diagonals of some giant steps, encoded.
+/// The encoded diagonals of some giant steps.
 type Encoded = Vec<Vec<RotationFactor>>;
 
 fn bytes(encoded: &Encoded) -> usize {
     encoded.iter().flatten().map(RotationFactor::bytes).sum()
 }
 
-/// A diagonal that is reduced modulo a limb and transformed where that limb of a sum is had.
+/// A diagonal that is reduced modulo a limb and transformed where that limb is used.
 #[derive(Debug)]
 struct Limbs<'a>(Cow<'a, Plaintext>);
 
@@ -103,27 +115,28 @@ struct GiantStep {
 /// A diagonal, permuted back by its giant step.
 #[derive(Debug)]
 struct Diagonal {
-    /// The number of its baby step.
+    /// The index of its baby step.
     baby: usize,
     integers: Integers,
     log2_norm: f64,
 }
 
-/// The integers of a diagonal. A plaintext takes as much memory as all slots do: where few of them
-/// are not 0, these are kept, with their slots, and encoded each time.
+/// The integers of a diagonal. An encoded plaintext takes the memory of all `N` slots. If few
+/// integers are not 0, these are stored with their slots and are encoded at each use.
 #[derive(Debug)]
 enum Integers {
     Few(Vec<(u32, i64)>),
     Encoded(Plaintext),
 }
 
-/// Of slots, so many for each integer: fewer integers are few.
-const FEW: usize = 8;
+/// Number of slots per integer that is not 0, above which integers are stored instead of a
+/// plaintext (chosen).
+const SLOTS_PER_STORED_INTEGER: usize = 8;
 
 impl Diagonal {
     fn new(baby: usize, entries: Vec<(u32, i64)>, plaintext: Plaintext) -> Self {
         let log2_norm = norm(&plaintext).log2();
-        let few = entries.len() < plaintext.coefficients().len() / FEW;
+        let few = entries.len() < plaintext.coefficients().len() / SLOTS_PER_STORED_INTEGER;
         Diagonal {
             baby,
             integers: if few { Integers::Few(entries) } else { Integers::Encoded(plaintext) },
@@ -148,11 +161,12 @@ fn encoded(context: &Context, entries: &[(u32, i64)]) -> Result<Plaintext, BgvEr
 }
 
 impl LinearTransform {
-    /// The map with these diagonals, each of `N` integers: the first row, then the second.
+    /// Makes the map with these diagonals. Each has `N` integers, first those of the first row and
+    /// then those of the second.
     ///
     /// # Errors
-    /// [`BgvError::PlainModulus`] when `t` gives no slots; [`BgvError::Argument`] when there is no
-    /// diagonal, one has another length, or a rotation is not below `N/2`.
+    /// Returns [`BgvError::PlainModulus`] if `t` gives no slots. Returns [`BgvError::Argument`] if
+    /// there is no diagonal, if one has another length, or if a rotation is not below `N/2`.
     pub fn new(
         context: &Context,
         diagonals: &BTreeMap<Permutation, Vec<i64>>,
@@ -161,9 +175,9 @@ impl LinearTransform {
         if let Some((p, d)) = diagonals.iter().find(|(_, d)| d.len() != degree) {
             let (rotation, have) = (p.rotation, d.len());
             let what = format!(
-                "the diagonal of rotation {rotation} has {have} integers, {degree} are needed"
+                "the diagonal of rotation {rotation} has {have} integers, but {degree} are needed"
             );
-            return Err(BgvError::Argument { operation: MAKING, what });
+            return Err(BgvError::Argument { operation: MAKE_TRANSFORM, what });
         }
         let entries = |d: &[i64]| {
             d.iter().enumerate().filter(|x| *x.1 != 0).map(|(i, x)| (i as u32, *x)).collect()
@@ -171,18 +185,20 @@ impl LinearTransform {
         Self::from_entries(context, &diagonals.iter().map(|(p, d)| (*p, entries(d))).collect())
     }
 
-    /// [`LinearTransform::new`] for diagonals that may have few integers that are not 0: each is
-    /// given by these, with their slots, and takes no more memory than they do until it is encoded.
+    /// Makes the map of diagonals with few integers that are not 0. Each diagonal lists these
+    /// integers with their slots. A sparse diagonal takes only the memory of this list until it is
+    /// encoded.
     ///
     /// # Errors
-    /// As [`LinearTransform::new`], and when there is no such slot.
+    /// The same as those of [`LinearTransform::new`], and [`BgvError::Argument`] if a slot is not
+    /// below `N`.
     pub fn from_entries(
         context: &Context,
         diagonals: &BTreeMap<Permutation, Vec<(u32, i64)>>,
     ) -> Result<Self, BgvError> {
         let (degree, t) = (context.rlwe().degree(), context.plain_modulus());
         let row = degree / 2;
-        let fail = |what: String| Err(BgvError::Argument { operation: MAKING, what });
+        let fail = |what: String| Err(BgvError::Argument { operation: MAKE_TRANSFORM, what });
         if diagonals.is_empty() {
             return fail("there are no diagonals".into());
         }
@@ -191,19 +207,20 @@ impl LinearTransform {
                 (p.rotation, entries.iter().map(|x| x.0 as usize).max().unwrap_or(0));
             if rotation >= row || last >= degree {
                 return fail(format!(
-                    "a diagonal of rotation {rotation} has an integer in slot {last}: rotations below {row} and slots below {degree} are possible"
+                    "a diagonal of rotation {rotation} has an integer in slot {last}. Rotations must be \
+                     below {row} and slots below {degree}."
                 ));
             }
         }
         let rotations: Vec<(bool, usize)> =
             diagonals.keys().map(|p| (p.exchanged, p.rotation)).collect();
-        let split = StepSplit::best(row, &rotations, MAKING)?;
+        let split = StepSplit::best(row, &rotations, MAKE_TRANSFORM)?;
         let baby: BTreeSet<usize> = diagonals.keys().map(|p| split.of(p.rotation).1).collect();
         let baby: Vec<usize> = baby.into_iter().collect();
         let mut giant: BTreeMap<Permutation, Vec<Diagonal>> = BTreeMap::new();
         let mut dependence = Dependence { constant: vec![0.0; degree], squares: 0.0 };
         for (p, entries) in diagonals {
-            stop::check(MAKING)?;
+            stop::check(MAKE_TRANSFORM)?;
             let (rotation, step) = split.of(p.rotation);
             let moved = |slot: usize| {
                 let other_row = (slot / row + usize::from(p.exchanged)) % 2;
@@ -230,12 +247,12 @@ impl LinearTransform {
         })
     }
 
-    /// The ring degree `N`: how many slots it maps.
+    /// The ring degree `N`, which is the number of slots.
     pub fn degree(&self) -> usize {
         self.degree
     }
 
-    /// The rotations whose keys it wants: baby steps, giant steps, and by the origin.
+    /// The rotations whose keys the map uses: baby steps, giant steps and the origin.
     pub fn rotations(&self) -> Vec<i64> {
         let giant = self.giant.iter().map(|giant| giant.step.rotation);
         let all: BTreeSet<usize> =
@@ -243,35 +260,38 @@ impl LinearTransform {
         all.into_iter().filter(|step| *step != 0).map(|step| step as i64).collect()
     }
 
-    /// Whether it wants the key of the exchange of rows.
+    /// Returns true if the map uses the key of the exchange of rows.
     pub fn exchanges(&self) -> bool {
         self.giant.iter().any(|giant| giant.step.exchanged)
     }
 
-    /// Sets how many bytes encoded diagonals may take. They are encoded for each modulus that the
-    /// transform is used at; what is more is dropped, those first that were not used for the
-    /// longest time. Those used last are kept for the next use, whatever they take, unless there
-    /// are more than 256 diagonals, or the limit is 0. Then each limb of a diagonal is made where
-    /// it is used, which takes little memory, and less time than to encode what is dropped again;
-    /// for several ciphertexts some giant steps are encoded at a time ([`Batch`]).
+    /// Sets the maximum memory of encoded diagonals in bytes.
+    ///
+    /// Diagonals are encoded for each modulus at which the map is used. If the limit is exceeded,
+    /// the encodings that have not been used for the longest time are dropped. The encodings of the
+    /// last use always stay, unless there are more than 256 diagonals or the limit is 0. In these
+    /// cases each limb of a diagonal is made where it is used. This takes little memory, and less
+    /// time than encoding dropped diagonals again. For several ciphertexts, some giant steps are
+    /// encoded at a time ([`Batch`]).
     pub fn set_memory(&self, bytes: usize) {
         self.cache.set_memory(bytes);
     }
 
-    /// How many bytes encoded diagonals take, and how many they may.
+    /// The memory that encoded diagonals take now and its maximum, in bytes.
     pub fn memory(&self) -> (usize, usize) {
         self.cache.memory()
     }
 }
 
-/// The diagonals of some giant steps, encoded.
+/// The diagonals of some giant steps, encoded as a whole or limb by limb.
 enum Factors<'a> {
     Whole(Arc<Encoded>),
     ByLimb(Vec<Vec<Limbs<'a>>>),
 }
 
 impl Factors<'_> {
-    /// That of a giant step and of a diagonal of it, by their numbers.
+    /// Returns the factor of a diagonal, given the indices of its giant step and of the diagonal in
+    /// it.
     fn term(&self, giant: usize, diagonal: usize) -> TermFactor<'_> {
         match self {
             Factors::Whole(whole) => TermFactor::Whole(&whole[giant][diagonal]),
@@ -280,22 +300,22 @@ impl Factors<'_> {
     }
 }
 
-/// What `f` makes of each diagonal of these giant steps.
-fn of_each<'a, T>(
+/// Applies `f` to each diagonal of these giant steps.
+fn map_diagonals<'a, T>(
     giants: &'a [GiantStep],
     f: impl Fn(&'a Diagonal) -> Result<T, BgvError>,
 ) -> Result<Vec<Vec<T>>, BgvError> {
     giants.iter().map(|giant| giant.diagonals.iter().map(&f).collect()).collect()
 }
 
-/// The Euclidean norm of the coefficients.
+/// Returns the Euclidean norm of the coefficients.
 fn norm(plaintext: &Plaintext) -> f64 {
     plaintext.coefficients().iter().map(|c| (*c as f64).powi(2)).sum::<f64>().sqrt()
 }
 
-/// What is summed for each giant step, of one operand after the other while its diagonals are in
-/// the cache: each has so many baby steps.
-fn rows_of<'a>(
+/// Returns the terms of the sum of each giant step and operand. The operands of a giant step follow
+/// one another, while its diagonals are in the CPU's cache. `baby` is the number of baby steps.
+fn terms_of_sums<'a>(
     giants: &[GiantStep],
     factors: &'a Factors<'a>,
     operands: usize,
@@ -316,15 +336,15 @@ fn rows_of<'a>(
     rows
 }
 
-/// How the errors that diagonals bring add up: see [`LinearTransform`].
+/// Measures how the errors of the diagonals add up (see [`LinearTransform`]).
 struct Dependence {
     constant: Vec<f64>,
     squares: f64,
 }
 
 impl Dependence {
-    /// Giant steps leave the constant coefficient where it is, so that only the baby step is left
-    /// of the permutation. `X^i` is taken to `X^(-i/5^b)`.
+    /// Adds a diagonal. Giant steps keep the constant coefficient, so only the baby step of the
+    /// permutation matters. It maps `X^i` to `X^(-i/5^b)`.
     fn add(&mut self, plaintext: &Plaintext, baby: usize) {
         let degree = self.constant.len();
         let mask = 2 * degree - 1;
@@ -337,7 +357,7 @@ impl Dependence {
         }
     }
 
-    /// How many times as large the error of a transform is as that of independent diagonals.
+    /// Returns the ratio of the error to that of independent diagonals, at least 1.
     fn factor(&self) -> f64 {
         let together = self.constant.iter().map(|c| c * c).sum::<f64>();
         if together > self.squares { (together / self.squares).sqrt() } else { 1.0 }
@@ -345,18 +365,18 @@ impl Dependence {
 }
 
 impl Evaluator {
-    /// The map `transform` of the slots of `a`, switched down by as many bits as the noise has
-    /// grown.
+    /// Applies the map `transform` to the slots of `a`. The result is switched down by the growth
+    /// of the noise.
     ///
-    /// All of it is had modulo `P'Q` (double hoisting, Bossuat and others, ePrint 2020/1203): the
-    /// baby rotations share one decomposition, their products with the diagonals are added up as
-    /// they are, of each such sum one part is divided by `P'` for its giant rotation, and the
-    /// result is divided and switched down in one modulus switch. The diagonals are multiplied with
-    /// as integers, so that the factor stays.
+    /// Everything is computed modulo `P'Q` (double hoisting; Bossuat and others, ePrint 2020/1203).
+    /// The baby rotations share one decomposition. Their products with the diagonals are added up
+    /// modulo `P'Q`. One part of each such sum is divided by `P'` for its giant rotation. The
+    /// result is divided and switched down in one modulus switch. The diagonals are multiplied as
+    /// integers, so the factor stays.
     ///
     /// # Errors
-    /// When it is of another context, a key is missing, or [`BgvError::Budget`] when the noise
-    /// would be too large.
+    /// Returns an error if the map belongs to another context or a key is missing, and
+    /// [`BgvError::Budget`] if the noise would be too large.
     pub fn linear_transform(
         &self,
         a: &Ciphertext,
@@ -366,11 +386,12 @@ impl Evaluator {
         Ok(results.pop().expect("there is a result for each operand"))
     }
 
-    /// [`Evaluator::linear_transform`] of each of several ciphertexts. Diagonals that are not kept
-    /// are encoded once for many of them: [`Batch`] says how much memory that takes.
+    /// Applies a map to several ciphertexts, like [`Evaluator::linear_transform`]. Diagonals that
+    /// are not cached are encoded once for many ciphertexts. [`Batch`] states the memory that this
+    /// takes.
     ///
     /// # Errors
-    /// As [`Evaluator::linear_transform`].
+    /// The same as those of [`Evaluator::linear_transform`].
     pub fn linear_transforms(
         &self,
         operands: &[&Ciphertext],
@@ -380,7 +401,7 @@ impl Evaluator {
         context.check_plain_modulus(transform.t, OPERATION)?;
         if transform.degree != context.rlwe().degree() {
             let (have, need) = (transform.degree, context.rlwe().degree());
-            let what = format!("a transform of {have} slots, {need} are needed");
+            let what = format!("the transform has {have} slots, but {need} are needed");
             return Err(BgvError::Argument { operation: OPERATION, what });
         }
         let mut reduced = Vec::with_capacity(operands.len());
@@ -391,17 +412,22 @@ impl Evaluator {
             reduced.push(a);
         }
         let mut results = Vec::with_capacity(operands.len());
-        for alike in reduced.chunk_by(|a, b| a.modulus() == b.modulus()) {
-            let common = self.modulus_of_keys(transform, alike[0].modulus());
-            let extended = context.rlwe().rotation_modulus(alike[0].modulus(), common)?;
+        for same_modulus in reduced.chunk_by(|a, b| a.modulus() == b.modulus()) {
+            let common = self.modulus_of_keys(transform, same_modulus[0].modulus());
+            let extended = context.rlwe().rotation_modulus(same_modulus[0].modulus(), common)?;
             let diagonals = transform.giant.iter().map(|giant| giant.diagonals.len()).sum();
             let steps = [transform.baby.len(), transform.giant.len()];
-            let batch =
-                context.rlwe().batch(extended, diagonals, steps, alike.len(), transform.memory().1);
-            for alike in alike.chunks(batch.operands) {
+            let batch = context.rlwe().batch(
+                extended,
+                diagonals,
+                steps,
+                same_modulus.len(),
+                transform.memory().1,
+            );
+            for operands in same_modulus.chunks(batch.operands) {
                 let totals =
-                    self.sums_of_giant_steps(alike, transform, [common, extended], batch)?;
-                for (total, a) in totals.into_iter().zip(alike) {
+                    self.sums_of_giant_steps(operands, transform, [common, extended], batch)?;
+                for (total, a) in totals.into_iter().zip(operands) {
                     let to = self.modulus_after(a.modulus(), total.noise().log2_std());
                     let mut out = Ciphertext::empty(context);
                     total.divide_into(out.inner_mut(), to)?;
@@ -414,7 +440,8 @@ impl Evaluator {
         Ok(results)
     }
 
-    /// What the keys of the baby steps have in common: by it the special modulus is chosen.
+    /// Returns the modulus that the keys of the baby steps have in common. It determines the
+    /// special modulus.
     fn modulus_of_keys(&self, transform: &LinearTransform, modulus: Modulus) -> Modulus {
         let degree = self.context().rlwe().degree();
         let elements =
@@ -422,8 +449,8 @@ impl Evaluator {
         self.keys().common_modulus(self.context().rlwe(), modulus, elements)
     }
 
-    /// Checks that the noise of the operand alone, multiplied by the diagonals, is not too large,
-    /// before anything is computed.
+    /// Checks, before anything is computed, that the noise of the operand is not too large after
+    /// the multiplication by the diagonals.
     fn check_noise(&self, a: &Ciphertext, transform: &LinearTransform) -> Result<(), BgvError> {
         let context = self.context();
         let diagonals = transform.giant.iter().flat_map(|giant| &giant.diagonals);
@@ -437,8 +464,9 @@ impl Evaluator {
         Err(BgvError::Budget { operation: OPERATION, need: have - left, have })
     }
 
-    /// For each operand, all of one modulus, the products with all diagonals, permuted and added
-    /// up, modulo `P'Q`: those of some giant steps after the others, as `batch` says.
+    /// Returns, for each operand, the sum of its permuted products with all diagonals, modulo
+    /// `P'Q`. All operands have the same modulus. The giant steps are computed in batches, as
+    /// `batch` says.
     fn sums_of_giant_steps<'a>(
         &'a self,
         operands: &[Ciphertext],
@@ -449,7 +477,7 @@ impl Evaluator {
         let (rlwe, keys, modulus) = (self.context().rlwe(), self.keys(), operands[0].modulus());
         let degree = rlwe.degree();
         let element = |step: usize| galois_element_of_rotation(degree, step as i64);
-        // Rotations without a key of their own are composed, each of them as a ciphertext.
+        // Rotations without a key of their own are composed and kept as ciphertexts.
         let is_composed = |step: &usize| !keys.has_galois(element(*step), modulus);
         let steps: Vec<usize> = transform.baby.iter().copied().filter(is_composed).collect();
         let rotations: Vec<i64> = steps.iter().map(|step| *step as i64).collect();
@@ -466,7 +494,7 @@ impl Evaluator {
             };
             summands.push(transform.baby.iter().map(summand).collect());
         }
-        // Of each operand without and with an exchange of rows.
+        // For each operand: the sum without an exchange of rows, and the sum with one.
         let mut totals: Vec<[Option<RotationSum>; 2]> =
             operands.iter().map(|_| [None, None]).collect();
         for giants in transform.giant.chunks(batch.giants) {
@@ -482,7 +510,7 @@ impl Evaluator {
             });
             for (summands, totals) in summands.chunks(batch.sums).zip(totals.chunks_mut(batch.sums))
             {
-                let rows = rows_of(giants, &factors, summands.len(), transform.baby.len());
+                let rows = terms_of_sums(giants, &factors, summands.len(), transform.baby.len());
                 let sums = rlwe.rotation_sums(&summands.concat(), &rows, keys, common)?;
                 let places = |total: Option<_>, tree: &RotationTree| -> Vec<_> {
                     iter::once(total).chain(tree.nodes().iter().map(|_| None)).collect()
@@ -496,8 +524,8 @@ impl Evaluator {
                     ]);
                 }
                 for (i, (row, mut sum)) in rows.iter().zip(sums).enumerate() {
-                    // What the message outgrows t/2 by, over t.
-                    let carry = |term: &Term| Noise::from_std(CARRY).scaled(term.log2_norm);
+                    // The carry of the message beyond t/2, divided by t.
+                    let carry = |term: &Term| Noise::from_std(CARRY_STD).scaled(term.log2_norm);
                     let error = row.iter().map(carry).fold(sum.noise(), Noise::plus);
                     sum.set_noise(error.scaled(transform.log2_dependence));
                     let step = giants[i / totals.len()].step;
@@ -517,7 +545,7 @@ impl Evaluator {
         totals.into_iter().map(|sides| self.joined(sides, transform, modulus)).collect()
     }
 
-    /// The diagonals of these giant steps, encoded.
+    /// Encodes the diagonals of these giant steps.
     fn factors<'a>(
         &'a self,
         transform: &'a LinearTransform,
@@ -533,20 +561,20 @@ impl Evaluator {
         };
         let by_limb = |d: &'a Diagonal| -> Result<Limbs<'a>, BgvError> {
             stop::check(OPERATION)?;
-            rlwe.note_encoding(extended, 0, 1);
+            rlwe.record_encoding(extended, 0, 1);
             Ok(Limbs(d.plaintext(self.context())?))
         };
         Ok(match encodings {
             Encodings::Kept => {
-                let make = || of_each(giants, encode);
+                let make = || map_diagonals(giants, encode);
                 Factors::Whole(transform.cache.get_or_try_insert(extended, bytes, make)?)
             }
-            Encodings::Whole => Factors::Whole(Arc::new(of_each(giants, encode)?)),
-            Encodings::ByLimb => Factors::ByLimb(of_each(giants, by_limb)?),
+            Encodings::Whole => Factors::Whole(Arc::new(map_diagonals(giants, encode)?)),
+            Encodings::ByLimb => Factors::ByLimb(map_diagonals(giants, by_limb)?),
         })
     }
 
-    /// The sums without and with an exchange of rows together, rotated by the origin.
+    /// Adds the sums without and with an exchange of rows, and rotates the result by the origin.
     fn joined<'a>(
         &'a self,
         [rotated, exchanged]: [Option<RotationSum<'a>>; 2],

@@ -1,31 +1,58 @@
-//! Plain matrices times encrypted vectors.
+//! Products of plain matrices and encrypted vectors.
 
 use std::collections::BTreeMap;
 
 use super::{LinearTransform, Permutation};
 use crate::{BgvError, Ciphertext, Context, Evaluator};
 
-/// A plain matrix that is multiplied with the vector in the first slots of each row of slots.
+/// A plain matrix for products with the vector in the first slots of each row of slots.
 ///
-/// Where it has at least twice as many columns as rows, entry `(r, c)` of a matrix of `R` rows,
-/// rounded up to a power of two, is multiplied with at the first slot `i >= c` with `i = r mod R`,
-/// which takes `R` diagonals, and then all slots `r mod R` are added up. Otherwise it takes one
-/// diagonal for each difference `c - r`.
+/// A flat matrix has at least twice as many columns as `R`, the number of its rows rounded up to a
+/// power of two. Its entry `(r, c)` is multiplied at the first slot `i >= c` with `i = r mod R`.
+/// This needs `R` diagonals. Then all slots that are `r` modulo `R` are added up. Any other matrix
+/// needs one diagonal for each difference `c - r`.
+///
+/// ```
+/// use std::sync::Arc;
+/// use hippocrene_bgv::{Context, Matrix};
+/// use hippocrene_ring::{Threads, primes::ntt_primes};
+/// use hippocrene_rlwe::{
+///     self as rlwe, Parameters, ParametersLiteral, SecretDistribution, Sprout,
+/// };
+///
+/// // Parameters as small as these are for tests only.
+/// let primes = ntt_primes(48, 1 << 8, 5, &[])?;
+/// let parameters = Parameters::new_insecure(ParametersLiteral {
+///     log_degree: 8,
+///     units: primes[..3].to_vec(),
+///     specials: primes[3..].to_vec(),
+///     sprout: Sprout::default(),
+///     gadget_rank: 2,
+///     secret: SecretDistribution::Ternary,
+/// })?;
+/// let rlwe = Arc::new(rlwe::Context::new(parameters, Threads::single())?);
+/// let context = Context::new(rlwe, 7681)?;
+///
+/// let matrix = Matrix::new(&context, &[vec![1, 2], vec![3, 4]])?;
+/// assert_eq!(matrix.shape(), (2, 2));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Debug)]
 pub struct Matrix {
     transform: LinearTransform,
     rows: usize,
     columns: usize,
-    /// The step and the count of the sum over slots that comes after.
+    /// The step and the number of rotations of the sum over slots that follows, for a flat matrix.
     fold: Option<(usize, usize)>,
 }
 
 impl Matrix {
-    /// The matrix with these rows, all of one length.
+    /// Makes the matrix with these rows, which must have the same length.
     ///
     /// # Errors
-    /// [`BgvError::PlainModulus`] when `t` gives no slots; [`BgvError::Argument`] when there are no
-    /// entries, rows have different lengths, or there are more than `N/2` rows or columns.
+    /// Returns [`BgvError::PlainModulus`] if `t` gives no slots. Returns [`BgvError::Argument`] if
+    /// there are no entries, if rows have different lengths, or if there are more than `N/2` rows
+    /// or columns.
     pub fn new(context: &Context, matrix: &[Vec<i64>]) -> Result<Self, BgvError> {
         let degree = context.rlwe().degree();
         let row = degree / 2;
@@ -33,7 +60,8 @@ impl Matrix {
         let fits = (1..=row).contains(&rows) && (1..=row).contains(&columns);
         if !fits || matrix.iter().any(|row| row.len() != columns) {
             let what = format!(
-                "a matrix of {rows} rows whose first has {columns} entries: 1 to {row} rows of one length from 1 to {row} are needed"
+                "the matrix has {rows} rows and its first row has {columns} entries. 1 to {row} rows \
+                 of the same length from 1 to {row} are needed."
             );
             return Err(BgvError::Argument { operation: "make a matrix", what });
         }
@@ -60,17 +88,17 @@ impl Matrix {
         Ok(Matrix { transform: LinearTransform::new(context, &diagonals)?, rows, columns, fold })
     }
 
-    /// Rows and columns.
+    /// The number of rows and the number of columns.
     pub fn shape(&self) -> (usize, usize) {
         (self.rows, self.columns)
     }
 
-    /// The linear transform in it, whose memory may be limited.
+    /// The linear transform of the matrix. The memory of its encodings can be limited.
     pub fn transform(&self) -> &LinearTransform {
         &self.transform
     }
 
-    /// The rotations whose keys it wants.
+    /// The rotations whose keys the product with this matrix uses.
     pub fn rotations(&self) -> Vec<i64> {
         let mut all = self.transform.rotations();
         if let Some((step, count)) = self.fold {
@@ -85,12 +113,14 @@ impl Matrix {
 }
 
 impl Evaluator {
-    /// The matrix times the vector in the first slots of each row of slots, as many as the matrix
-    /// has columns. The result is in the first slots of each row, as many as the matrix has rows;
-    /// what is in the others is of no use, nor does it matter what the others of `a` hold.
+    /// Returns the product of the matrix and the vector in the first slots of each row of `a`.
+    ///
+    /// The length of the vector is the number of columns. The result is in the first slots of each
+    /// row, and its length is the number of rows. The other slots of `a` may hold anything, and the
+    /// other slots of the result are stray.
     ///
     /// # Errors
-    /// As [`Evaluator::linear_transform`] and [`Evaluator::inner_sum`].
+    /// The same as those of [`Evaluator::linear_transform`] and [`Evaluator::inner_sum`].
     pub fn matrix_product(&self, matrix: &Matrix, a: &Ciphertext) -> Result<Ciphertext, BgvError> {
         let product = self.linear_transform(a, &matrix.transform)?;
         match matrix.fold {

@@ -1,5 +1,5 @@
-//! Circuits made of the evaluator's operations: sums over slots, sums of products, linear
-//! transforms, powers, polynomials. Their products are those of the evaluator's scheme.
+//! Circuits made of the operations of the evaluator: sums over slots, sums of products, linear
+//! transforms, powers and polynomials. Their products use the scheme of the evaluator.
 
 mod linear_transform;
 mod matrix;

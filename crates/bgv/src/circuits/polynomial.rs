@@ -8,20 +8,30 @@ use hippocrene_ring::{
 use crate::{BgvError, Encoder};
 
 /// A polynomial with coefficients modulo a plaintext modulus `t`.
+///
+/// ```
+/// use hippocrene_bgv::Polynomial;
+///
+/// let square = Polynomial::of_entries(257, &[0, 1, 4, 9])?;
+/// assert_eq!(square.coefficients(), [0, 0, 1]);
+/// assert_eq!(square.evaluate(20), 400 % 257);
+/// # Ok::<(), hippocrene_bgv::BgvError>(())
+/// ```
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Polynomial {
-    /// In `[0, t)`, lowest degree first; the last is not 0 unless it is the only one.
+    /// Coefficients in `[0, t)`, lowest degree first. The last one is not 0 unless it is the only
+    /// one.
     coefficients: Vec<u64>,
     t: u64,
 }
 
 impl Polynomial {
-    /// The polynomial with these coefficients modulo `t`, lowest degree first. Zeros at the end are
-    /// dropped.
+    /// Makes the polynomial with these coefficients modulo `t`, lowest degree first. Zeros at the
+    /// end are dropped.
     ///
     /// # Errors
-    /// [`BgvError::PlainModulus`] when `t` is out of range, [`BgvError::Argument`] when there are
-    /// no coefficients.
+    /// Returns [`BgvError::PlainModulus`] if `t` is out of range, and [`BgvError::Argument`] if
+    /// there are no coefficients.
     pub fn new(t: u64, coefficients: &[i64]) -> Result<Self, BgvError> {
         Encoder::check_plain_modulus(t)?;
         Self::of(t, coefficients.iter().map(|c| signed_mod(*c, t)).collect())
@@ -36,23 +46,24 @@ impl Polynomial {
         Ok(Polynomial { coefficients, t })
     }
 
-    /// `p - p(0)`, and `p(0)`.
-    pub fn apart_from_constant(&self) -> (Self, u64) {
+    /// Returns the polynomial without its constant, `p - p(0)`, and the constant `p(0)`.
+    pub fn without_constant(&self) -> (Self, u64) {
         let mut coefficients = self.coefficients.clone();
         let constant = std::mem::take(&mut coefficients[0]);
         (Polynomial { coefficients, t: self.t }, constant)
     }
 
-    /// The polynomial of least degree whose value at each integer `x` modulo the prime `t` is
-    /// `table[x]`, any function at all: in general of degree `t - 1`.
+    /// Makes the polynomial of least degree whose value at each integer `x` modulo the prime `t` is
+    /// `table[x]`. The table may be any function, so the degree is `t - 1` in general.
     ///
-    /// Its coefficients are `c_0 = f(0)` and `c_j = -sum_x f(x) x^(t-1-j)`, with `0^0 = 1`. Over
-    /// the powers `x = g^k` of a primitive root these sums are a Fourier transform of length `t -
-    /// 1`, which takes `t - 1` products modulo `t` for each prime factor `p` of `t - 1`, times `p`.
+    /// The coefficients are `c_0 = f(0)` and `c_j = -sum_x f(x) x^(t-1-j)`, with `0^0 = 1`. Over
+    /// the powers `x = g^k` of a primitive root `g` these sums are a Fourier transform of length
+    /// `t - 1`. The transform needs `p (t - 1)` products modulo `t` for each prime factor `p` of
+    /// `t - 1`.
     ///
     /// # Errors
-    /// [`BgvError::PlainModulus`] when `t` is not a prime in range, [`BgvError::Argument`] when the
-    /// table does not have `t` entries.
+    /// Returns [`BgvError::PlainModulus`] if `t` is not a prime in range, and
+    /// [`BgvError::Argument`] if the table does not have `t` entries.
     pub fn of_table(t: u64, table: &[i64]) -> Result<Self, BgvError> {
         const OPERATION: &str = "make a polynomial of a table";
         Encoder::check_plain_modulus(t)?;
@@ -61,7 +72,7 @@ impl Polynomial {
             return Err(BgvError::PlainModulus { t, what });
         }
         if table.len() as u64 != t {
-            let what = format!("a table of {} entries, {t} are needed", table.len());
+            let what = format!("the table has {} entries, but {t} are needed", table.len());
             return Err(BgvError::Argument { operation: OPERATION, what });
         }
         let root = primitive_root(t);
@@ -71,24 +82,25 @@ impl Polynomial {
             values.push(signed_mod(table[x as usize], t));
             x = mul_mod(x, root, t);
         }
-        // Its inverse is the power t - 2 of the root.
+        // The inverse of the root is its power t - 2.
         let sums = transform(&values, pow_mod(root, t - 2, t), t);
         let at_zero = signed_mod(table[0], t);
         let mut coefficients: Vec<u64> = sums.iter().map(|sum| neg_mod(*sum, t)).collect();
-        // The sum over all x but 0 of f(x) stands first: that of x^(t-1), less f(0).
+        // The first sum is that of f(x) over all x except 0. Subtracting -f(0) completes the last
+        // coefficient.
         let last = add_mod(coefficients[0], neg_mod(at_zero, t), t);
         coefficients[0] = at_zero;
         coefficients.push(last);
         Self::of(t, coefficients)
     }
 
-    /// The polynomial of least degree whose value at each place `x = 0, 1, 2, ..` of the table is
-    /// `entries[x]`, of degree less than there are entries; elsewhere it may be anything. (Newton's
-    /// interpolation, by differences.)
+    /// Makes the polynomial of least degree whose value at each index `x = 0, 1, 2, ..` is
+    /// `entries[x]`. Its degree is below the number of entries. Its values at other integers are
+    /// arbitrary. The method is Newton's interpolation by differences.
     ///
     /// # Errors
-    /// [`BgvError::PlainModulus`] when `t` is not a prime in range, [`BgvError::Argument`] when
-    /// there are no entries, or more than `t`.
+    /// Returns [`BgvError::PlainModulus`] if `t` is not a prime in range, and
+    /// [`BgvError::Argument`] if there are no entries or more than `t`.
     pub fn of_entries(t: u64, entries: &[i64]) -> Result<Self, BgvError> {
         const OPERATION: &str = "make a polynomial of entries";
         if entries.len() as u64 == t {
@@ -105,8 +117,7 @@ impl Polynomial {
             let what = format!("{} entries: 1 to {t} are possible", entries.len());
             return Err(BgvError::Argument { operation: OPERATION, what });
         }
-        // The j-th differences over j!, of which the first are the coefficients in x (x - 1) .. (x
-        // - j + 1).
+        // Divided differences: the j-th one is the coefficient of x (x - 1) .. (x - j + 1).
         let mut differences: Vec<u64> = entries.iter().map(|entry| signed_mod(*entry, t)).collect();
         for j in 1..differences.len() {
             let inverse = pow_mod(j as u64, t - 2, t);
@@ -115,7 +126,7 @@ impl Polynomial {
                 differences[i] = mul_mod(difference, inverse, t);
             }
         }
-        // Horner's rule in these: times x - j, and the next one.
+        // Horner's rule in these products: multiply by x - j and add the next difference.
         let mut coefficients = Vec::with_capacity(differences.len());
         for (j, difference) in differences.iter().enumerate().rev() {
             let minus = neg_mod(j as u64, t);
@@ -139,19 +150,19 @@ impl Polynomial {
         self.t
     }
 
-    /// The degree; 0 for constants.
+    /// The degree. It is 0 for constants.
     pub fn degree(&self) -> usize {
         self.coefficients.len() - 1
     }
 
-    /// Its value at `x`, modulo `t`.
+    /// Returns the value at `x`, modulo `t`.
     pub fn evaluate(&self, x: u64) -> u64 {
         let (t, x) = (self.t, x % self.t);
         self.coefficients.iter().rev().fold(0, |sum, c| add_mod(mul_mod(sum, x, t), *c, t))
     }
 }
 
-/// Without zeros at the end, but for the first number.
+/// Returns the coefficients without the zeros at the end. The first coefficient always stays.
 pub(super) fn trimmed(mut coefficients: &[u64]) -> &[u64] {
     while let [start @ .., 0] = coefficients
         && !start.is_empty()
@@ -161,7 +172,7 @@ pub(super) fn trimmed(mut coefficients: &[u64]) -> &[u64] {
     coefficients
 }
 
-/// The smallest generator of the units modulo the prime `t`.
+/// Returns the smallest generator of the units modulo the prime `t`.
 fn primitive_root(t: u64) -> u64 {
     let mut factors = Vec::new();
     let mut rest = t - 1;
@@ -180,8 +191,8 @@ fn smallest_factor(n: u64) -> u64 {
     (2..).take_while(|p| p * p <= n).find(|p| n.is_multiple_of(*p)).unwrap_or(n)
 }
 
-/// `sum_k values_k root^(jk)` for all `j`, `root` being a root of unity modulo `t` of the order of
-/// how many there are (Cooley and Tukey).
+/// Returns `sum_k values_k root^(jk)` for all `j` (Cooley and Tukey). `root` is a root of unity
+/// modulo `t` whose order is the number of values.
 fn transform(values: &[u64], root: u64, t: u64) -> Vec<u64> {
     let n = values.len();
     if n == 1 {
@@ -240,7 +251,7 @@ mod tests {
     }
 
     #[test]
-    fn tables_of_low_degree_give_it_back() {
+    fn tables_of_low_degree_give_low_degrees() {
         let square =
             Polynomial::of_table(65537, &(0..65537i64).map(|x| x * x + 3).collect::<Vec<_>>())
                 .unwrap();
@@ -252,7 +263,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_polynomial_is_refused() {
+    fn invalid_moduli_and_tables_are_refused() {
         assert!(Polynomial::new(5, &[]).unwrap_err().to_string().contains("no coefficients"));
         assert!(Polynomial::new(1, &[1]).is_err());
         assert!(Polynomial::of_table(15, &[0; 15]).unwrap_err().to_string().contains("prime"));
@@ -265,7 +276,10 @@ mod tests {
                 .contains("18 entries: 1 to 17")
         );
         assert!(
-            Polynomial::of_table(17, &[0; 16]).unwrap_err().to_string().contains("16 entries, 17")
+            Polynomial::of_table(17, &[0; 16])
+                .unwrap_err()
+                .to_string()
+                .contains("16 entries, but 17")
         );
     }
 }

@@ -1,22 +1,23 @@
-//! Polynomials of ciphertexts, as shallow as can be: baby steps and giant steps (Paterson and
+//! Polynomials of ciphertexts at the least depth, by baby steps and giant steps (Paterson and
 //! Stockmeyer), with sums of products that are relinearised once.
 //!
-//! **Moduli.** Place `d` of a *chain* is the modulus at which `d` squarings of the argument end.
-//! Power `n` is had at place `ceil(log2 n)`, and a polynomial of degree below `2^d` at place `d`:
-//! it is split as `q x^m + r` with `m` a power of two below `2^d`, so that `q` and `x^m` are at
-//! place `d - 1`; `r` is split in the same way, and the products of all such splits are added up
-//! before they are relinearised. What is left in the end, a sum of few powers times constants,
-//! costs `log2(t)` bits for its constants where a product costs `log2(t sqrt(N))`.
+//! **Moduli.** The *chain* lists one modulus for each depth. Its modulus `d` is the one at which
+//! `d` squarings of the argument end. Power `n` is available at depth `ceil(log2 n)`, and a
+//! polynomial of degree below `2^d` at depth `d`. Such a polynomial is split as `q x^m + r`, where
+//! `m` is a power of two below `2^d`, so that `q` and `x^m` have depth `d - 1`. Then `r` is split
+//! in the same way. The products of all splits are added up before they are relinearised. The
+//! remainder is a sum of a few powers times constants. It costs `log2(t)` bits for its constants,
+//! while a product costs `log2(t sqrt(N))` bits.
 //!
-//! **Factors.** A ciphertext of factor `g'` that holds `x^i` is one of factor `g` that holds `c
-//! x^i` once it is multiplied by `c g/g'` modulo `t`. So every sum of powers times constants is had
-//! at whatever factor is wanted, and with them every polynomial: those that are multiplied by `x^m`
-//! at the factors that make all products of a sum agree. The factors of powers, and of places, are
-//! known beforehand.
+//! **Factors.** If a ciphertext of factor `g'` holds `x^i`, multiplying it by `c g/g'` modulo `t`
+//! gives a ciphertext of factor `g` that holds `c x^i`. Every sum of powers times constants can
+//! therefore be computed with any factor, and so can every polynomial. The polynomials that are
+//! multiplied by `x^m` get the factors that make all products of a sum agree. The factors of the
+//! powers, and of products at each depth, are known in advance.
 //!
-//! **Limbs.** A sum of powers times constants is needed at a lower place than the powers stand: all
-//! but as many limbs as the noise of the constants needs are left out ([`Evaluator::lowered`] says
-//! why that is right), and only the sum is switched down.
+//! **Limbs.** A sum of powers times constants is needed at a smaller modulus than that of its
+//! powers. Only as many limbs are kept as the noise of the constants needs ([`Evaluator::lowered`]
+//! explains why this is right). Only the sum is switched down.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -33,26 +34,30 @@ use crate::{BgvError, Ciphertext, Evaluator, Scheme, budget_bits, noise};
 
 const OPERATION: &str = "evaluate a polynomial";
 
-/// The memory that small powers may take, each of them at the modulus of the argument and once more
-/// further down, in bytes.
-const POWERS_MEMORY: usize = 4 << 30;
+/// Maximum memory of the small powers in bytes (chosen). Each power counts twice: at the modulus of
+/// the argument and at a smaller one.
+const MAX_POWERS_BYTES: usize = 4 << 30;
 
-/// What a product of a sum costs, and what a modulus switch costs, of what relinearisation costs.
-const PRODUCT_COST: f64 = 0.2;
-const SWITCH_COST: f64 = 0.2;
+/// Estimated cost of one product of a sum, in relinearisations.
+const PRODUCT_COST_IN_RELINEARISATIONS: f64 = 0.2;
+
+/// Estimated cost of one modulus switch, in relinearisations.
+const SWITCH_COST_IN_RELINEARISATIONS: f64 = 0.2;
 
 impl Evaluator {
-    /// `p(a)`, slot by slot; without slots, in the ring. For a degree `n` it is `ceil(log2(n + 1))`
-    /// products deep, the last of which costs no more than constants do, or `ceil(log2 n)` where
-    /// `n` is a power of two whose coefficient is a unit; it takes about `sqrt(2 n)`
-    /// relinearisations.
+    /// Evaluates `p(a)`, slot by slot. If `t` gives no slots, it evaluates `p` in the ring.
     ///
-    /// Its products are those of the evaluator's scheme. The powers that it holds take 4 GiB at
-    /// most, or a few ciphertexts: of higher degrees it keeps fewer, and takes more products.
+    /// For a degree `n` the depth is `ceil(log2(n + 1))` products, and the last one costs no more
+    /// noise budget than constants do. If `n` is a power of two whose coefficient is a unit, the
+    /// depth is `ceil(log2 n)` products. About `sqrt(2 n)` relinearisations are needed.
+    ///
+    /// The products use the scheme of the evaluator. The powers that are held take at most 4 GiB,
+    /// or a few ciphertexts if that is more. For high degrees fewer powers are held, and more
+    /// products are computed.
     ///
     /// # Errors
-    /// When the plaintext moduli differ, the relinearisation key is missing, or
-    /// [`BgvError::Budget`] when the noise would be too large.
+    /// Returns an error if the plaintext moduli differ or the relinearisation key is missing, and
+    /// [`BgvError::Budget`] if the noise would be too large.
     pub fn polynomial(&self, a: &Ciphertext, p: &Polynomial) -> Result<Ciphertext, BgvError> {
         self.check(a, OPERATION)?;
         self.context().check_plain_modulus(p.plain_modulus(), OPERATION)?;
@@ -67,7 +72,7 @@ impl Evaluator {
             Scheme::Bgv => self.reduce(a)?,
             Scheme::Bfv => {
                 let to = self.modulus_after_scaled(a.modulus(), a.inner().noise().log2_std());
-                self.brought(a, to)?.into_owned()
+                self.at_modulus(a, to)?.into_owned()
             }
         };
         let lead = inv_mod(coefficients[n], t).filter(|_| n.is_power_of_two());
@@ -75,39 +80,41 @@ impl Evaluator {
             Some(_) => (trimmed(&coefficients[..n]), depth_of(n as u64)),
             None => (coefficients, depth_of(n as u64 + 1)),
         };
-        let power =
+        let power_bytes =
             2 * std::mem::size_of_val(a.inner().part(0).limb(0)) * 2 * a.modulus().limb_count();
         let baby = (1..=depth.max(1))
             .map(|k| 1 << k)
-            .filter(|baby| *baby <= 8 || baby * power <= POWERS_MEMORY);
+            .filter(|baby| *baby <= 8 || baby * power_bytes <= MAX_POWERS_BYTES);
         let baby = baby.min_by(|&x, &y| cost(rest, depth, x).total_cmp(&cost(rest, depth, y)));
         let mut evaluation = Evaluation::new(self, a, depth, baby.unwrap_or(2))?;
         match lead {
-            // A power whose factor is divided by the coefficient: it is multiplied by nothing.
+            // The power's factor is divided by the coefficient instead of multiplying the
+            // ciphertext.
             Some(inverse) => {
-                let lead = evaluation.lowered(n as u64, depth)?.clone();
+                let lead = evaluation.make_power_at(n as u64, depth)?.clone();
                 let factor = mul_mod(lead.factor(), inverse, t);
-                let mut out = evaluation.sum(rest, depth, factor, Some(lead))?;
+                let mut out = evaluation.evaluate(rest, depth, factor, Some(lead))?;
                 out.set_factor(factor);
                 Ok(out)
             }
-            None => evaluation.sum(rest, depth, 1, None),
+            None => evaluation.evaluate(rest, depth, 1, None),
         }
     }
 }
 
-/// A polynomial in parts.
+/// A polynomial that is split into parts.
 struct Parts<'c> {
-    /// Polynomials of degree 1 or more, each with the power that it is multiplied by.
+    /// Polynomials of degree 1 or more, each with the exponent of the power that it is multiplied
+    /// by.
     products: Vec<(&'c [u64], u64)>,
-    /// Larger powers, times constants.
+    /// The exponents of larger powers, each with the constant that it is multiplied by.
     high: Vec<(u64, u64)>,
-    /// What is left: the constant, and small powers times constants.
+    /// The remainder: the constant, and small powers times constants.
     low: &'c [u64],
 }
 
-/// Splits a polynomial of degree below `2^depth` whose parts of fewer than `baby` coefficients are
-/// sums of powers times constants.
+/// Splits a polynomial of degree below `2^depth`. The parts of at most `baby` coefficients are sums
+/// of powers times constants.
 fn split(coefficients: &[u64], depth: u32, baby: usize) -> Parts<'_> {
     let (mut products, mut high, mut low) = (Vec::new(), Vec::new(), coefficients);
     let is_sum = |c: &[u64]| {
@@ -125,7 +132,7 @@ fn split(coefficients: &[u64], depth: u32, baby: usize) -> Parts<'_> {
     Parts { products, high, low }
 }
 
-/// The powers that are multiplied by constants in the last part.
+/// The exponents of the powers in the remainder, each with its constant.
 fn small_powers(low: &[u64]) -> impl Iterator<Item = (u64, u64)> {
     (1u64..).zip(&low[1..]).filter(|(_, c)| **c != 0).map(|(i, c)| (i, *c))
 }
@@ -136,10 +143,10 @@ fn cost(coefficients: &[u64], depth: u32, baby: usize) -> f64 {
         let parts = split(c, depth, baby);
         small_powers(parts.low).chain(parts.high).for_each(|(i, _)| need(i, powers));
         let relinearisation = if parts.products.is_empty() { 0.0 } else { 1.0 };
-        let switch = if parts.low.len() > 1 { SWITCH_COST } else { 0.0 };
+        let switch = if parts.low.len() > 1 { SWITCH_COST_IN_RELINEARISATIONS } else { 0.0 };
         let products = parts.products.into_iter().map(|(q, m)| {
             need(m, powers);
-            PRODUCT_COST + visit(q, depth - 1, baby, powers)
+            PRODUCT_COST_IN_RELINEARISATIONS + visit(q, depth - 1, baby, powers)
         });
         products.sum::<f64>() + relinearisation + switch
     }
@@ -151,25 +158,26 @@ fn cost(coefficients: &[u64], depth: u32, baby: usize) -> f64 {
         }
     }
     let mut powers = BTreeSet::new();
-    visit(coefficients, depth, baby, &mut powers) + powers.len() as f64 * (1.0 + PRODUCT_COST)
+    visit(coefficients, depth, baby, &mut powers)
+        + powers.len() as f64 * (1.0 + PRODUCT_COST_IN_RELINEARISATIONS)
 }
 
 struct Evaluation<'a> {
     evaluator: &'a Evaluator,
-    /// The modulus of each place.
+    /// The modulus for each depth.
     chain: Vec<Modulus>,
-    /// Sums of powers times constants have fewer coefficients than this.
+    /// The maximum number of coefficients of a sum of powers times constants.
     baby: usize,
-    /// The noise budget of the argument, for errors.
+    /// The noise budget of the argument in bits, for errors.
     have: f64,
     powers: BTreeMap<u64, Ciphertext>,
-    /// Powers brought to the modulus of a place.
+    /// Powers that were brought to a smaller modulus, by exponent and depth.
     lowered: BTreeMap<(u64, u32), Ciphertext>,
 }
 
 impl<'a> Evaluation<'a> {
-    /// Follows `depth` squarings of `a`, as [`Evaluator::mul`] would have them, and checks that
-    /// there is noise budget for them.
+    /// Follows the noise of `depth` squarings of `a`, as computed by [`Evaluator::mul`], and checks
+    /// that there is noise budget for them.
     fn new(
         evaluator: &'a Evaluator,
         a: Ciphertext,
@@ -198,8 +206,8 @@ impl<'a> Evaluation<'a> {
             chain.push(modulus);
             let left = budget_bits(context.log2(modulus), t, error);
             if left <= 0.0 {
-                // What is needed is said as if each of the products took as much as those up to
-                // here: errors of a modulus that is too small mean nothing.
+                // The needed budget is extrapolated from the products that fit, as if all needed
+                // the same. Errors at a modulus that is too small would mean nothing.
                 let need = (have - left) * f64::from(depth) / f64::from(done);
                 return Err(BgvError::Budget { operation: OPERATION, need, have });
             }
@@ -208,13 +216,14 @@ impl<'a> Evaluation<'a> {
         Ok(Evaluation { evaluator, chain, baby, have, powers, lowered: BTreeMap::new() })
     }
 
-    fn place(&self, depth: u32) -> Modulus {
+    fn modulus_at(&self, depth: u32) -> Modulus {
         self.chain[depth as usize]
     }
 
-    /// The polynomial of degree below `2^depth` at the modulus of place `depth`, of the factor
-    /// `factor`, and added to `start` which is there and of that factor if it is given.
-    fn sum(
+    /// Evaluates a polynomial of degree below `2^depth` at the modulus of `depth`, with the factor
+    /// `factor`. If `start` is given, it must have that modulus and factor, and the polynomial is
+    /// added to it.
+    fn evaluate(
         &mut self,
         coefficients: &[u64],
         depth: u32,
@@ -225,33 +234,33 @@ impl<'a> Evaluation<'a> {
         let parts = split(coefficients, depth, self.baby);
         let mut out = start;
         if !parts.products.is_empty() {
-            let from = self.place(depth - 1);
-            // -Q g_q g_x is to be the factor that is wanted, or g_q g_x.
-            let wanted = match self.evaluator.scheme() {
+            let from = self.modulus_at(depth - 1);
+            // For BGV, -Q g_q g_x must be the requested factor. For BFV, g_q g_x must be.
+            let product_factor = match self.evaluator.scheme() {
                 Scheme::Bgv => ratio(factor, context.product_factor(from, 1), t),
                 Scheme::Bfv => factor,
             };
             let mut sum = ProductSum::new(self.evaluator, from);
             for (q, m) in parts.products {
-                let factor = ratio(wanted, self.lowered(m, depth - 1)?.factor(), t);
-                let q = self.sum(q, depth - 1, factor, None)?;
-                sum.add(&q, self.lowered(m, depth - 1)?)?;
+                let factor = ratio(product_factor, self.make_power_at(m, depth - 1)?.factor(), t);
+                let q = self.evaluate(q, depth - 1, factor, None)?;
+                sum.add(&q, self.make_power_at(m, depth - 1)?)?;
             }
-            let products = sum.relinearise(self.place(depth), self.have)?;
+            let products = sum.relinearise(self.modulus_at(depth), self.have)?;
             self.add(&mut out, products)?;
         }
         for (m, constant) in parts.high {
-            let multiple = self.multiples(&[(m, constant)], depth - 1, depth, factor)?;
+            let multiple = self.sum_of_multiples(&[(m, constant)], depth - 1, depth, factor)?;
             self.add(&mut out, multiple)?;
         }
         let small: Vec<(u64, u64)> = small_powers(parts.low).collect();
         if !small.is_empty() {
-            let place = depth_of(self.baby as u64 - 1).min(depth - 1);
-            let multiples = self.multiples(&small, place, depth, factor)?;
+            let power_depth = depth_of(self.baby as u64 - 1).min(depth - 1);
+            let multiples = self.sum_of_multiples(&small, power_depth, depth, factor)?;
             self.add(&mut out, multiples)?;
         }
         let Some(mut out) = out else {
-            let what = "a polynomial of degree 0 is no ciphertext".into();
+            let what = "a polynomial of degree 0 has no ciphertext".into();
             return Err(BgvError::Argument { operation: OPERATION, what });
         };
         self.add_constant(&mut out, parts.low[0], factor)?;
@@ -259,7 +268,7 @@ impl<'a> Evaluation<'a> {
         Ok(out)
     }
 
-    /// Adds ciphertexts of one modulus and factor.
+    /// Adds two ciphertexts of the same modulus and factor.
     fn add(&self, sum: &mut Option<Ciphertext>, term: Ciphertext) -> Result<(), BgvError> {
         match sum {
             None => *sum = Some(term),
@@ -270,42 +279,42 @@ impl<'a> Evaluation<'a> {
         Ok(())
     }
 
-    /// Adds an integer to what has the factor `factor`.
+    /// Adds an integer to a ciphertext of the factor `factor`.
     fn add_constant(&self, a: &mut Ciphertext, constant: u64, factor: u64) -> Result<(), BgvError> {
         let (context, t) = (self.evaluator.context(), self.evaluator.context().plain_modulus());
         let modulus = context.residue(a.modulus());
-        // t^(-1) [-Q g c]_t modulo each limb, to which t is coprime.
+        // This is t^(-1) [-Q g c]_t modulo each limb. t is coprime to every limb.
         let scaled = centred(mul_mod(neg_mod(modulus, t), mul_mod(factor, constant, t), t), t);
         let residue = |q: u64| mul_mod(signed_mod(scaled, q), inv_mod(t % q, q).unwrap_or(0), q);
         Ok(context.rlwe().add_constant_assign(a.inner_mut(), residue)?)
     }
 
-    /// The sum of these powers times constants, from what they are at place `place`, at the modulus
-    /// of place `depth` and of the factor `factor`.
-    fn multiples(
+    /// Returns the sum of powers times constants, at the modulus of `depth` and with the factor
+    /// `factor`. The powers are used at the modulus of `power_depth`.
+    fn sum_of_multiples(
         &mut self,
         terms: &[(u64, u64)],
-        place: u32,
+        power_depth: u32,
         depth: u32,
         factor: u64,
     ) -> Result<Ciphertext, BgvError> {
         let (e, t) = (self.evaluator, self.evaluator.context().plain_modulus());
         let (context, rlwe) = (e.context(), e.context().rlwe());
-        let (base, to) = (self.place(place), self.place(depth));
+        let (base, to) = (self.modulus_at(power_depth), self.modulus_at(depth));
         let mut expected = Noise::NONE;
         for (n, _) in terms {
-            let power = self.lowered(*n, place)?.inner().noise();
+            let power = self.make_power_at(*n, power_depth)?.inner().noise();
             expected = expected.plus(power.scaled(noise::log2_message(t)));
         }
-        // The least modulus modulo which the noise, switched down, is that of rounding.
+        // The smallest modulus whose noise becomes that of rounding after the switch.
         let need = context.log2(to) + (expected.log2_std() - e.floor().log2_std()).max(0.0);
         let from = context.divisor_at_least(base, need);
         let mut sum = Ciphertext::empty(context);
         let mut error = Noise::NONE;
         for (i, (n, constant)) in terms.iter().enumerate() {
-            let power = self.at(*n, place);
-            let held = context.dropped_factor(power.factor(), base, from);
-            let multiplier = centred(ratio(mul_mod(factor, *constant, t), held, t), t);
+            let power = self.power_at(*n, power_depth);
+            let power_factor = context.dropped_factor(power.factor(), base, from);
+            let multiplier = centred(ratio(mul_mod(factor, *constant, t), power_factor, t), t);
             if i == 0 {
                 rlwe.reduce_modulus_into(sum.inner_mut(), power.inner(), from)?;
                 rlwe.mul_constant_assign(sum.inner_mut(), |q| signed_mod(multiplier, q))?;
@@ -328,24 +337,24 @@ impl<'a> Evaluation<'a> {
         Ok(out)
     }
 
-    /// Power `n` at the modulus of a place.
-    fn lowered(&mut self, n: u64, place: u32) -> Result<&Ciphertext, BgvError> {
+    /// Computes the power `n`, brings it to the modulus of `depth`, and returns it.
+    fn make_power_at(&mut self, n: u64, depth: u32) -> Result<&Ciphertext, BgvError> {
         self.evaluator.make_power(&mut self.powers, n)?;
-        let (power, to) = (&self.powers[&n], self.place(place));
-        if power.modulus() != to && !self.lowered.contains_key(&(n, place)) {
+        let (power, to) = (&self.powers[&n], self.modulus_at(depth));
+        if power.modulus() != to && !self.lowered.contains_key(&(n, depth)) {
             let lowered = self.evaluator.lowered(power, to, OPERATION)?.into_owned();
-            self.lowered.insert((n, place), lowered);
+            self.lowered.insert((n, depth), lowered);
         }
-        Ok(self.at(n, place))
+        Ok(self.power_at(n, depth))
     }
 
-    /// What [`Evaluation::lowered`] has made.
-    fn at(&self, n: u64, place: u32) -> &Ciphertext {
-        self.lowered.get(&(n, place)).unwrap_or_else(|| &self.powers[&n])
+    /// Returns a power that [`Evaluation::make_power_at`] has computed.
+    fn power_at(&self, n: u64, depth: u32) -> &Ciphertext {
+        self.lowered.get(&(n, depth)).unwrap_or_else(|| &self.powers[&n])
     }
 }
 
-/// `x/y` modulo `t`, for a unit `y`: factors are units, and so are moduli.
+/// Returns `x/y` modulo `t`, for a unit `y`. Factors and moduli are units.
 fn ratio(x: u64, y: u64, t: u64) -> u64 {
     mul_mod(x, inv_mod(y, t).unwrap_or(0), t)
 }
@@ -354,9 +363,9 @@ fn ratio(x: u64, y: u64, t: u64) -> u64 {
 mod tests {
     use super::*;
 
-    /// Splits add up to the polynomial, and keep below the depth they are given.
+    /// The parts add up to the polynomial, and none is deeper than allowed.
     #[test]
-    fn parts_are_the_whole_and_no_deeper() {
+    fn parts_add_up_and_keep_the_depth() {
         const T: u64 = 97;
         fn value(c: &[u64], depth: u32, baby: usize, x: u64) -> u64 {
             let power = |n: u64| hippocrene_ring::arith::pow_mod(x, n, T);

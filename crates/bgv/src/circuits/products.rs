@@ -7,31 +7,35 @@ use hippocrene_rlwe::{Modulus, Noise, ScaledSum, TensorSum};
 
 use crate::{BgvError, Ciphertext, Evaluator, Scheme, noise};
 
-/// The operation that errors name.
+/// The name of the operation in errors.
 const PRODUCTS: &str = "add products";
 
 impl Evaluator {
-    /// `sum_i a_i b_i`, slot by slot, relinearised once: one product costs a key switch, each
-    /// further one of BGV hardly anything, and one of BFV its conversions to the auxiliary modulus.
-    /// It is computed in the manner of the evaluator's scheme, at the smallest of the moduli that
-    /// the products would be computed at, and switched down by as many bits as the noise has grown.
+    /// Returns `sum_i a_i b_i`, slot by slot, relinearised once.
     ///
-    /// Factors `g g'` of products that differ are brought to that of a product with the least room:
-    /// an operand is multiplied by a constant before it is switched down, which costs no noise
-    /// budget where there is room of `log2(t)` bits, and up to so many where there is none.
+    /// The first product costs a key switch. A further BGV product costs hardly anything, and a
+    /// further BFV product costs its conversions to the auxiliary modulus. The sum uses the scheme
+    /// of the evaluator. It is computed at the smallest of the moduli at which the single products
+    /// would be computed, and switched down by the growth of the noise.
     ///
-    /// Operands may be sums that share an error, so that errors of products are taken as wholly
-    /// dependent: at most a bit of noise budget for each doubling of their number.
+    /// The factors `g g'` of the products may differ. They are all brought to the factor of the
+    /// product whose operands have the smallest moduli. For this an operand is multiplied by a
+    /// constant before it is switched down. That costs no noise budget if its modulus is larger by
+    /// `log2(t)` bits, and up to `log2(t)` bits if it is not.
+    ///
+    /// Operands may be sums that share an error. Therefore the errors of products are treated as
+    /// fully dependent. This costs at most one bit of noise budget each time their number doubles.
     ///
     /// # Errors
-    /// [`BgvError::Argument`] when there are no products; when keys or parameters differ, the
-    /// relinearisation key is missing, or [`BgvError::Budget`] when the noise would be too large.
+    /// Returns [`BgvError::Argument`] if there are no products, an error if keys or parameters
+    /// differ or the relinearisation key is missing, and [`BgvError::Budget`] if the noise would be
+    /// too large.
     pub fn sum_of_products(
         &self,
         pairs: &[(&Ciphertext, &Ciphertext)],
     ) -> Result<Ciphertext, BgvError> {
         let (context, t) = (self.context(), self.context().plain_modulus());
-        let mut at: Option<(f64, Modulus)> = None;
+        let mut smallest: Option<(f64, Modulus)> = None;
         let mut have = f64::INFINITY;
         for (a, b) in pairs {
             for operand in [a, b] {
@@ -43,15 +47,16 @@ impl Evaluator {
                 Scheme::Bfv => self.common_modulus_scaled(a, b),
             };
             let bits = context.log2(modulus);
-            if at.is_none_or(|(least, _)| bits < least) {
-                at = Some((bits, modulus));
+            if smallest.is_none_or(|(least, _)| bits < least) {
+                smallest = Some((bits, modulus));
             }
         }
-        let Some((bits, modulus)) = at else {
+        let Some((bits, modulus)) = smallest else {
             let what = "there are no products".into();
             return Err(BgvError::Argument { operation: PRODUCTS, what });
         };
-        // Of each pair the operand with more room first: it takes the constant.
+        // The operand with the larger modulus comes first in each pair, because it takes the
+        // constant.
         let room = |c: &Ciphertext| context.log2(c.modulus()) - bits;
         let mut ordered: Vec<(&Ciphertext, &Ciphertext)> = pairs
             .iter()
@@ -64,7 +69,7 @@ impl Evaluator {
             let right = match self.scheme() {
                 _ if std::ptr::eq(a, b) => Cow::Borrowed(&*left),
                 Scheme::Bgv => self.lowered(a, modulus, PRODUCTS)?,
-                // It goes from its modulus straight to the auxiliary one.
+                // The operand is switched from its own modulus straight to the auxiliary one.
                 Scheme::Bfv => Cow::Borrowed(a),
             };
             match sum.factor {
@@ -85,36 +90,39 @@ impl Evaluator {
     }
 }
 
-/// A sum of products of ciphertexts in the manner of the evaluator's scheme, not relinearised.
+/// A sum of products by the scheme of the evaluator, before it is relinearised.
 pub(super) struct ProductSum<'a> {
     evaluator: &'a Evaluator,
     modulus: Modulus,
     sum: Option<Tensors<'a>>,
-    /// The factor `g g'` of all products, before the `-Q` of those of BGV.
+    /// The factor `g g'` of all products. For BGV products, the factor `-Q` is not included.
     factor: Option<u64>,
-    /// The error of all products, which may be of operands that share an error: standard deviations
-    /// add.
+    /// The error of the sum. Operands may share an error, so standard deviations are added.
     noise: Noise,
 }
 
-/// What is added up.
+/// The tensor products that are added up.
 enum Tensors<'a> {
     Bgv(TensorSum<'a>),
     Bfv(ScaledSum<'a>),
 }
 
 impl<'a> ProductSum<'a> {
-    /// The empty sum of products of ciphertexts modulo `modulus = Q`.
+    /// Makes an empty sum of products of ciphertexts modulo `modulus = Q`.
     pub(super) fn new(evaluator: &'a Evaluator, modulus: Modulus) -> Self {
         ProductSum { evaluator, modulus, sum: None, factor: None, noise: Noise::NONE }
     }
 
-    /// Adds `a b`: of the modulus of this sum, and of one factor with all others.
+    /// Adds `a b`. Both must have the modulus of this sum, and the product must have the factor of
+    /// all others.
     pub(super) fn add(&mut self, a: &Ciphertext, b: &Ciphertext) -> Result<(), BgvError> {
         let (evaluator, context) = (self.evaluator, self.evaluator.context());
         let t = context.plain_modulus();
         let factor = mul_mod(a.factor(), b.factor(), t);
-        debug_assert!(self.factor.is_none_or(|known| known == factor), "products of one factor");
+        debug_assert!(
+            self.factor.is_none_or(|previous| previous == factor),
+            "products of one factor"
+        );
         self.factor = Some(factor);
         let rlwe = context.rlwe();
         let sum = match (&mut self.sum, evaluator.scheme()) {
@@ -137,8 +145,8 @@ impl<'a> ProductSum<'a> {
         Ok(())
     }
 
-    /// The sum, of which there is one product at least, relinearised and brought to the modulus
-    /// `to`; the operands had `have` bits of noise budget.
+    /// Relinearises the sum, which must hold at least one product, and switches it to the modulus
+    /// `to`. `have` is the noise budget of the operands in bits, for errors.
     pub(super) fn relinearise(self, to: Modulus, have: f64) -> Result<Ciphertext, BgvError> {
         let (evaluator, context, noise) = (self.evaluator, self.evaluator.context(), self.noise);
         let (Some(sum), Some(factor)) = (self.sum, self.factor) else {

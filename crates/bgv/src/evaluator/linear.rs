@@ -1,4 +1,4 @@
-//! Sums, and products with what is not encrypted.
+//! Sums, and products with operands that are not encrypted.
 
 use std::borrow::Cow;
 
@@ -8,28 +8,30 @@ use hippocrene_rlwe::{self as rlwe, CombineInto, Noise};
 use super::Evaluator;
 use crate::{BgvError, Ciphertext, Plaintext, noise};
 
-/// What a constant that is multiplied with adds to the error beside the error itself: the message
-/// grows beyond `t/2`, by a multiple of `t` over `t`.
-pub(crate) const CARRY: f64 = noise::FRACTION;
+/// Standard deviation of the carry of a message that is multiplied by a constant, relative to the
+/// norm of the constant. The message grows beyond `t/2` by a multiple of `t`, and the carry is that
+/// multiple divided by `t`.
+pub(crate) const CARRY_STD: f64 = noise::UNIFORM_FRACTION_STD;
 
 impl Evaluator {
-    /// `a + b`, slot by slot.
+    /// Returns `a + b`, slot by slot.
     ///
     /// # Errors
-    /// When keys or parameters differ, or [`BgvError::Budget`] when the noise would be too large.
+    /// Returns an error if keys or parameters differ, and [`BgvError::Budget`] if the noise would
+    /// be too large.
     pub fn add(&self, a: &Ciphertext, b: &Ciphertext) -> Result<Ciphertext, BgvError> {
         self.combined(a, b, "add", rlwe::Context::add_into)
     }
 
-    /// `a - b`, slot by slot.
+    /// Returns `a - b`, slot by slot.
     ///
     /// # Errors
-    /// As [`Evaluator::add`].
+    /// The same as those of [`Evaluator::add`].
     pub fn sub(&self, a: &Ciphertext, b: &Ciphertext) -> Result<Ciphertext, BgvError> {
         self.combined(a, b, "subtract", rlwe::Context::sub_into)
     }
 
-    /// A sum or difference, by one pass over both.
+    /// Returns a sum or difference, computed in one pass over both operands.
     fn combined(
         &self,
         a: &Ciphertext,
@@ -45,17 +47,17 @@ impl Evaluator {
         Ok(out)
     }
 
-    /// A ciphertext without limbs, of the factor of `a`.
+    /// Returns a ciphertext without limbs that has the factor of `a`.
     fn empty_like(&self, a: &Ciphertext) -> Ciphertext {
         let mut out = Ciphertext::empty(self.context());
         out.set_factor(a.factor());
         out
     }
 
-    /// `-a`.
+    /// Returns `-a`.
     ///
     /// # Errors
-    /// When it was made with other parameters.
+    /// Returns an error if `a` was made with other parameters.
     pub fn negate(&self, a: &Ciphertext) -> Result<Ciphertext, BgvError> {
         self.check(a, "negate")?;
         let mut out = self.empty_like(a);
@@ -63,12 +65,12 @@ impl Evaluator {
         Ok(out)
     }
 
-    /// `a + p` for an encoded vector: what the sum of both messages exceeds `t/2` by is all that is
-    /// added to the noise.
+    /// Returns `a + p` for an encoded vector. The noise grows only by the carry of the sum of both
+    /// messages beyond `t/2`.
     ///
     /// # Errors
-    /// When parameters or plaintext moduli differ, or [`BgvError::Budget`] when the noise would be
-    /// too large.
+    /// Returns an error if parameters or plaintext moduli differ, and [`BgvError::Budget`] if the
+    /// noise would be too large.
     pub fn add_plain(&self, a: &Ciphertext, p: &Plaintext) -> Result<Ciphertext, BgvError> {
         const OPERATION: &str = "add a plaintext";
         self.check(a, OPERATION)?;
@@ -80,10 +82,10 @@ impl Evaluator {
         Ok(out)
     }
 
-    /// `a - p` for an encoded vector: noise as of [`Evaluator::add_plain`].
+    /// Returns `a - p` for an encoded vector. The noise grows as in [`Evaluator::add_plain`].
     ///
     /// # Errors
-    /// As [`Evaluator::add_plain`].
+    /// The same as those of [`Evaluator::add_plain`].
     pub fn sub_plain(&self, a: &Ciphertext, p: &Plaintext) -> Result<Ciphertext, BgvError> {
         const OPERATION: &str = "subtract a plaintext";
         self.check(a, OPERATION)?;
@@ -95,13 +97,15 @@ impl Evaluator {
         Ok(out)
     }
 
-    /// `a p` for an encoded vector. The noise grows by the Euclidean norm of the coefficients of
-    /// `p`, at most `t sqrt(N)/2`, and by more where it may have `p` as a factor already: the
-    /// `k`-th product with one and the same vector by `sqrt(k)` times that.
+    /// Returns `a p` for an encoded vector, slot by slot.
+    ///
+    /// The noise grows by the Euclidean norm of the coefficients of `p`, which is at most
+    /// `t sqrt(N)/2`. It grows by more if it may contain `p` as a factor already: the `k`-th
+    /// product with the same vector grows by `sqrt(k)` times the norm.
     ///
     /// # Errors
-    /// When parameters or plaintext moduli differ, or [`BgvError::Budget`] when the noise would be
-    /// too large.
+    /// Returns an error if parameters or plaintext moduli differ, and [`BgvError::Budget`] if the
+    /// noise would be too large.
     pub fn mul_plain(&self, a: &Ciphertext, p: &Plaintext) -> Result<Ciphertext, BgvError> {
         const OPERATION: &str = "multiply by a plaintext";
         self.check(a, OPERATION)?;
@@ -119,21 +123,24 @@ impl Evaluator {
         Ok(out)
     }
 
-    /// `a + c` for an integer `c` in every slot: noise as of [`Evaluator::add_plain`].
+    /// Returns `a + c` for an integer `c` in every slot. The noise grows as in
+    /// [`Evaluator::add_plain`].
     ///
     /// # Errors
-    /// When it was made with other parameters.
+    /// Returns an error if `a` was made with other parameters.
     pub fn add_integer(&self, a: &Ciphertext, c: i64) -> Result<Ciphertext, BgvError> {
         self.add_plain(a, &self.context().encoder().encode_coefficients(&[c])?)
     }
 
-    /// `c a` for an integer `c`. A unit modulo `t` is divided out of the factor, which costs
-    /// nothing, and no noise; only where sums of ciphertexts of different factors meet is there
-    /// something to pay. Others multiply the ciphertext.
+    /// Returns `c a` for an integer `c`.
+    ///
+    /// If `c` is a unit modulo `t`, it is divided out of the factor of the ciphertext. This costs
+    /// neither time nor noise. Later sums of ciphertexts with different factors cost noise instead.
+    /// If `c` is not a unit, the ciphertext is multiplied.
     ///
     /// # Errors
-    /// When it was made with other parameters, or [`BgvError::Budget`] when the noise would be too
-    /// large.
+    /// Returns an error if `a` was made with other parameters, and [`BgvError::Budget`] if the
+    /// noise would be too large.
     pub fn mul_integer(&self, a: &Ciphertext, c: i64) -> Result<Ciphertext, BgvError> {
         const OPERATION: &str = "multiply by an integer";
         self.check(a, OPERATION)?;
@@ -147,7 +154,7 @@ impl Evaluator {
         Ok(out)
     }
 
-    /// Multiplies what `a` holds by the integer `c`; the factor stays, so that the message is
+    /// Multiplies the residues of `a` by the integer `c`. The factor stays, so the message is
     /// multiplied.
     fn multiply_residues(&self, a: &mut Ciphertext, c: i64) -> Result<(), BgvError> {
         if c != 1 {
@@ -158,11 +165,12 @@ impl Evaluator {
         Ok(())
     }
 
-    /// Brings two ciphertexts to one modulus, the smaller, and to one factor: with integers `x` and
-    /// `y` such that `x g = y g'`, `a` is multiplied by `x` and `b` by `y`. Of the pairs that the
-    /// extended Euclidean algorithm passes on `g'/g` and `t`, the one is taken for which the noise
-    /// of a sum is least: a ciphertext of a larger modulus is multiplied before it is switched
-    /// down, so that its constant may be large.
+    /// Brings two ciphertexts to one modulus, the smaller of the two, and to one factor.
+    ///
+    /// With integers `x` and `y` such that `x g = y g'`, `a` is multiplied by `x` and `b` by `y`.
+    /// The candidates are the pairs in the extended Euclidean algorithm on `g'/g` and `t`. The pair
+    /// with the least noise of the sum is taken. A ciphertext of a larger modulus is multiplied
+    /// before it is switched down, so its constant may be large.
     pub(crate) fn align<'a>(
         &self,
         a: &'a Ciphertext,
@@ -194,7 +202,8 @@ impl Evaluator {
         Ok((self.multiplied(a, x, to)?, self.multiplied(b, y, to)?))
     }
 
-    /// `a`, with what it holds and its factor multiplied by `x`, at the modulus `to`.
+    /// Returns `a` at the modulus `to`, with its residues and its factor multiplied by `x`. The
+    /// message stays.
     pub(crate) fn multiplied<'a>(
         &self,
         a: &'a Ciphertext,
@@ -202,7 +211,7 @@ impl Evaluator {
         to: hippocrene_rlwe::Modulus,
     ) -> Result<Cow<'a, Ciphertext>, BgvError> {
         if x == 1 {
-            return self.brought(a, to);
+            return self.at_modulus(a, to);
         }
         let t = self.context().plain_modulus();
         let mut out = a.clone();
@@ -215,8 +224,8 @@ impl Evaluator {
     }
 }
 
-/// Pairs `(x, y)` of units modulo `t` with `x = y r mod t`: the remainders and coefficients of the
-/// extended Euclidean algorithm on `t` and the unit `r`, with `|x y| < t`.
+/// Returns pairs `(x, y)` of units modulo `t` with `x = y r mod t` and `|x y| < t`. They are the
+/// remainders and coefficients of the extended Euclidean algorithm on `t` and the unit `r`.
 fn pairs(r: u64, t: u64) -> Vec<(i64, i64)> {
     let mut pairs = Vec::new();
     let ((mut x0, mut y0), (mut x, mut y)) = ((t as i64, 0i64), (r as i64, 1i64));

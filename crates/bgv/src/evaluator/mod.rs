@@ -1,8 +1,9 @@
 //! Arithmetic on encrypted integers.
 //!
-//! Moduli are chosen by the noise: a product ends at the modulus that brings its error down to
-//! about the rounding of a modulus switch, and operands of different moduli meet at the smaller
-//! one. Who calls need not know about levels; [`Ciphertext::budget_bits`] says what is left.
+//! The evaluator chooses moduli by the noise. A product ends at the modulus that reduces its error
+//! to about the rounding error of a modulus switch. Operands of different moduli are brought to the
+//! smaller one. Callers need not know about moduli: [`Ciphertext::budget_bits`] states the noise
+//! budget that is left.
 
 mod linear;
 mod multiply;
@@ -12,7 +13,7 @@ mod rotate_many;
 mod scaled;
 mod switch;
 
-pub(crate) use linear::CARRY;
+pub(crate) use linear::CARRY_STD;
 
 use std::sync::Arc;
 
@@ -21,6 +22,43 @@ use hippocrene_rlwe::{Noise, PreparedEvaluationKeys, noise::rounding};
 use crate::{BgvError, Ciphertext, Context, Scheme, noise};
 
 /// Computes on ciphertexts with the evaluation keys of one client. It holds no secret.
+///
+/// Parameters as small as these are for tests only:
+///
+/// ```
+/// use std::sync::Arc;
+/// use hippocrene_bgv::{Context, Evaluator};
+/// use hippocrene_ring::{Threads, primes::ntt_primes};
+/// use hippocrene_rlwe::{
+///     self as rlwe, EvaluationKeys, Parameters, ParametersLiteral, SecretDistribution, SecretKey,
+///     Sprout,
+/// };
+///
+/// let primes = ntt_primes(48, 1 << 8, 5, &[])?;
+/// let parameters = Parameters::new_insecure(ParametersLiteral {
+///     log_degree: 8,
+///     units: primes[..3].to_vec(),
+///     specials: primes[3..].to_vec(),
+///     sprout: Sprout::default(),
+///     gadget_rank: 2,
+///     secret: SecretDistribution::Ternary,
+/// })?;
+/// let rlwe = Arc::new(rlwe::Context::new(parameters, Threads::single())?);
+/// let secret = SecretKey::generate(&rlwe)?;
+/// let mut keys = EvaluationKeys::empty(&rlwe, secret.fingerprint());
+/// keys.add_relinearisation(&rlwe, &secret)?;
+/// keys.add_rotations(&rlwe, &secret, [1])?;
+/// let keys = Arc::new(keys.prepare(&rlwe)?);
+///
+/// let context = Arc::new(Context::new(rlwe, 7681)?);
+/// let evaluator = Evaluator::new(Arc::clone(&context), keys);
+/// let encrypted = context.encrypt(&secret, &context.encode(&[3, 4])?)?.expand(&context);
+/// let squares = evaluator.square(&encrypted)?;
+/// let rotated = evaluator.rotate_rows(&squares, 1)?;
+/// let decrypted = context.encoder().decode(&context.decrypt(&secret, &rotated)?)?;
+/// assert_eq!(decrypted[0], 16);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Debug, Clone)]
 pub struct Evaluator {
     context: Arc<Context>,
@@ -29,19 +67,19 @@ pub struct Evaluator {
 }
 
 impl Evaluator {
-    /// An evaluator with these keys, whose products are those of BGV.
+    /// Returns an evaluator with these keys. Its products are BGV products.
     pub fn new(context: Arc<Context>, keys: Arc<PreparedEvaluationKeys>) -> Self {
         Evaluator { context, keys, scheme: Scheme::Bgv }
     }
 
-    /// The same evaluator with products in the manner of `scheme`. Ciphertexts go with both, and
-    /// may go through both.
+    /// Returns the evaluator with the products of `scheme`. A circuit may use evaluators of both
+    /// schemes on the same ciphertexts.
     #[must_use]
     pub fn with_scheme(self, scheme: Scheme) -> Self {
         Evaluator { scheme, ..self }
     }
 
-    /// How [`Evaluator::mul`] computes products.
+    /// The scheme of the products of [`Evaluator::mul`].
     pub fn scheme(&self) -> Scheme {
         self.scheme
     }
@@ -56,14 +94,14 @@ impl Evaluator {
         &self.keys
     }
 
-    /// Checks that an operand is of this context's parameters and plaintext modulus.
+    /// Checks that an operand has the parameters and the plaintext modulus of this context.
     pub(crate) fn check(&self, a: &Ciphertext, operation: &'static str) -> Result<(), BgvError> {
         self.context.rlwe().check_operand(a.inner(), operation)?;
         self.context.check_plain_modulus(a.plain_modulus(), operation)
     }
 
-    /// Checks that there is noise budget left in the result of an operation whose operands had at
-    /// least `have` bits of it.
+    /// Checks that the result of an operation has noise budget left. `have` is the smallest noise
+    /// budget of its operands, in bits.
     pub(crate) fn check_budget(
         &self,
         out: &Ciphertext,
@@ -77,7 +115,7 @@ impl Evaluator {
         Err(BgvError::Budget { operation, need: have - left, have })
     }
 
-    /// The error of a product in the manner of BGV, before it is relinearised.
+    /// The error of a BGV product before it is relinearised.
     pub(crate) fn product_noise(&self, a: Noise, b: Noise) -> Noise {
         noise::product(
             a,
@@ -88,7 +126,8 @@ impl Evaluator {
         )
     }
 
-    /// The rounding of a modulus switch: the least noise that ciphertexts come down to.
+    /// The rounding error of a modulus switch, which is the lower limit for the noise of
+    /// ciphertexts after a switch.
     pub(crate) fn floor(&self) -> Noise {
         rounding(self.context.rlwe().parameters().secret_weight(), 2)
     }

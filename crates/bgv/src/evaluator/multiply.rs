@@ -1,4 +1,4 @@
-//! Products of ciphertexts.
+//! BGV products of ciphertexts.
 
 use hippocrene_ring::arith::mul_mod;
 
@@ -6,23 +6,25 @@ use super::{Evaluator, operand::Operand};
 use crate::{BgvError, Ciphertext};
 
 impl Evaluator {
-    /// `a b` in the manner of BGV, relinearised: both factors are brought to one modulus at which
-    /// their noise is that of rounding, multiplied, and switched down by as many bits as the noise
-    /// has grown, in the one modulus switch of the key switch.
+    /// Returns the BGV product `a b`, relinearised.
+    ///
+    /// Both factors are switched to one modulus at which their noise is that of rounding, and
+    /// multiplied there. The modulus switch that is part of the key switch then reduces the modulus
+    /// by the growth of the noise.
     ///
     /// # Errors
-    /// When keys or parameters differ, the relinearisation key is missing, or [`BgvError::Budget`]
-    /// when the noise would be too large.
+    /// Returns an error if keys or parameters differ or the relinearisation key is missing, and
+    /// [`BgvError::Budget`] if the noise would be too large.
     pub fn mul_bgv(&self, a: &Ciphertext, b: &Ciphertext) -> Result<Ciphertext, BgvError> {
         let mut out = Ciphertext::empty(self.context());
         self.mul_bgv_into(&mut out, a, b)?;
         Ok(out)
     }
 
-    /// [`Evaluator::mul_bgv`] into a ciphertext that is there.
+    /// Does the same as [`Evaluator::mul_bgv`] and writes the result to `out`.
     ///
     /// # Errors
-    /// As [`Evaluator::mul_bgv`].
+    /// The same as those of [`Evaluator::mul_bgv`].
     pub fn mul_bgv_into(
         &self,
         out: &mut Ciphertext,

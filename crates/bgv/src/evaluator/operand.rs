@@ -1,10 +1,10 @@
-//! Operands that may have been brought to another modulus.
+//! Operands that may have been switched to another modulus.
 
 use std::ops::{Deref, DerefMut};
 
 use crate::{Ciphertext, Context, pool::CiphertextPool};
 
-/// An intermediate ciphertext. Its memory goes back to the pool of its context when it is dropped.
+/// An intermediate ciphertext. Its memory returns to the pool of its context when it is dropped.
 #[derive(Debug)]
 pub(super) struct Intermediate<'a> {
     /// `None` only while it is dropped.
@@ -13,7 +13,7 @@ pub(super) struct Intermediate<'a> {
 }
 
 impl<'a> Intermediate<'a> {
-    /// A ciphertext with unspecified contents.
+    /// Returns a ciphertext with unspecified contents.
     pub(super) fn new(context: &'a Context) -> Self {
         let pool = context.pool();
         let ciphertext = Ciphertext::new(pool.take(context.rlwe()), context.plain_modulus(), 1);
@@ -43,7 +43,7 @@ impl Drop for Intermediate<'_> {
     }
 }
 
-/// An operand: the ciphertext of the caller, or a copy at another modulus.
+/// An operand: the ciphertext of the caller, or a copy that was switched to another modulus.
 #[derive(Debug)]
 pub(super) enum Operand<'a> {
     Given(&'a Ciphertext),

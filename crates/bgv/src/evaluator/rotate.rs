@@ -1,4 +1,4 @@
-//! Rotations of the rows and their exchange.
+//! Rotations of the rows, and the exchange of the rows.
 
 use hippocrene_ring::automorphism::galois_element_of_conjugation;
 
@@ -8,23 +8,23 @@ use crate::{BgvError, Ciphertext, noise};
 pub(super) const OPERATION: &str = "rotate";
 
 impl Evaluator {
-    /// Both rows rotated by `steps` to the left: slot `i` of each row of the result is slot `i +
-    /// steps` of that row of `a`, modulo `N/2`. Where this rotation has no key of its own, it is
+    /// Rotates both rows by `steps` slots to the left. Slot `i` of each row of the result is slot
+    /// `i + steps` of that row of `a`, modulo `N/2`. A rotation without a key of its own is
     /// composed of rotations by powers of two.
     ///
     /// # Errors
-    /// When the key of this rotation is missing and it cannot be composed, or [`BgvError::Budget`]
-    /// when the noise would be too large.
+    /// Returns an error if the key of this rotation is missing and the rotation cannot be composed,
+    /// and [`BgvError::Budget`] if the noise would be too large.
     pub fn rotate_rows(&self, a: &Ciphertext, steps: i64) -> Result<Ciphertext, BgvError> {
         let mut out = Ciphertext::empty(self.context());
         self.rotate_rows_into(&mut out, a, steps)?;
         Ok(out)
     }
 
-    /// [`Evaluator::rotate_rows`] into a ciphertext that is there.
+    /// Does the same as [`Evaluator::rotate_rows`] and writes the result to `out`.
     ///
     /// # Errors
-    /// As [`Evaluator::rotate_rows`].
+    /// The same as those of [`Evaluator::rotate_rows`].
     pub fn rotate_rows_into(
         &self,
         out: &mut Ciphertext,
@@ -41,20 +41,21 @@ impl Evaluator {
         Ok(())
     }
 
-    /// The two rows exchanged.
+    /// Exchanges the two rows.
     ///
     /// # Errors
-    /// When the key is missing, or [`BgvError::Budget`] when the noise would be too large.
+    /// Returns an error if the key is missing, and [`BgvError::Budget`] if the noise would be too
+    /// large.
     pub fn exchange_rows(&self, a: &Ciphertext) -> Result<Ciphertext, BgvError> {
         let mut out = Ciphertext::empty(self.context());
         self.exchange_rows_into(&mut out, a)?;
         Ok(out)
     }
 
-    /// [`Evaluator::exchange_rows`] into a ciphertext that is there.
+    /// Does the same as [`Evaluator::exchange_rows`] and writes the result to `out`.
     ///
     /// # Errors
-    /// As [`Evaluator::exchange_rows`].
+    /// The same as those of [`Evaluator::exchange_rows`].
     pub fn exchange_rows_into(&self, out: &mut Ciphertext, a: &Ciphertext) -> Result<(), BgvError> {
         let degree = self.context().rlwe().degree();
         self.apply_galois_into(out, a, galois_element_of_conjugation(degree))?;

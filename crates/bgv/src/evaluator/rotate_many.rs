@@ -4,14 +4,15 @@ use super::{Evaluator, rotate::OPERATION};
 use crate::{BgvError, Ciphertext};
 
 impl Evaluator {
-    /// Both rows rotated to the left by each of `steps`: [`Evaluator::rotate_rows`] of one
-    /// ciphertext, several times. Rotations of one and the same ciphertext share its decomposition
-    /// (hoisting), and those without a key of their own, which are composed, share what they have
-    /// in common: with keys of the powers of two, those by all of `1..2^k` are `2^k - 1` key
-    /// switches in all, not `k 2^(k-1)`.
+    /// Rotates both rows to the left by each of `steps` slots, and returns one ciphertext for each.
+    ///
+    /// It gives the results of [`Evaluator::rotate_rows`] at a lower cost. All rotations share the
+    /// decomposition of the ciphertext (hoisting). Rotations without a key of their own are
+    /// composed, and share their common parts. For example, with keys of the powers of two, the
+    /// rotations by all of `1..2^k` need `2^k - 1` key switches in all instead of `k 2^(k-1)`.
     ///
     /// # Errors
-    /// As [`Evaluator::rotate_rows`].
+    /// The same as those of [`Evaluator::rotate_rows`].
     pub fn rotate_many(&self, a: &Ciphertext, steps: &[i64]) -> Result<Vec<Ciphertext>, BgvError> {
         self.check(a, OPERATION)?;
         let (degree, row) = (self.context().rlwe().degree(), self.context().rlwe().degree() / 2);

@@ -1,4 +1,4 @@
-//! Products of ciphertexts in the manner of BFV, and the choice between the schemes.
+//! BFV products of ciphertexts, and products by the scheme of the evaluator.
 
 use hippocrene_ring::arith::mul_mod;
 use hippocrene_rlwe::{Modulus, Noise, noise::rounding};
@@ -7,22 +7,22 @@ use super::Evaluator;
 use crate::{BgvError, Ciphertext, Scheme, noise};
 
 impl Evaluator {
-    /// `a b`, relinearised, in the manner of this evaluator's scheme ([`Evaluator::mul_bgv`] or
-    /// [`Evaluator::mul_bfv`]).
+    /// Returns the product `a b`, relinearised, by the scheme of this evaluator:
+    /// [`Evaluator::mul_bgv`] or [`Evaluator::mul_bfv`].
     ///
     /// # Errors
-    /// When keys or parameters differ, the relinearisation key is missing, or [`BgvError::Budget`]
-    /// when the noise would be too large.
+    /// Returns an error if keys or parameters differ or the relinearisation key is missing, and
+    /// [`BgvError::Budget`] if the noise would be too large.
     pub fn mul(&self, a: &Ciphertext, b: &Ciphertext) -> Result<Ciphertext, BgvError> {
         let mut out = Ciphertext::empty(self.context());
         self.mul_into(&mut out, a, b)?;
         Ok(out)
     }
 
-    /// [`Evaluator::mul`] into a ciphertext that is there.
+    /// Does the same as [`Evaluator::mul`] and writes the result to `out`.
     ///
     /// # Errors
-    /// As [`Evaluator::mul`].
+    /// The same as those of [`Evaluator::mul`].
     pub fn mul_into(
         &self,
         out: &mut Ciphertext,
@@ -35,34 +35,35 @@ impl Evaluator {
         }
     }
 
-    /// `a^2`, relinearised: [`Evaluator::mul`] of `a` and itself, which takes fewer products and
-    /// transforms than two factors do.
+    /// Returns `a^2`, relinearised. It is [`Evaluator::mul`] of `a` and itself, which needs fewer
+    /// products and transforms than two different factors.
     ///
     /// # Errors
-    /// As [`Evaluator::mul`].
+    /// The same as those of [`Evaluator::mul`].
     pub fn square(&self, a: &Ciphertext) -> Result<Ciphertext, BgvError> {
         self.mul(a, a)
     }
 
-    /// `a b` in the manner of BFV, relinearised: at the modulus `Q` to which the noise of the
-    /// factors lets them come down, the product over the integers is scaled by `t/R`, one factor
-    /// having been switched to the auxiliary modulus `R` before
-    /// ([`hippocrene_rlwe::Context::multiply_scaled_into`]; Kim, Polyakov and Zucca, ePrint
-    /// 2021/204), and then switched down by as many bits as the noise has grown, in the one modulus
-    /// switch of the key switch. The factor of the result is `g g'`.
+    /// Returns the BFV product `a b`, relinearised.
+    ///
+    /// The product is computed at the smallest modulus `Q` that the noise of the factors allows.
+    /// One factor is switched to the auxiliary modulus `R`, and the product over the integers is
+    /// scaled by `t/R` ([`hippocrene_rlwe::Context::multiply_scaled_into`]; Kim, Polyakov and
+    /// Zucca, ePrint 2021/204). The modulus switch that is part of the key switch then reduces the
+    /// modulus by the growth of the noise. The factor of the result is `g g'`.
     ///
     /// # Errors
-    /// As [`Evaluator::mul`].
+    /// The same as those of [`Evaluator::mul`].
     pub fn mul_bfv(&self, a: &Ciphertext, b: &Ciphertext) -> Result<Ciphertext, BgvError> {
         let mut out = Ciphertext::empty(self.context());
         self.mul_bfv_into(&mut out, a, b)?;
         Ok(out)
     }
 
-    /// [`Evaluator::mul_bfv`] into a ciphertext that is there.
+    /// Does the same as [`Evaluator::mul_bfv`] and writes the result to `out`.
     ///
     /// # Errors
-    /// As [`Evaluator::mul`].
+    /// The same as those of [`Evaluator::mul`].
     pub fn mul_bfv_into(
         &self,
         out: &mut Ciphertext,
@@ -76,7 +77,7 @@ impl Evaluator {
         let have = a.budget_bits(context).min(b.budget_bits(context));
         let factor = mul_mod(a.factor(), b.factor(), t);
         let from = self.common_modulus_scaled(a, b);
-        // The second factor goes from its modulus straight to the auxiliary one.
+        // The second factor is switched from its own modulus straight to the auxiliary one.
         let (a, b) = if a.modulus() != from && b.modulus() == from { (b, a) } else { (a, b) };
         let left = self.operand(a, from)?;
         let right = if std::ptr::eq(a, b) { &*left } else { b };
@@ -92,16 +93,16 @@ impl Evaluator {
             to,
         )?;
         let scaled = product.scaled(context.log2(to) - context.log2(from));
-        // The key switch has nothing to do with the factors.
+        // The error of the key switch is independent of the factors.
         let total = scaled.plus(out.inner().noise());
         out.inner_mut().set_noise(total);
         out.set_factor(factor);
         self.check_budget(out, have, OPERATION)
     }
 
-    /// The error of a product in the manner of BFV modulo `modulus`, of what has the error `a`
-    /// there and of `b`, which is switched to the auxiliary modulus; of a square where no `b` is
-    /// given.
+    /// Returns the error of a BFV product modulo `modulus`. One factor has the error `a` modulo
+    /// `modulus`. The other factor is `b`, which is switched to the auxiliary modulus. Without `b`,
+    /// it is the error of a square.
     pub(crate) fn scaled_product_noise(
         &self,
         modulus: Modulus,

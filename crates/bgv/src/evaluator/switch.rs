@@ -1,4 +1,4 @@
-//! Modulus switching, and which modulus comes next.
+//! Modulus switching, and the choice of the next modulus.
 
 use std::borrow::Cow;
 
@@ -8,44 +8,44 @@ use super::{
     Evaluator,
     operand::{Intermediate, Operand},
 };
-use crate::{BgvError, Ciphertext, noise::POWER};
+use crate::{BgvError, Ciphertext, noise::PRODUCT_ERROR_BITS};
 
-/// A ciphertext whose noise exceeds that of rounding by no more bits than this is not switched
-/// down: it would cost a modulus switch and gain little.
-const EXCESS: f64 = 1.5;
+/// Number of bits by which the noise of a ciphertext must exceed that of rounding for a switch to a
+/// smaller modulus (chosen). Below that, a modulus switch would cost time and gain little.
+const MIN_EXCESS_BITS: f64 = 1.5;
 
-/// How many bits below that of rounding the error of a product is brought by the modulus switch
-/// after it.
+/// Number of bits below rounding to which the modulus switch after a BGV product reduces the error.
 ///
-/// At each of the `N` complex roots of `X^N + 1`, in units of what rounding gives on average, the
-/// error `z` of a square that is switched down is `2^-MARGIN z^2/sqrt(2)` plus that of rounding,
-/// which is the product of two values with normal distributions there, `r1` and `s`. Squared again
-/// and again, it stays small where it is below `2^MARGIN sqrt(2)`, and above this it grows without
-/// end. With 4 bits it is above with probability `2^-65`; with none it would be at many roots,
-/// which a mean square over all does not tell.
-const MARGIN: f64 = 4.0;
+/// The number follows from the error `z` of a square at each of the `N` complex roots of `X^N + 1`,
+/// in units of the average rounding error. After the switch it is `2^-BGV_MARGIN_BITS z^2/sqrt(2)`
+/// plus the rounding error, which is a product of two values `r1` and `s` with normal
+/// distributions. Squared again and again, it stays small if it is below
+/// `2^BGV_MARGIN_BITS sqrt(2)`, and grows without end if it is above. With 4 bits it is above with
+/// probability `2^-65`. With 0 bits it would be above at many roots, and the mean square over all
+/// roots does not show this.
+const BGV_MARGIN_BITS: f64 = 4.0;
 
-/// The same for products in the manner of BFV. Errors grow by a factor at each root there, which
-/// their estimate has in it, so that little is gained by more.
-const MARGIN_SCALED: f64 = 1.25;
+/// The same number of bits for BFV products (chosen). Their errors grow by a factor at each root,
+/// and the estimate includes this factor. More bits would gain little.
+const BFV_MARGIN_BITS: f64 = 1.25;
 
 impl Evaluator {
-    /// Brings `a` from its modulus `Q` to `to = Q'`, any other modulus that is coprime to `t`: the
+    /// Switches `a` from its modulus `Q` to another modulus `to = Q'` that is coprime to `t`. The
     /// noise is multiplied by `Q'/Q`, and rounding adds `(1 + |s|^2)/12` to its variance. Message
     /// and factor stay.
     ///
     /// # Errors
-    /// When `to` is not such a modulus, or too small for the noise.
+    /// Returns an error if `to` is not such a modulus or is too small for the noise.
     pub fn switch_modulus(&self, a: &Ciphertext, to: Modulus) -> Result<Ciphertext, BgvError> {
         let mut out = Ciphertext::empty(self.context());
         self.switch_modulus_into(&mut out, a, to)?;
         Ok(out)
     }
 
-    /// [`Evaluator::switch_modulus`] into a ciphertext that is there.
+    /// Does the same as [`Evaluator::switch_modulus`] and writes the result to `out`.
     ///
     /// # Errors
-    /// As [`Evaluator::switch_modulus`].
+    /// The same as those of [`Evaluator::switch_modulus`].
     pub fn switch_modulus_into(
         &self,
         out: &mut Ciphertext,
@@ -60,11 +60,11 @@ impl Evaluator {
         self.check_budget(out, a.budget_bits(self.context()), OPERATION)
     }
 
-    /// `a` at the modulus at which its noise is about that of rounding, and so at which it costs
-    /// least to compute with: the noise budget stays but for a bit or two.
+    /// Switches `a` to the modulus at which its noise is about that of rounding. Computing costs
+    /// least at this modulus, and only a bit or two of noise budget are lost.
     ///
     /// # Errors
-    /// When it was made with other parameters.
+    /// Returns an error if `a` was made with other parameters.
     pub fn reduce(&self, a: &Ciphertext) -> Result<Ciphertext, BgvError> {
         self.check(a, "reduce the modulus")?;
         match self.reduced_modulus(a) {
@@ -73,62 +73,74 @@ impl Evaluator {
         }
     }
 
-    /// The modulus that [`Evaluator::reduce`] goes to, unless `a` stays where it is.
+    /// Returns the modulus that [`Evaluator::reduce`] switches to, or `None` if `a` keeps its
+    /// modulus.
     fn reduced_modulus(&self, a: &Ciphertext) -> Option<Modulus> {
         let excess = a.inner().noise().log2_std() - self.floor().log2_std();
         let bits = self.context().log2(a.modulus());
-        (excess > EXCESS)
+        (excess > MIN_EXCESS_BITS)
             .then(|| self.context().modulus_near(bits - excess, bits))
             .filter(|to| *to != a.modulus())
     }
 
-    /// The modulus for a result of noise `log2_std` (of one coefficient) modulo `from` that is
-    /// switched down in the same step.
+    /// Returns the modulus for a result that is switched down as part of its last operation.
+    /// `log2_std` is the noise of one coefficient modulo `from`, in bits.
     pub(crate) fn modulus_after(&self, from: Modulus, log2_std: f64) -> Modulus {
         let excess = log2_std - self.floor().log2_std();
         let bits = self.context().log2(from);
-        if excess > EXCESS { self.context().modulus_near(bits - excess, bits) } else { from }
-    }
-
-    /// The modulus for a product of noise `log2_std` modulo `from` that is switched down in the
-    /// same step: its error comes down to [`MARGIN`] bits below that of rounding.
-    pub(crate) fn modulus_after_product(&self, from: Modulus, log2_std: f64) -> Modulus {
-        let excess = log2_std - self.floor().log2_std();
-        let bits = self.context().log2(from);
-        if excess > -MARGIN {
-            self.context().modulus_for_landing(bits - excess, bits, MARGIN, POWER)
+        if excess > MIN_EXCESS_BITS {
+            self.context().modulus_near(bits - excess, bits)
         } else {
             from
         }
     }
 
-    /// The modulus at which two factors are multiplied: the smaller of those that they are reduced
-    /// to.
+    /// Returns the modulus for a BGV product that is switched down as part of its key switch. Its
+    /// error is reduced to [`BGV_MARGIN_BITS`] bits below that of rounding. `log2_std` is the noise
+    /// of one coefficient modulo `from`, in bits.
+    pub(crate) fn modulus_after_product(&self, from: Modulus, log2_std: f64) -> Modulus {
+        let excess = log2_std - self.floor().log2_std();
+        let bits = self.context().log2(from);
+        if excess > -BGV_MARGIN_BITS {
+            self.context().modulus_for_landing(
+                bits - excess,
+                bits,
+                BGV_MARGIN_BITS,
+                PRODUCT_ERROR_BITS,
+            )
+        } else {
+            from
+        }
+    }
+
+    /// Returns the modulus at which two factors are multiplied: the smaller of the two moduli that
+    /// they can be reduced to.
     pub(crate) fn common_modulus(&self, a: &Ciphertext, b: &Ciphertext) -> Modulus {
         let [to_a, to_b] = [a, b].map(|x| self.reduced_modulus(x).unwrap_or(x.modulus()));
         if self.context().log2(to_a) <= self.context().log2(to_b) { to_a } else { to_b }
     }
 
-    /// [`Evaluator::modulus_after`] for products in the manner of BFV, whose relative error does
-    /// not depend on the modulus: none is gone below that would cost noise budget.
+    /// Does the same as [`Evaluator::modulus_after`] for BFV products. The relative error of these
+    /// does not depend on the modulus, so the result is never so small that it would cost noise
+    /// budget.
     pub(crate) fn modulus_after_scaled(&self, from: Modulus, log2_std: f64) -> Modulus {
         let excess = log2_std - self.floor().log2_std();
         let bits = self.context().log2(from);
-        if excess > EXCESS {
-            self.context().modulus_above(bits - excess - MARGIN_SCALED, bits)
+        if excess > MIN_EXCESS_BITS {
+            self.context().modulus_above(bits - excess - BFV_MARGIN_BITS, bits)
         } else {
             from
         }
     }
 
-    /// [`Evaluator::common_modulus`] for products in the manner of BFV.
+    /// Does the same as [`Evaluator::common_modulus`] for BFV products.
     pub(crate) fn common_modulus_scaled(&self, a: &Ciphertext, b: &Ciphertext) -> Modulus {
         let [to_a, to_b] =
             [a, b].map(|c| self.modulus_after_scaled(c.modulus(), c.inner().noise().log2_std()));
         if self.context().log2(to_a) <= self.context().log2(to_b) { to_a } else { to_b }
     }
 
-    /// `a` at the modulus `to`, for an operation to work with.
+    /// Returns `a` at the modulus `to`, as an operand whose memory is reused.
     pub(super) fn operand<'a>(
         &'a self,
         a: &'a Ciphertext,
@@ -142,8 +154,8 @@ impl Evaluator {
         Ok(Operand::Switched(switched))
     }
 
-    /// `a` at the modulus `to`.
-    pub(crate) fn brought<'a>(
+    /// Returns `a` at the modulus `to`.
+    pub(crate) fn at_modulus<'a>(
         &self,
         a: &'a Ciphertext,
         to: Modulus,
@@ -155,10 +167,12 @@ impl Evaluator {
         }
     }
 
-    /// `a` at the modulus `to`, as cheaply as can be: where `to` divides its modulus `Q` and its
-    /// noise is that of rounding anyway, limbs are dropped. Modulo `to` the error is what it was,
-    /// and the factor is multiplied by `Q/to`, as `t (c0 + c1 s) = [-Q g m]_t + t e` holds modulo
-    /// every divisor of `Q`. Otherwise the modulus is switched.
+    /// Returns `a` at the modulus `to`, at the lowest cost.
+    ///
+    /// If `to` divides the modulus `Q` of `a` and the noise of `a` is that of rounding, limbs are
+    /// dropped. The error modulo `to` is then the same as before and the factor is multiplied by
+    /// `Q/to`, because `t (c0 + c1 s) = [-Q g m]_t + t e` holds modulo every divisor of `Q`.
+    /// Otherwise the modulus is switched.
     pub(crate) fn lowered<'a>(
         &self,
         a: &'a Ciphertext,
@@ -167,8 +181,8 @@ impl Evaluator {
     ) -> Result<Cow<'a, Ciphertext>, BgvError> {
         let context = self.context();
         let excess = a.inner().noise().log2_std() - self.floor().log2_std();
-        if a.modulus() == to || excess > EXCESS || !to.divides(a.modulus()) {
-            return self.brought(a, to);
+        if a.modulus() == to || excess > MIN_EXCESS_BITS || !to.divides(a.modulus()) {
+            return self.at_modulus(a, to);
         }
         context.check_modulus(to, operation)?;
         let mut out = Ciphertext::empty(context);

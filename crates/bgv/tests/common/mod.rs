@@ -1,4 +1,4 @@
-//! Small insecure parameters, and what tests of integers share.
+//! Small insecure parameters and helpers that the tests of integers share.
 #![allow(dead_code)] // each test file uses its own part
 
 use std::sync::Arc;
@@ -19,8 +19,9 @@ pub struct Setup {
     pub evaluator: Evaluator,
 }
 
-/// Ring degree `2^log_degree`, `units` primes of `bits` bits, the sprout of this name (none: a
-/// simple chain), and keys for these rotations, the exchange of rows and products. Insecure.
+/// Returns an insecure setup of ring degree `2^log_degree` with `units` primes of `bits` bits and
+/// the sprout of this name. An unknown name gives a simple chain without a sprout. The keys are
+/// those of these rotations, of the exchange of rows and of products.
 pub fn insecure(
     log_degree: u32,
     bits: u32,
@@ -65,7 +66,7 @@ impl Setup {
         self.context.plain_modulus()
     }
 
-    /// `N` integers modulo `t` that `seed` gives.
+    /// Returns `N` pseudorandom integers modulo `t` for a seed.
     pub fn values(&self, seed: u64) -> Vec<u64> {
         let mix = |i: u64| (i + 1).wrapping_mul(0x9e37_79b9_7f4a_7c15 ^ seed.rotate_left(17)) >> 3;
         (0..self.degree() as u64).map(|i| mix(mix(i)) % self.t()).collect()
@@ -81,8 +82,8 @@ impl Setup {
         self.context.encoder().decode(&self.context.decrypt(&self.secret, c).unwrap()).unwrap()
     }
 
-    /// log2 of the standard deviation of the coefficients of the error `e` of `t (c0 + c1 s) = [-Q
-    /// g m]_t + t e`, with what it is rounded by.
+    /// Returns log2 of the standard deviation of the coefficients of the error `e` in
+    /// `t (c0 + c1 s) = [-Q g m]_t + t e`. It includes the error of rounding.
     pub fn error(&self, c: &Ciphertext) -> f64 {
         let rlwe = self.context.rlwe();
         let phase = self.secret.decrypt(rlwe, c.inner()).unwrap();
@@ -98,15 +99,14 @@ impl Setup {
         0.5 * (squares / self.degree() as f64).log2()
     }
 
-    /// Checks that the error is as large as is estimated, within a factor 1.5; on a simple chain,
-    /// where no modulus switch has made errors independent, it may be larger by one bit and smaller
-    /// by five.
+    /// Checks that the error is within a factor 1.5 of its estimate. On a simple chain, where no
+    /// modulus switch makes errors independent, it may be larger by one bit and smaller by five.
     pub fn check_noise(&self, c: &Ciphertext, what: &str) {
         self.check_noises(std::slice::from_ref(c), what);
     }
 
-    /// [`Setup::check_noise`] of the root mean square of the errors of several, for which it is
-    /// estimated alike.
+    /// Checks the root mean square of the errors of several ciphertexts like
+    /// [`Setup::check_noise`]. All must have the same estimate.
     pub fn check_noises(&self, all: &[Ciphertext], what: &str) {
         let estimated = all[0].inner().noise().log2_std();
         let squares: f64 = all.iter().map(|c| (2.0 * self.error(c)).exp2()).sum();
@@ -114,7 +114,7 @@ impl Setup {
         let is_simple = self.context.rlwe().parameters().top().sprout().is_one();
         let range = if is_simple { -1.0..5.0 } else { -0.585..0.585 };
         let fits = range.contains(&(estimated - measured));
-        assert!(fits, "{what}: {estimated} bits are estimated, {measured} are there");
+        assert!(fits, "{what}: {estimated} bits are estimated, but {measured} are measured");
     }
 
     pub fn plaintext(&self, values: &[u64]) -> Plaintext {
@@ -122,12 +122,12 @@ impl Setup {
         self.context.encoder().encode(&values).unwrap()
     }
 
-    /// The budget that there is.
+    /// Measures the noise budget in bits.
     pub fn budget(&self, c: &Ciphertext) -> f64 {
         self.context.noise_budget(&self.secret, c).unwrap()
     }
 
-    /// `f` of each pair of integers, modulo `t`.
+    /// Applies `f` to each pair of integers, modulo `t`.
     pub fn zip(&self, a: &[u64], b: &[u64], f: impl Fn(u128, u128) -> u128) -> Vec<u64> {
         let t = u128::from(self.t());
         a.iter().zip(b).map(|(a, b)| (f((*a).into(), (*b).into()) % t) as u64).collect()

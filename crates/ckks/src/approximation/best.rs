@@ -1,18 +1,20 @@
-//! The best polynomial for a function of a user, of whom nothing need be known.
+//! The best polynomial for an arbitrary function of a user.
 
 use super::{
     Approximation, Parity, Smoothness,
     error_bound::{self, chebyshev_nodes},
-    minimax::{MOST, OPERATION, exchanged},
+    minimax::{MAX_DEGREE, OPERATION, exchanged},
 };
 use crate::{
     CkksError,
     circuits::{Basis, Polynomial},
 };
 
-/// The best polynomial of a degree up to `degree` on `[low, high]` ([`minimax`](super::minimax)),
-/// and a bound of its error. Where the function is even or odd about the middle of the interval, to
-/// within the rounding of its values, the polynomial is so too, which takes fewer products.
+/// Returns the best polynomial up to degree `degree` on `[low, high]` ([`minimax`](super::minimax))
+/// and a bound of its error.
+///
+/// If the function is even or odd about the middle of the interval, within the rounding of its
+/// values, so is the polynomial. It then needs fewer products.
 ///
 /// ```
 /// use hippocrene_ckks::approximation::{best, Smoothness};
@@ -24,7 +26,7 @@ use crate::{
 /// ```
 ///
 /// # Errors
-/// As [`minimax`](super::minimax).
+/// Fails as [`minimax`](super::minimax) does.
 pub fn best(
     f: impl Fn(f64) -> f64,
     (low, high): (f64, f64),
@@ -34,10 +36,11 @@ pub fn best(
     Symmetric::new(&f, low, high).best(degree, smoothness)
 }
 
-/// [`best`] of the least degree whose error is at most `error`.
+/// Returns [`best`] of the lowest degree whose error is at most `error`.
 ///
 /// # Errors
-/// As [`best`], and [`CkksError::Argument`] when no degree up to 255 reaches the error.
+/// Fails as [`best`] does, and with [`CkksError::Argument`] if no degree up to 255 reaches the
+/// error.
 pub fn best_to(
     f: impl Fn(f64) -> f64,
     (low, high): (f64, f64),
@@ -45,26 +48,27 @@ pub fn best_to(
     smoothness: Smoothness,
 ) -> Result<Approximation, CkksError> {
     if error.is_nan() || error <= 0.0 {
-        let what = format!("an error of {error}: it is above 0");
+        let what = format!("an error of {error} is not above 0");
         return Err(CkksError::Argument { operation: OPERATION, what });
     }
     let function = Symmetric::new(&f, low, high);
-    // The error falls with the degree: degrees up to `below` miss it, and that of `found` does not.
+    // The error decreases with the degree. Degrees up to `below` are too low, and that of `found`
+    // is high enough.
     let (mut below, mut degree) = (None, 1);
     let mut found = loop {
         let have = function.best(degree, smoothness)?;
         if have.error <= error {
             break have;
         }
-        if degree == MOST {
+        if degree == MAX_DEGREE {
             let what = format!(
-                "degrees up to {MOST} come within {:.3e}, not within {error:.3e}",
+                "degrees up to {MAX_DEGREE} come within {:.3e}, and {error:.3e} is needed",
                 have.error
             );
             return Err(CkksError::Argument { operation: OPERATION, what });
         }
         below = Some(degree);
-        degree = (2 * degree + 1).min(MOST);
+        degree = (2 * degree + 1).min(MAX_DEGREE);
     };
     let mut least = below.map_or(0, |degree| degree + 1);
     while least < degree {
@@ -79,7 +83,7 @@ pub fn best_to(
     Ok(found)
 }
 
-/// A function on an interval, and whether it is even or odd about the middle.
+/// A function on an interval, with its parity about the middle.
 struct Symmetric<'a> {
     f: &'a dyn Fn(f64) -> f64,
     ends: (f64, f64),
@@ -102,15 +106,15 @@ impl<'a> Symmetric<'a> {
         Symmetric { f, ends: (low, high), parity }
     }
 
-    /// [`best`] on the interval.
+    /// Returns [`best`] on the interval.
     fn best(&self, degree: usize, smoothness: Smoothness) -> Result<Approximation, CkksError> {
         let polynomial = self.polynomial(degree)?;
         let error = error_bound::bound(OPERATION, &self.f, &polynomial, self.ends, smoothness)?;
         Ok(Approximation { polynomial, error })
     }
 
-    /// The best polynomial up to a degree. Of an even or odd function it is so too, and found on
-    /// the upper half, with the middle taken to 0.
+    /// Returns the best polynomial up to a degree. If the function is even or odd, so is the
+    /// polynomial. It is then computed on the upper half, with the middle moved to 0.
     fn polynomial(&self, degree: usize) -> Result<Polynomial, CkksError> {
         let (low, high) = self.ends;
         let (middle, half) = (0.5 * (low + high), 0.5 * (high - low));

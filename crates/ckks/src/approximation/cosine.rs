@@ -1,4 +1,4 @@
-//! The cosine near the integers, interpolated as HK20 does.
+//! The cosine near the integers, interpolated as in HK20.
 
 use std::f64::consts::{LOG2_E, TAU};
 
@@ -16,89 +16,101 @@ use crate::{
     double_double::DoubleDouble,
 };
 
-/// The function `cos(2 pi (x - 1/4) / 2^r)` where `x` is within `epsilon` of an integer of absolute
-/// value below `k`. Doubled `r` times, `y -> 2 y^2 - 1`, it is `sin(2 pi x)`.
+/// The function `cos(2 pi (x - 1/4) / 2^r)`, where `x` is within `epsilon` of an integer of
+/// absolute value below `k`. After `r` doublings `y -> 2 y^2 - 1` it is `sin(2 pi x)`.
 ///
-/// A polynomial needs to agree with it there only, and so has a lower degree than one that agrees
-/// on the whole of `[-k, k]` (HK20): its nodes are shared out among the intervals by Algorithm 1,
-/// and the difference of function and polynomial of degree `n` is at most `(2 pi / 2^r)^(n+1) /
-/// (n+1)! max |prod (x - node)|`.
+/// A polynomial has to agree with it near the integers only. Its degree is therefore lower than
+/// that of a polynomial for all of `[-k, k]` (HK20). Algorithm 1 distributes its nodes among the
+/// intervals. The error of a polynomial of degree `n` is at most `(2 pi / 2^r)^(n+1) / (n+1)! max
+/// |prod (x - node)|`.
+///
+/// # Examples
+/// ```
+/// use hippocrene_ckks::approximation::{Coefficients, Cosine};
+///
+/// let cosine = Cosine::new(4, -5.0, 2, -30.0)?;
+/// let found = cosine.least_degree(1e-6, Coefficients::Rounded).expect("1e-6 is within reach");
+/// assert!(found.error <= 1e-6 && found.polynomial.degree() < 40);
+/// # Ok::<(), hippocrene_ckks::CkksError>(())
+/// ```
 #[derive(Debug, Clone)]
 pub struct Cosine {
     intervals: Intervals,
     doublings: u32,
-    /// Function values at so many Chebyshev nodes in each interval, from left to right.
+    /// Points and values of the function at `samples_each` Chebyshev nodes in each interval, from
+    /// left to right.
     samples: Vec<(Inner, Inner)>,
-    /// The same in 106 bits, where these do.
+    /// The same points and values in 106 bits, if that is precise enough.
     pairs: Vec<(DoubleDouble, DoubleDouble)>,
     samples_each: usize,
-    /// Of the numbers that errors are computed from.
+    /// Precision in bits of the numbers that errors are computed from.
     bits: usize,
 }
 
-/// A polynomial in the place of a [`Cosine`].
+/// A polynomial that approximates a [`Cosine`]. See [`Cosine`] for an example.
 #[derive(Debug, Clone)]
 pub struct CosineInterpolation {
-    /// The polynomial, its coefficients rounded to `f64`, in the Chebyshev basis of `[-k, k]`: of
-    /// `x`, or where it is even of `x - 1/4`.
+    /// The polynomial in the Chebyshev basis of `[-k, k]`, with coefficients rounded to `f64`. Its
+    /// argument is `x`, or `x - 1/4` if the polynomial is even.
     pub polynomial: Polynomial,
     /// The number of nodes nearest to each integer, from `-(k - 1)` to `k - 1`.
     pub nodes: Vec<usize>,
-    /// The sum of the absolute values of the coefficients: what an error of the Chebyshev
-    /// polynomials is multiplied by at most. It is large where the polynomial swings wildly between
-    /// the intervals.
+    /// The sum of the absolute values of the coefficients. It bounds the factor by which errors of
+    /// the Chebyshev polynomials are multiplied. It is large if the polynomial oscillates strongly
+    /// between the intervals.
     pub coefficient_sum: f64,
     /// A bound of the error of `sin(2 pi x)` after the doublings, with coefficients that are not
     /// rounded.
     pub exact_error: f64,
-    /// The same with coefficients rounded to `f64`.
+    /// A bound of the same error with coefficients rounded to `f64`.
     pub error: f64,
 }
 
-/// Where the nodes of an interpolation are.
+/// The nodes of an interpolation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Nodes {
-    /// In the intervals, shared out by Algorithm 1.
+    /// In the intervals, distributed by Algorithm 1.
     NearIntegers,
-    /// Those of Chebyshev on `[-k, k]`: there are no wild swings, and the degree is higher where
-    /// there are few doublings.
+    /// The Chebyshev nodes of `[-k, k]`. The polynomial does not oscillate between the intervals,
+    /// but its degree is higher if there are few doublings.
     Everywhere,
-    /// The same for `x - 1/4`, of which the cosine is an even function.
+    /// The Chebyshev nodes of `[-k, k]` for `x - 1/4`, of which the cosine is an even function.
     Even,
 }
 
 impl Nodes {
-    /// What is taken from `x`.
+    /// The number that is subtracted from `x`.
     fn shift(self) -> f64 {
         if self == Nodes::Even { 0.25 } else { 0.0 }
     }
 }
 
-/// An interpolation before its error is known.
+/// An interpolation whose error has not been computed yet.
 pub(super) struct Coefficients {
     shift: f64,
     nodes: Vec<usize>,
     exact: Vec<Inner>,
     rounded: Vec<f64>,
-    /// Of the absolute values.
+    /// The sum of the absolute values of the rounded coefficients.
     pub(super) sum: f64,
 }
 
 const OPERATION: &str = "approximate a cosine";
 
-/// Errors down to `2^-70` are told from 0 in 106 bits ..
-const LEAST_OF_PAIRS: f64 = -70.0;
+/// log2 of the smallest error that can be computed in 106 bits, together with
+/// [`MAX_GROWTH_IN_PAIRS`].
+const MIN_LOG2_ERROR_IN_PAIRS: f64 = -70.0;
 
-/// .. where `n^2 sum |c_i|`, of a polynomial of degree `n`, is not larger: what they are off by is
-/// below `2^-78` ([`newton::evaluate_in_pairs`]).
-const MOST_OF_PAIRS: f64 = 4_194_304.0;
+/// Largest `n^2 sum |c_i|` of a polynomial of degree `n` for which 106 bits are precise enough. The
+/// error of its values is then below `2^-78` ([`newton::evaluate_in_pairs`]).
+const MAX_GROWTH_IN_PAIRS: f64 = 4_194_304.0;
 
 impl Cosine {
-    /// The function; errors down to `2^log2_least` are told from 0.
+    /// Samples the function so precisely that errors down to `2^log2_least` can be told from 0.
     ///
     /// # Errors
-    /// [`CkksError::Argument`] unless `1 <= k <= 512`, `-40 <= log2_epsilon <= -2`, `doublings <=
-    /// 12` and `-1000 <= log2_least <= 0`.
+    /// Fails with [`CkksError::Argument`] unless `1 <= k <= 512`, `-40 <= log2_epsilon <= -2`,
+    /// `doublings <= 12` and `-1000 <= log2_least <= 0`.
     pub fn new(
         k: u32,
         log2_epsilon: f64,
@@ -107,22 +119,22 @@ impl Cosine {
     ) -> Result<Self, CkksError> {
         let fail = |what: String| Err(CkksError::Argument { operation: OPERATION, what });
         if !(1..=512).contains(&k) {
-            return fail(format!("integers up to k = {k} are asked for: k is 1 to 512"));
+            return fail(format!("k = {k} is not 1 to 512"));
         }
         if !(-40.0..=-2.0).contains(&log2_epsilon) {
-            return fail(format!("epsilon = 2^{log2_epsilon}: it is 2^-40 to 2^-2"));
+            return fail(format!("epsilon = 2^{log2_epsilon} is not 2^-40 to 2^-2"));
         }
         if doublings > 12 {
-            return fail(format!("{doublings} doublings: they are 12 at most"));
+            return fail(format!("there are {doublings} doublings, and 12 is the largest number"));
         }
         if !(-1000.0..=0.0).contains(&log2_least) {
             return fail(format!(
-                "errors down to 2^{log2_least} are asked for: 2^-1000 to 1 are possible"
+                "the smallest error is 2^{log2_least}, which is not 2^-1000 to 1"
             ));
         }
         let intervals = Intervals { k, epsilon: log2_epsilon.exp2() };
         let bits = 120 + (-log2_least) as usize;
-        // An ellipse that reaches to the middle between two integers.
+        // The ellipse extends to the middle between two integers.
         let rho = ellipse(0.5, intervals.epsilon);
         let m = ((70.0 - log2_least) / rho.log2()).ceil() as usize;
         let samples_each = 3 * m;
@@ -136,27 +148,31 @@ impl Cosine {
             }
         }
         let pair = |(x, y): &(Inner, Inner)| (DoubleDouble::from(x), DoubleDouble::from(y));
-        let pairs =
-            if log2_least < LEAST_OF_PAIRS { vec![] } else { samples.iter().map(pair).collect() };
+        let pairs = if log2_least < MIN_LOG2_ERROR_IN_PAIRS {
+            vec![]
+        } else {
+            samples.iter().map(pair).collect()
+        };
         Ok(Cosine { intervals, doublings, samples, pairs, samples_each, bits })
     }
 
-    /// The interpolation with `degree + 1` nodes, shared out as HK20 does.
+    /// Returns the interpolation with `degree + 1` nodes, distributed as in HK20.
     ///
     /// # Errors
-    /// [`CkksError::Argument`] when the degree is above 1023.
+    /// Fails with [`CkksError::Argument`] if the degree is above 1023.
     pub fn interpolate(&self, degree: usize) -> Result<CosineInterpolation, CkksError> {
         self.finish(self.coefficients(Nodes::NearIntegers, degree)?)
     }
 
-    /// The interpolation with `degree + 1` nodes. An even one has no coefficients of odd degree.
+    /// Returns the interpolation with `degree + 1` nodes. An even one has no coefficients of odd
+    /// degree.
     pub(super) fn coefficients(
         &self,
         nodes: Nodes,
         degree: usize,
     ) -> Result<Coefficients, CkksError> {
         if degree > 1023 {
-            let what = format!("degree {degree}: it is 1023 at most");
+            let what = format!("degree {degree} is too high: 1023 is the largest possible");
             return Err(CkksError::Argument { operation: OPERATION, what });
         }
         let (k, epsilon) = (f64::from(self.intervals.k), self.intervals.epsilon);
@@ -170,8 +186,8 @@ impl Cosine {
                 (self.intervals.nodes(&allocation.counts), most as f64 * (2.0 - epsilon.log2()))
             }
         };
-        // A divided difference of d nodes of an interval loses d log2(1/epsilon) bits, one of all
-        // nodes a few bits for each.
+        // A divided difference of `d` nodes of an interval loses `d log2(1/epsilon)` bits. One of
+        // all nodes loses a few bits for each.
         let bits = self.bits + 4 * nodes.len() + lost as usize;
         let mut constants = ConstCache::default();
         let values = nodes
@@ -183,7 +199,7 @@ impl Cosine {
             .map(|c| c.with_precision(self.bits).value())
             .collect();
         if even {
-            // They are as small as the nodes are symmetric.
+            // The computed ones differ from 0 only by rounding, because the nodes are symmetric.
             exact.iter_mut().skip(1).step_by(2).for_each(|c| *c = many_bits(0.0, self.bits));
         }
         let rounded: Vec<f64> = exact.iter().map(|c| c.to_f64().value()).collect();
@@ -195,7 +211,7 @@ impl Cosine {
         Ok(Coefficients { shift, nodes: counts, exact, rounded, sum })
     }
 
-    /// Bounds the error.
+    /// Bounds the error of an interpolation.
     pub(super) fn finish(
         &self,
         coefficients: Coefficients,
@@ -221,15 +237,15 @@ impl Cosine {
         })
     }
 
-    /// The least degree at which the bound of the theory puts the error of `sin(2 pi x)`, to first
-    /// order, below `error > 0`.
+    /// Returns the lowest degree for which the theoretical bound puts the error of `sin(2 pi x)`
+    /// below `error > 0`, to first order.
     pub(super) fn bounded_degree(&self, nodes: Nodes, error: f64) -> usize {
         let mut allocation = self.allocation();
         let weight = allocation.largest();
         // log2 of (2 pi / 2^r)^count / count!
         let (mut count, mut derivative) = (0f64, 0f64);
         loop {
-            // log2 of |prod (x - node)|, and of what the doublings do.
+            // log2 of |prod (x - node)| times the factor of the doublings.
             let product = match nodes {
                 Nodes::NearIntegers => allocation.largest(),
                 Nodes::Everywhere | Nodes::Even => {
@@ -245,12 +261,14 @@ impl Cosine {
         }
     }
 
-    /// The sum of the absolute values of the coefficients of the cosine's own Chebyshev series on
-    /// `[-k, k]`, roughly: Bessel functions, of which about as many count as the argument is large.
+    /// Returns the approximate sum of the absolute values of the coefficients of the cosine's own
+    /// Chebyshev series on `[-k, k]`. They are Bessel functions, and about as many of them matter
+    /// as the argument is large.
     pub(super) fn natural_sum(&self) -> f64 {
         1.0 + (TAU * f64::from(self.intervals.k) / f64::from(self.doublings).exp2()).sqrt()
     }
 
+    /// Returns an empty allocation of nodes, weighted by the factors of the doublings.
     fn allocation(&self) -> Allocation {
         let small = f64::MIN_POSITIVE.sqrt();
         let weights =
@@ -258,8 +276,8 @@ impl Cosine {
         Allocation::new(self.intervals, weights)
     }
 
-    /// What becomes of an error `e` near the integer `i` when it is doubled: `y -> 2 y^2 - 1` makes
-    /// `4 |y| e + 2 e^2` of it.
+    /// Returns the error after the doublings that an error `e` near the integer `i` causes. The
+    /// step `y -> 2 y^2 - 1` turns `e` into `4 |y| e + 2 e^2`.
     fn doubled(&self, i: f64, mut e: f64) -> f64 {
         let mut step = TAU * (-f64::from(self.doublings)).exp2();
         for _ in 0..self.doublings {
@@ -270,12 +288,12 @@ impl Cosine {
         e
     }
 
-    /// A bound of the polynomial's error in each interval.
+    /// Returns a bound of the polynomial's error in each interval.
     ///
-    /// Function and polynomial are entire, and bounded on an ellipse around the interval whose
-    /// major semi-axis is `a`: the cosine by `cosh(2 pi a / 2^r)`; a Chebyshev polynomial of degree
-    /// `n` by `rho^n`, where `rho` belongs to an ellipse around `[-k, k]` which that one lies in, a
-    /// quarter to the left as well.
+    /// Function and polynomial are entire. On an ellipse around the interval with major semi-axis
+    /// `a`, the cosine is bounded by `cosh(2 pi a / 2^r)`. A Chebyshev polynomial of degree `n` is
+    /// bounded by `rho^n`, where `rho` belongs to an ellipse around `[-k, k]` that contains the
+    /// first one, also after a shift by 1/4 to the left.
     fn errors(&self, coefficients: &[Inner], sum: f64, shift: f64) -> Vec<f64> {
         let k = f64::from(self.intervals.k);
         let shift = many_bits(shift, self.bits) / many_bits(k, self.bits);
@@ -295,7 +313,9 @@ impl Cosine {
             .fold(f64::INFINITY, f64::min)
             .exp2();
         let degree = (coefficients.len() - 1) as f64;
-        let errors: Vec<f64> = if !self.pairs.is_empty() && degree * degree * sum <= MOST_OF_PAIRS {
+        let errors: Vec<f64> = if !self.pairs.is_empty()
+            && degree * degree * sum <= MAX_GROWTH_IN_PAIRS
+        {
             let coefficients: Vec<DoubleDouble> =
                 coefficients.iter().map(DoubleDouble::from).collect();
             let shift = DoubleDouble::from(&shift);
@@ -317,18 +337,18 @@ impl Cosine {
     }
 }
 
-/// The parameter of the ellipse of major semi-axis `a` around an interval of half the length
-/// `half`: the sum of its semi-axes over `half`.
+/// Returns the parameter of the ellipse with major semi-axis `a` around an interval of half-length
+/// `half`: the sum of its semi-axes divided by `half`.
 fn ellipse(a: f64, half: f64) -> f64 {
     (a + (a * a - half * half).sqrt()) / half
 }
 
-/// `cos(2 pi (x - shift) / 2^r)`; pi is kept from one call to the next.
+/// Returns `cos(2 pi (x - shift) / 2^r)`. `constants` caches pi between calls.
 fn value(x: f64, shift: f64, doublings: u32, bits: usize, constants: &mut ConstCache) -> Inner {
     let turns = many_bits(x, bits) - many_bits(shift, bits);
     let angle = turns * many_bits((1.0 - f64::from(doublings)).exp2(), bits);
     let cosine = angle.context().cos_pi(angle.repr(), Some(constants));
-    // Only what is infinite has no cosine.
+    // Only infinite angles have no cosine.
     cosine.map_or(Inner::ZERO, |cosine| cosine.value())
 }
 
@@ -336,8 +356,8 @@ fn value(x: f64, shift: f64, doublings: u32, bits: usize, constants: &mut ConstC
 mod tests {
     use super::*;
 
-    /// The bound of the theory, and values at points that are nobody's nodes, against the bound
-    /// from samples.
+    /// Compares the bound from samples with the theoretical bound and with values at points that
+    /// are not nodes.
     #[test]
     fn errors_lie_between_what_is_seen_and_what_theory_says() {
         for (k, log2_epsilon, doublings, degree) in [
@@ -377,7 +397,7 @@ mod tests {
         }
     }
 
-    /// Errors in 106 bits, where that is how they are had, are those of more bits.
+    /// Errors computed in 106 bits equal those computed in more bits.
     #[test]
     fn errors_in_fewer_bits_are_the_same() {
         for (k, log2_epsilon, doublings, degree) in
@@ -392,7 +412,9 @@ mod tests {
             for nodes in [Nodes::Everywhere, Nodes::Even] {
                 let error = |cosine: &Cosine| {
                     let have = cosine.finish(cosine.coefficients(nodes, degree).unwrap()).unwrap();
-                    assert!(degree as f64 * degree as f64 * have.coefficient_sum < MOST_OF_PAIRS);
+                    assert!(
+                        degree as f64 * degree as f64 * have.coefficient_sum < MAX_GROWTH_IN_PAIRS
+                    );
                     have.exact_error
                 };
                 let (short, long) = (error(&short), error(&long));
@@ -431,17 +453,20 @@ mod tests {
     }
 
     #[test]
-    fn what_is_out_of_range_is_named() {
+    fn arguments_out_of_range_are_refused() {
         for (k, e, r) in
             [(0, -5.0, 0), (513, -5.0, 0), (4, -1.0, 0), (4, f64::NAN, 0), (4, -5.0, 13)]
         {
             assert!(Cosine::new(k, e, r, -60.0).is_err());
         }
         assert!(
-            Cosine::new(2, -5.0, 1, 1.0).unwrap_err().to_string().contains("2^1 are asked for")
+            Cosine::new(2, -5.0, 1, 1.0)
+                .unwrap_err()
+                .to_string()
+                .contains("smallest error is 2^1,")
         );
         let error = Cosine::new(2, -5.0, 1, -60.0).unwrap().interpolate(1024).unwrap_err();
-        assert_eq!(error.to_string(), "approximate a cosine: degree 1024: it is 1023 at most");
+        assert!(error.to_string().contains("degree 1024 is too high"), "{error}");
     }
 
     #[test]

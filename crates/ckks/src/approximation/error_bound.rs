@@ -1,45 +1,49 @@
-//! How far a polynomial is from a function at most, from finitely many values of both.
+//! Bounds of the distance between a polynomial and a function, from finitely many values of both.
 
 use std::f64::consts::{FRAC_PI_2, PI};
 
 use crate::{CkksError, circuits::Polynomial};
 
-/// What is known about a function on an interval: how near polynomials of high degree come to it.
+/// Knowledge about a function on an interval. See [`interpolate`](super::interpolate) for an
+/// example.
 ///
-/// Finitely many values alone bound no error. From this, `E_m`, the distance of the function from
-/// the polynomials of degree `m`, follows by theory.
+/// Finitely many values alone do not bound an error. This knowledge gives a bound of `E_m`, the
+/// distance of the function from the polynomials of degree `m`.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Smoothness {
     /// The derivative of order `order >= 1` exists (the one before it is absolutely continuous),
-    /// and its absolute values are at most `bound`. Order 1 is a Lipschitz constant.
+    /// and its absolute values are at most `bound`. A Lipschitz constant is a bound of order 1.
     Derivative {
-        /// The order.
+        /// The order of the derivative.
         order: u32,
-        /// The bound.
+        /// The bound of its absolute values.
         bound: f64,
     },
     /// The function is analytic in the open Bernstein ellipse of parameter `rho > 1` (foci at the
     /// ends of the interval, sum of the semi-axes `rho` times half the interval's length), and its
     /// absolute values there are at most `bound`.
     Analytic {
-        /// The sum of the semi-axes, over half the interval's length.
+        /// The sum of the semi-axes divided by half the interval's length.
         rho: f64,
-        /// The bound.
+        /// The bound of the absolute values.
         bound: f64,
     },
-    /// Nothing is known. `E_m` is *estimated*: the coefficients of the Chebyshev polynomials beyond
-    /// `m`, of which those up to `2m` are computed from values and the others are taken to sum up
-    /// to as much. That is so where coefficients fall as `k^-2` (functions with kinks) or faster;
-    /// an error that is stated of a function with jumps is a small multiple of the jump. A function
-    /// that is other than its values at thousands of points show is not seen through.
+    /// Nothing is known, and `E_m` is *estimated* from the Chebyshev coefficients beyond `m`.
+    ///
+    /// Those up to `2m` are computed from values, and the others are assumed to have the same sum.
+    /// This holds if coefficients decrease as `k^-2` (functions with kinks) or faster. For
+    /// functions with jumps, the stated error is a small multiple of the jump. The estimate fails
+    /// for a function whose values at thousands of points do not show its behaviour in between.
     Sampled,
 }
 
 impl Smoothness {
-    /// A bound of `E_m` on an interval of length `2 half`: Jackson's `(pi/2)^k half^k bound /
-    /// ((m+1) m .. (m-k+2))` for `m >= k` (Cheney, Introduction to Approximation Theory, 4.6), or
-    /// `2 bound rho^-m / (rho - 1)` (Trefethen, Approximation Theory and Approximation Practice,
-    /// Theorem 8.2). `values` are those at Chebyshev nodes, more than `2m` of them.
+    /// Returns a bound of `E_m` on an interval of length `2 half`.
+    ///
+    /// For derivatives it is Jackson's `(pi/2)^k half^k bound / ((m+1) m .. (m-k+2))` for `m >= k`
+    /// (Cheney, Introduction to Approximation Theory, 4.6). For analytic functions it is `2 bound
+    /// rho^-m / (rho - 1)` (Trefethen, Approximation Theory and Approximation Practice, Theorem
+    /// 8.2). `values` are the function's values at more than `2m` Chebyshev nodes.
     fn distance(self, half: f64, m: usize, values: &[f64]) -> f64 {
         match self {
             Smoothness::Derivative { order, bound } => {
@@ -53,6 +57,7 @@ impl Smoothness {
         }
     }
 
+    /// Checks that the numbers are in range.
     fn check(self, operation: &'static str) -> Result<(), CkksError> {
         let good = match self {
             Smoothness::Derivative { order, bound } => {
@@ -65,15 +70,17 @@ impl Smoothness {
         };
         let what = || {
             format!(
-                "{self:?}: orders are 1 to 64, rho is above 1, bounds are finite and not negative"
+                "{self:?} is out of range: orders are 1 to 64, rho is above 1, bounds are finite \
+                 and not negative"
             )
         };
         if good { Ok(()) } else { Err(CkksError::Argument { operation, what: what() }) }
     }
 }
 
-/// The sum of the absolute values of the coefficients `m + 1 .. 2m` of the Chebyshev series that
-/// has these values at the Chebyshev nodes, less what the rounding of the values makes of zeros.
+/// Returns the sum of the absolute values of the coefficients `m + 1 .. 2m` of the Chebyshev series
+/// with these values at the Chebyshev nodes. The rounding of the values is subtracted from each
+/// coefficient.
 fn coefficients_beyond(m: usize, values: &[f64]) -> f64 {
     let n = values.len();
     // Angles are multiples of pi / 2n, and there are 4n of them.
@@ -90,22 +97,24 @@ fn coefficients_beyond(m: usize, values: &[f64]) -> f64 {
     (m + 1..=2 * m).map(coefficient).sum()
 }
 
-/// A bound of `|e|` on an interval, where `e` is within `distance` of a polynomial of degree `m`,
-/// and `|e|` is at most `largest` at the `samples > m` Chebyshev nodes of the interval: `(largest +
-/// distance) / cos(m pi / (2 samples)) + distance`, since a polynomial of degree `m` exceeds its
-/// largest value at these nodes by that cosine at most (Ehlich and Zeller, Math. Z. 86, 1964).
+/// Returns a bound of `|e|` on an interval, where `e` is within `distance` of a polynomial of
+/// degree `m`, and `|e|` is at most `largest` at the `samples > m` Chebyshev nodes of the interval.
+///
+/// The bound is `(largest + distance) / cos(m pi / (2 samples)) + distance`. It follows because a
+/// polynomial of degree `m` exceeds its largest value at these nodes by at most a factor of one
+/// over that cosine (Ehlich and Zeller, Math. Z. 86, 1964).
 pub(super) fn from_samples(largest: f64, samples: usize, m: usize, distance: f64) -> f64 {
     (largest + distance) / (FRAC_PI_2 * m as f64 / samples as f64).cos() + distance
 }
 
-/// The `count` Chebyshev nodes of `[low, high]`, from high to low.
+/// Returns the `count` Chebyshev nodes of `[low, high]`, from high to low.
 pub(super) fn chebyshev_nodes(low: f64, high: f64, count: usize) -> impl Iterator<Item = f64> {
     let (middle, half) = (0.5 * (low + high), 0.5 * (high - low));
     (0..count).map(move |j| middle + half * (PI * (j as f64 + 0.5) / count as f64).cos())
 }
 
-/// A bound of `|f - p|` on `[low, high]`, including what `f64` may get wrong in the values of both
-/// (`f` is taken to be right to `2^-52` of its values).
+/// Returns a bound of `|f - p|` on `[low, high]`, including the rounding of both values in `f64`.
+/// It assumes that `f` has a relative error of at most `2^-52`.
 pub(super) fn bound(
     operation: &'static str,
     f: &dyn Fn(f64) -> f64,
@@ -114,11 +123,12 @@ pub(super) fn bound(
     smoothness: Smoothness,
 ) -> Result<f64, CkksError> {
     smoothness.check(operation)?;
-    // The sums of an estimate are as many as the values, each.
+    // An estimate computes sums over all values, once for each coefficient, so it uses fewer
+    // values.
     let most = if smoothness == Smoothness::Sampled { 1 << 11 } else { 1 << 14 };
     let half = 0.5 * (high - low);
-    // Powers of two for all degrees, so that more is never stated of a polynomial because its
-    // degree is higher.
+    // Powers of two for all degrees ensure that a polynomial of higher degree never gets a larger
+    // error only because of its degree.
     let mut m = p.degree().max(64).next_power_of_two();
     loop {
         let samples = 8 * m;
@@ -137,7 +147,7 @@ pub(super) fn bound(
         }
         let distance = smoothness.distance(half, m, &values);
         if distance <= largest / 64.0 || m >= most {
-            // The recurrence that it is evaluated by rounds each term as often as its degree says.
+            // The recurrence of the evaluation rounds each term once for each degree.
             let often =
                 p.coefficients().iter().enumerate().map(|(k, c)| (k + 1) as f64 * c).collect();
             let terms = Polynomial::new(p.basis(), often)?.bound(low.abs().max(high.abs()));

@@ -1,38 +1,41 @@
-//! Interpolation at Chebyshev nodes, with its error.
+//! Interpolation at Chebyshev nodes, with a bound of its error.
 
 use super::error_bound::{self, Smoothness};
 use crate::{CkksError, circuits::Polynomial};
 
-/// A polynomial and how far it is from the function that it stands for.
+/// A polynomial with a bound of its error. See [`interpolate`] for an example.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Approximation {
     /// The polynomial.
     pub polynomial: Polynomial,
-    /// A bound of its distance from the function, on the intervals where it was asked for: with
-    /// these coefficients, in exact arithmetic.
+    /// A bound of its distance from the function on the given intervals, for its actual
+    /// coefficients and in exact arithmetic.
     pub error: f64,
 }
 
 const OPERATION: &str = "interpolate a function";
 
-/// The polynomial of degree `degree` that agrees with `f` at the Chebyshev nodes of `[low, high]`,
-/// as [`Polynomial::approximate`] gives it, with a bound of its error: the largest difference at
-/// many nodes, and what `smoothness` leaves between them. Coefficients are rounded to `f64`, so
-/// that errors below about `2^-48` times the function's size are out of reach.
+/// Returns the polynomial of degree `degree` that agrees with `f` at the Chebyshev nodes of `[low,
+/// high]`, as [`Polynomial::approximate`] does, with a bound of its error.
+///
+/// The bound is the largest difference at many nodes plus the largest possible increase between
+/// them according to `smoothness`. Coefficients are rounded to `f64`, so errors below about `2^-48`
+/// times the function's size cannot be reached.
 ///
 /// ```
 /// use hippocrene_ckks::approximation::{interpolate, Smoothness};
 ///
 /// // Every derivative of the sine is at most 1.
-/// let sine = interpolate(f64::sin, -3.0, 3.0, 15, Smoothness::Derivative { order: 16, bound: 1.0 })?;
+/// let smoothness = Smoothness::Derivative { order: 16, bound: 1.0 };
+/// let sine = interpolate(f64::sin, -3.0, 3.0, 15, smoothness)?;
 /// assert!(sine.error < 1e-9);
 /// assert!((sine.polynomial.evaluate(1.0) - 1f64.sin()).abs() <= sine.error);
 /// # Ok::<(), hippocrene_ckks::CkksError>(())
 /// ```
 ///
 /// # Errors
-/// [`CkksError::Argument`] when `f` is not finite at a node, the interval is empty, or `smoothness`
-/// states what cannot be.
+/// Fails with [`CkksError::Argument`] if `f` is not finite at a node, the interval is empty, or
+/// `smoothness` is out of range.
 pub fn interpolate(
     f: impl Fn(f64) -> f64,
     low: f64,
@@ -45,10 +48,11 @@ pub fn interpolate(
     Ok(Approximation { polynomial, error })
 }
 
-/// The interpolation of least degree whose error is at most `error`.
+/// Returns the interpolation of lowest degree whose error is at most `error`.
 ///
 /// # Errors
-/// As [`interpolate`], and [`CkksError::Argument`] when no degree up to 255 reaches the error.
+/// Fails as [`interpolate`] does, and with [`CkksError::Argument`] if no degree up to 255 reaches
+/// the error.
 pub fn interpolate_to(
     f: impl Fn(f64) -> f64,
     low: f64,
@@ -56,11 +60,11 @@ pub fn interpolate_to(
     error: f64,
     smoothness: Smoothness,
 ) -> Result<Approximation, CkksError> {
-    const MOST: usize = 255;
-    let mut reached = f64::INFINITY;
-    for degree in 0..=MOST {
+    const MAX_DEGREE: usize = 255;
+    let mut best_error = f64::INFINITY;
+    for degree in 0..=MAX_DEGREE {
         let polynomial = Polynomial::approximate(&f, low, high, degree)?;
-        // A few values refuse most degrees, before the bound is computed.
+        // A few values rule out most degrees before the bound is computed.
         let nodes = error_bound::chebyshev_nodes(low, high, 2 * degree + 3);
         let seen = nodes.map(|x| (f(x) - polynomial.evaluate(x)).abs()).fold(0.0, f64::max);
         if seen <= error {
@@ -68,11 +72,13 @@ pub fn interpolate_to(
             if bound <= error {
                 return Ok(Approximation { polynomial, error: bound });
             }
-            reached = reached.min(bound);
+            best_error = best_error.min(bound);
         } else {
-            reached = reached.min(seen);
+            best_error = best_error.min(seen);
         }
     }
-    let what = format!("degrees up to {MOST} come within {reached:.3e}, not within {error:.3e}");
+    let what = format!(
+        "degrees up to {MAX_DEGREE} come within {best_error:.3e}, and {error:.3e} is needed"
+    );
     Err(CkksError::Argument { operation: OPERATION, what })
 }

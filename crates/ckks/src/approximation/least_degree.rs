@@ -1,25 +1,26 @@
-//! The least degree of a polynomial in the place of a cosine.
+//! The lowest degree of a polynomial that approximates a cosine.
 
 use super::cosine::{Cosine, CosineInterpolation, Nodes};
 
-/// Which coefficients an interpolation may have.
+/// The coefficients that an interpolation may have. See [`Cosine`] for an example.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Coefficients {
-    /// Real numbers of any size: as HK20 counts degrees.
+    /// Real numbers of any size, as HK20 counts degrees.
     Exact,
-    /// Such as can be computed with: rounded to `f64`, and no more than twice as large, all
-    /// together, as those of the cosine's own Chebyshev series. (The noise of a ciphertext that is
-    /// put in is multiplied by them.)
+    /// Numbers for computation with ciphertexts. They are rounded to `f64`, and the sum of their
+    /// absolute values is at most twice that of the cosine's own Chebyshev series. The noise of a
+    /// ciphertext is multiplied by the coefficients.
     Rounded,
 }
 
 impl Cosine {
-    /// The interpolation of least degree with which the error of `sin(2 pi x)` after the doublings
-    /// is at most `error`, a positive number: with HK20's nodes, or where these make the
-    /// coefficients too large with Chebyshev's on the whole interval.
+    /// Returns the interpolation of lowest degree for which the error of `sin(2 pi x)` after the
+    /// doublings is at most `error`, a positive number. It uses HK20's nodes. If these make the
+    /// coefficients too large, it uses Chebyshev's nodes on the whole interval.
     ///
     /// # Errors
-    /// The least error that was reached with such coefficients, if that is larger.
+    /// Returns the smallest error that was reached with such coefficients if that is larger than
+    /// `error`.
     pub fn least_degree(
         &self,
         error: f64,
@@ -31,43 +32,44 @@ impl Cosine {
             error,
             coefficients,
             nodes: Nodes::NearIntegers,
-            reached: f64::INFINITY,
+            best_error: f64::INFINITY,
         };
         let near_integers = search.below(everywhere);
         let found = near_integers.or_else(|_| {
             search.nodes = Nodes::Everywhere;
             search.below(everywhere + 8)
         });
-        found.map_err(|()| search.reached)
+        found.map_err(|()| search.best_error)
     }
 
-    /// The even polynomial of `x - 1/4` of least degree with coefficients that can be computed
-    /// with: interpolated on the whole interval, and evaluated in half as many powers.
+    /// Returns the even polynomial of `x - 1/4` of lowest degree with [`Coefficients::Rounded`]. It
+    /// interpolates on the whole interval, and its evaluation needs half as many powers.
     ///
     /// # Errors
-    /// The least error that was reached, if that is larger than `error`.
+    /// Returns the smallest error that was reached if that is larger than `error`.
     pub fn least_even_degree(&self, error: f64) -> Result<CosineInterpolation, f64> {
         let (coefficients, nodes) = (Coefficients::Rounded, Nodes::Even);
         let mut search =
-            Search { cosine: self, error, coefficients, nodes, reached: f64::INFINITY };
+            Search { cosine: self, error, coefficients, nodes, best_error: f64::INFINITY };
         let limit = self.bounded_degree(nodes, error) + 8;
-        search.below(limit).map_err(|()| search.reached)
+        search.below(limit).map_err(|()| search.best_error)
     }
 }
 
+/// A search for the lowest degree.
 struct Search<'a> {
     cosine: &'a Cosine,
     error: f64,
     coefficients: Coefficients,
     nodes: Nodes,
-    /// The least error seen with coefficients that may be used.
-    reached: f64,
+    /// The smallest error so far with coefficients that are allowed.
+    best_error: f64,
 }
 
 impl Search<'_> {
-    /// The least degree that does, below a limit.
+    /// Returns the interpolation of the lowest sufficient degree, below a limit.
     fn below(&mut self, limit: usize) -> Result<CosineInterpolation, ()> {
-        // From where the theory's bound does, or else the limit, ..
+        // The search starts from the degree of the theoretical bound, or else from the limit.
         let mut failed = None;
         let mut degree = self.cosine.bounded_degree(self.nodes, self.error);
         let mut best = loop {
@@ -80,7 +82,7 @@ impl Search<'_> {
                 Err(_) => return Err(()),
             }
         };
-        // .. down by halves, while it is known that one fails, ..
+        // Then it halves the range between a degree that failed and the best one.
         while let Some(below) = failed {
             let middle = below.midpoint(best.polynomial.degree());
             if middle == below {
@@ -91,8 +93,8 @@ impl Search<'_> {
                 Err(_) => failed = Some(middle),
             }
         }
-        // .. and one by one. Errors wander a little from one degree to the next: the search ends
-        // where several in a row fail.
+        // Finally it goes down one by one. Errors vary a little from one degree to the next, so it
+        // ends after several failures in a row.
         let mut failures = 0;
         while failures < 4 && best.polynomial.degree() > failures {
             match self.at(best.polynomial.degree() - 1 - failures) {
@@ -103,7 +105,8 @@ impl Search<'_> {
         Ok(best)
     }
 
-    /// The interpolation of this degree if it does; else whether one of higher degree may.
+    /// Returns the interpolation of this degree if it is good enough. Otherwise the error says
+    /// whether one of higher degree may be.
     fn at(&mut self, degree: usize) -> Result<CosineInterpolation, bool> {
         let coefficients = self.cosine.coefficients(self.nodes, degree).map_err(|_| false)?;
         let rounded = self.coefficients == Coefficients::Rounded;
@@ -112,8 +115,8 @@ impl Search<'_> {
         }
         let have = self.cosine.finish(coefficients).map_err(|_| false)?;
         let error = if rounded { have.error } else { have.exact_error };
-        self.reached = self.reached.min(error);
-        // What is rounded away does not become less with the degree.
+        self.best_error = self.best_error.min(error);
+        // The rounding errors do not decrease with the degree.
         if error <= self.error { Ok(have) } else { Err(2.0 * have.exact_error > self.error) }
     }
 }

@@ -1,4 +1,4 @@
-//! Best approximations: the exchange algorithm of Remez, on unions of intervals.
+//! Best approximations on unions of intervals, by the exchange algorithm of Remez.
 
 use std::f64::consts::FRAC_PI_2;
 
@@ -8,38 +8,39 @@ use crate::{
     circuits::{Basis, Polynomial},
 };
 
-/// Which powers a polynomial has.
+/// The parity of a polynomial: the powers that it may contain. See [`minimax`] for an example.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Parity {
-    /// All.
+    /// All powers.
     Any,
-    /// Even ones. The intervals are given for `x >= 0` and count for `-x` as well.
+    /// Even powers. The intervals are given for `x >= 0` and also apply to `-x`.
     Even,
-    /// Odd ones. The intervals are given for `x >= 0` and count for `-x` as well.
+    /// Odd powers. The intervals are given for `x >= 0` and also apply to `-x`.
     Odd,
 }
 
 pub(super) const OPERATION: &str = "approximate a function";
-/// The largest degree.
-pub(super) const MOST: usize = 255;
-/// Errors below so much of a function's size are out of reach: values and coefficients are rounded.
-const ROUNDING: f64 = 1.0 / (1u64 << 44) as f64;
+/// The largest degree. Chosen.
+pub(super) const MAX_DEGREE: usize = 255;
+/// Smallest reachable error relative to the function's size, because values and coefficients are
+/// rounded.
+const RELATIVE_ROUNDING: f64 = 1.0 / (1u64 << 44) as f64;
 
-/// The polynomial up to degree `degree` whose largest distance from `f` on a union of intervals is
-/// least, and a bound of that distance.
+/// Returns the polynomial up to degree `degree` with the smallest largest distance from `f` on a
+/// union of intervals, and a bound of that distance.
 ///
-/// The polynomial is written in the Chebyshev basis of the interval from the lowest end to the
-/// highest (of `[-high, high]` where it is even or odd). It is found by exchange (Remez): of the
-/// polynomials whose errors at as many points as there are coefficients, and one more, are equal
-/// and alternate in sign, that one is sought which has no larger error anywhere. The error that is
-/// stated holds for the polynomial that is returned, whether or not the exchange came to its end.
-/// Numbers are `f64`: errors below about `2^-44` of the function's size are out of reach.
-/// `smoothness` is what is known about `f` on each interval.
+/// The polynomial is in the Chebyshev basis of the interval from the lowest to the highest end (of
+/// `[-high, high]` if it is even or odd). The algorithm is the exchange of Remez. It considers sets
+/// of points that have one point more than there are coefficients, and polynomials whose errors at
+/// these points are equal in size and alternate in sign. It looks for the one that has no larger
+/// error anywhere. The stated error holds for the returned polynomial, whether or not the exchange
+/// converged. Numbers are `f64`, so errors below about `2^-44` of the function's size cannot be
+/// reached. `smoothness` describes `f` on each interval.
 ///
 /// ```
 /// use hippocrene_ckks::approximation::{minimax, Parity, Smoothness};
 ///
-/// // The sign, odd, where 1/4 <= |x| <= 1: constant there, so that all its derivatives are 0.
+/// // The sign is odd and constant where 1/4 <= |x| <= 1, so all its derivatives are 0.
 /// let smooth = Smoothness::Derivative { order: 1, bound: 0.0 };
 /// let sign = minimax(f64::signum, &[(0.25, 1.0)], 7, Parity::Odd, smooth)?;
 /// assert!(sign.error < 0.15 && (sign.polynomial.evaluate(-0.5) + 1.0).abs() <= sign.error);
@@ -47,8 +48,9 @@ const ROUNDING: f64 = 1.0 / (1u64 << 44) as f64;
 /// ```
 ///
 /// # Errors
-/// [`CkksError::Argument`] when the intervals are none, empty, overlap or are out of order (or, for
-/// even and odd polynomials, reach below 0), the degree is above 255, or `f` is not finite.
+/// Fails with [`CkksError::Argument`] if there are no intervals, if intervals are empty, overlap or
+/// are out of order (or reach below 0 for even and odd polynomials), if the degree is above 255, or
+/// if `f` is not finite.
 pub fn minimax(
     f: impl Fn(f64) -> f64,
     intervals: &[(f64, f64)],
@@ -64,7 +66,7 @@ pub fn minimax(
     Ok(Approximation { polynomial, error })
 }
 
-/// The polynomial of [`minimax`], whose error is not yet known.
+/// Returns the polynomial of [`minimax`] without a bound of its error.
 pub(super) fn exchanged(
     f: &dyn Fn(f64) -> f64,
     intervals: &[(f64, f64)],
@@ -80,11 +82,11 @@ pub(super) fn exchanged(
     let (low, high) = (intervals[0].0, intervals[intervals.len() - 1].1);
     if parity != Parity::Any && low < 0.0 {
         return fail(format!(
-            "the intervals {intervals:?} of a polynomial that is even or odd reach below 0"
+            "the intervals {intervals:?} of an even or odd polynomial reach below 0"
         ));
     }
-    if degree > MOST {
-        return fail(format!("degree {degree}: it is {MOST} at most"));
+    if degree > MAX_DEGREE {
+        return fail(format!("degree {degree} is too high: {MAX_DEGREE} is the largest possible"));
     }
     let (low, first, step) = match parity {
         Parity::Any => (low, 0, 1),
@@ -98,20 +100,23 @@ pub(super) fn exchanged(
     Exchange { f, intervals, parity, basis: Basis::Chebyshev { low, high }, indices }.run()
 }
 
+/// The state of the exchange algorithm.
 struct Exchange<'a> {
     f: &'a dyn Fn(f64) -> f64,
     intervals: &'a [(f64, f64)],
     parity: Parity,
     basis: Basis,
-    /// The Chebyshev polynomials that may be used.
+    /// The degrees of the Chebyshev polynomials that may be used.
     indices: Vec<usize>,
 }
 
 impl Exchange<'_> {
-    /// The best polynomial that was met. The interpolation at Chebyshev nodes is one of them, and
-    /// so is the best one of less degree, unless there is a proof that no polynomial is better (de
-    /// la Vallee-Poussin): no polynomial has a smaller largest error than the levelled one has at
-    /// its points.
+    /// Returns the best polynomial that was found.
+    ///
+    /// The candidates include the interpolation at Chebyshev nodes. They also include the best
+    /// polynomial with one coefficient less, unless there is a proof that no polynomial is better.
+    /// The proof is de la Vallee-Poussin's: no polynomial has a smaller largest error than the
+    /// levelled one has at its points.
     fn run(&self) -> Result<Polynomial, CkksError> {
         const ROUNDS: usize = 60;
         const IDLE: usize = 4;
@@ -127,8 +132,8 @@ impl Exchange<'_> {
             proven = proven.max(levelled);
             match alternating(extrema, points.len()) {
                 Some(next) if idle < IDLE && best.largest > proven * (1.0 + 1e-13) => points = next,
-                // An even function of symmetric points agrees there with an even polynomial, and
-                // nothing alternates.
+                // At symmetric points, an even function agrees with an even polynomial, so no error
+                // alternates.
                 None if !moved => (points, moved) = (self.first_points(1), true),
                 _ => break,
             }
@@ -138,7 +143,7 @@ impl Exchange<'_> {
             best.take(interpolation, &extrema);
         }
         let (_, fewer) = self.indices.split_last().ok_or_else(singular)?;
-        if !fewer.is_empty() && best.largest > proven * 1.001 + ROUNDING * size {
+        if !fewer.is_empty() && best.largest > proven * 1.001 + RELATIVE_ROUNDING * size {
             let smaller = Exchange { indices: fewer.to_vec(), ..*self }.run()?;
             let extrema = self.extrema(&smaller, &[]);
             best.take(smaller, &extrema);
@@ -146,8 +151,8 @@ impl Exchange<'_> {
         best.polynomial.ok_or_else(singular)
     }
 
-    /// The polynomial that agrees with the function at Chebyshev nodes, where these lie in a single
-    /// interval.
+    /// Returns the polynomial that agrees with the function at Chebyshev nodes, if these lie in a
+    /// single interval.
     fn interpolation(&self) -> Option<Polynomial> {
         let (&[(from, _)], Basis::Chebyshev { low, high }) = (self.intervals, self.basis) else {
             return None;
@@ -164,8 +169,8 @@ impl Exchange<'_> {
         Polynomial::approximate(f, low, high, *self.indices.last()?).ok()
     }
 
-    /// One point more than there are coefficients, shared out evenly, after the first `skipped` of
-    /// more.
+    /// Returns one point more than there are coefficients, distributed evenly over the intervals,
+    /// after `skipped` further points are left out.
     fn first_points(&self, skipped: usize) -> Vec<f64> {
         let (count, parts) = (self.indices.len() + 1 + skipped, self.intervals.len());
         let mut points = Vec::with_capacity(count);
@@ -176,15 +181,17 @@ impl Exchange<'_> {
         points.split_off(skipped)
     }
 
-    /// So many points of an interval, from left to right, that crowd where the errors of best
-    /// polynomials have their extrema: the extrema of a Chebyshev polynomial, both ends among them,
-    /// `x_j = low cos^2 t_j + high sin^2 t_j` for equidistant `t_j` from 0 to `pi / 2`. An even
-    /// polynomial of `x` is one of half the degree of `x^2`, an odd one `x` times such a one: then
-    /// the *squares* are such points. On `[0, high]` these are `high sin t_j`, the half of the
-    /// extrema on `[-high, high]`: they crowd at `high` only. (Those of `[0, high]` itself crowd at
-    /// 0 too, where polynomials of one parity have no more freedom than elsewhere: that the
-    /// polynomial is levelled there says nothing of what it does between the others, and it
-    /// explodes.) Odd polynomials are 0 at 0, which is left out.
+    /// Returns `count` points of an interval, from left to right. They are dense where the errors
+    /// of best polynomials have their extrema.
+    ///
+    /// They are the extrema of a Chebyshev polynomial, including both ends: `x_j = low cos^2 t_j +
+    /// high sin^2 t_j` for equidistant `t_j` from 0 to `pi / 2`. An even polynomial of `x` is a
+    /// polynomial of half the degree in `x^2`, and an odd one is `x` times such a polynomial. In
+    /// these cases the *squares* of the points are such extrema. On `[0, high]` this gives `high
+    /// sin t_j`, half of the extrema on `[-high, high]`, which are dense at `high` only. The
+    /// extrema of `[0, high]` itself are also dense at 0, where polynomials of one parity have no
+    /// more freedom than elsewhere. A polynomial that is levelled at those points explodes between
+    /// the others. Odd polynomials are 0 at 0, which is left out.
     fn grid(&self, (low, high): (f64, f64), count: usize) -> Vec<f64> {
         if count < 2 {
             return vec![0.5 * (low + high); count];
@@ -201,7 +208,7 @@ impl Exchange<'_> {
         (skipped..=last).map(at).map(|x| x.clamp(low, high)).collect()
     }
 
-    /// The polynomial with errors `e, -e, e, ..` at the points, and `|e|`.
+    /// Returns the polynomial with errors `e, -e, e, ..` at the points, and `|e|`.
     fn levelled(&self, points: &[f64]) -> Result<(Polynomial, f64), CkksError> {
         let unknowns = points.len();
         let Basis::Chebyshev { low, high } = self.basis else { return Err(singular()) };
@@ -229,9 +236,11 @@ impl Exchange<'_> {
         Ok((Polynomial::new(self.basis, coefficients)?, solution[unknowns - 1].abs()))
     }
 
-    /// The places of the local extrema of the error, ends of intervals included, from left to
-    /// right, with the errors there. They are sought between the points of a fine grid, and the
-    /// given points: where errors alternate at these, so do as many extrema.
+    /// Returns the places of the local extrema of the error, with the ends of intervals, from left
+    /// to right, and the errors there.
+    ///
+    /// The search starts from a fine grid and from `points`. If errors alternate at `points`, at
+    /// least as many extrema alternate.
     fn extrema(&self, p: &Polynomial, points: &[f64]) -> Vec<(f64, f64)> {
         const FINE: usize = 12;
         let error = |x: f64| (self.f)(x) - p.evaluate(x);
@@ -277,14 +286,14 @@ fn singular() -> CkksError {
     }
 }
 
-/// The best of the polynomials that were met.
+/// The best polynomial so far.
 struct Best {
     largest: f64,
     polynomial: Option<Polynomial>,
 }
 
 impl Best {
-    /// Takes a polynomial with these extrema of its error, if it is better.
+    /// Takes a polynomial with these extrema of its error if it is better.
     fn take(&mut self, polynomial: Polynomial, extrema: &[(f64, f64)]) -> bool {
         let largest = extrema.iter().map(|(_, e)| e.abs()).fold(0.0, f64::max);
         let better = largest < self.largest;
@@ -295,39 +304,41 @@ impl Best {
     }
 }
 
-/// So many of the extrema that their signs alternate, and the largest ones: neighbours of one sign
-/// are one, and then the smallest goes, with its smaller neighbour unless it stands at an end. None
-/// if there are too few.
+/// Returns `count` of the extrema whose signs alternate, preferring large ones, or `None` if there
+/// are too few.
+///
+/// Neighbours of equal sign count as one. Then the smallest extremum is removed together with its
+/// smaller neighbour, or alone if it is the first or the last one.
 fn alternating(extrema: Vec<(f64, f64)>, count: usize) -> Option<Vec<f64>> {
-    let mut kept: Vec<(f64, f64)> = Vec::new();
+    let mut chosen: Vec<(f64, f64)> = Vec::new();
     for extremum in extrema {
-        match kept.last_mut() {
+        match chosen.last_mut() {
             Some(last) if last.1.signum() == extremum.1.signum() => {
                 if extremum.1.abs() > last.1.abs() {
                     *last = extremum;
                 }
             }
-            _ => kept.push(extremum),
+            _ => chosen.push(extremum),
         }
     }
-    while kept.len() > count {
-        let size = |i: usize| kept[i].1.abs();
-        let last = kept.len() - 1;
+    while chosen.len() > count {
+        let size = |i: usize| chosen[i].1.abs();
+        let last = chosen.len() - 1;
         let smallest = (0..=last).min_by(|&a, &b| size(a).total_cmp(&size(b)))?;
-        if kept.len() == count + 1 || smallest == 0 || smallest == last {
+        if chosen.len() == count + 1 || smallest == 0 || smallest == last {
             let end = if size(0) < size(last) { 0 } else { last };
-            kept.remove(end);
+            chosen.remove(end);
         } else {
             let neighbour =
                 if size(smallest - 1) < size(smallest + 1) { smallest - 1 } else { smallest };
-            kept.drain(neighbour..neighbour + 2);
+            chosen.drain(neighbour..neighbour + 2);
         }
     }
-    (kept.len() == count).then(|| kept.into_iter().map(|(x, _)| x).collect())
+    (chosen.len() == count).then(|| chosen.into_iter().map(|(x, _)| x).collect())
 }
 
-/// Solves a system of linear equations, each row with its right-hand side last (Gauss, with partial
-/// pivots).
+/// Solves a system of linear equations by Gaussian elimination with partial pivots. The last number
+/// of each row is its right-hand side.
 fn solve(mut rows: Vec<Vec<f64>>) -> Option<Vec<f64>> {
     let n = rows.len();
     for k in 0..n {
@@ -345,8 +356,8 @@ fn solve(mut rows: Vec<Vec<f64>>) -> Option<Vec<f64>> {
     }
     let mut solution = vec![0.0; n];
     for k in (0..n).rev() {
-        let known: f64 = (k + 1..n).map(|j| rows[k][j] * solution[j]).sum();
-        solution[k] = (rows[k][n] - known) / rows[k][k];
+        let solved: f64 = (k + 1..n).map(|j| rows[k][j] * solution[j]).sum();
+        solution[k] = (rows[k][n] - solved) / rows[k][k];
     }
     Some(solution)
 }

@@ -1,16 +1,15 @@
-//! Polynomials that stand for other functions, each with a bound of its error that is computed, not
-//! hoped for.
+//! Polynomials that approximate other functions, each with a computed bound of its error.
 //!
-//! - [`interpolate`] at Chebyshev nodes, for smooth functions on an interval; [`interpolate_to`] a
-//!   wanted error.
-//! - [`minimax`]: the best polynomial on an interval, or on several (Remez); [`best`] and
-//!   [`best_to`] a wanted error, of functions of whom nothing need be known.
-//! - [`ModularReduction`]: `x - round(x)` near the integers, as bootstrapping needs it (HK20).
-//! - [`Wave`]: a cosine of period 1, as bootstrapping of bits needs it.
-//! - [`sign`]: compositions of polynomials that come close to the sign, for comparisons.
+//! - [`interpolate`] at Chebyshev nodes, for smooth functions on an interval, and
+//!   [`interpolate_to`] with a given error.
+//! - [`minimax`]: the best polynomial on one or several intervals (Remez). [`best`] and [`best_to`]
+//!   are for functions about which nothing is known.
+//! - [`ModularReduction`]: `x - round(x)` near the integers, for bootstrapping (HK20).
+//! - [`Wave`]: a cosine of period 1, for bootstrapping of bits.
+//! - [`sign`]: compositions of polynomials that approximate the sign, for comparisons.
 //!
-//! An error bound holds for the polynomial with the coefficients that it has, in exact arithmetic;
-//! noise comes on top.
+//! An error bound holds for the polynomial with its actual coefficients, in exact arithmetic. The
+//! noise of ciphertexts comes on top.
 
 mod best;
 mod cosine;

@@ -1,4 +1,4 @@
-//! `x - round(x)`, as bootstrapping needs it: a cosine, doubled, and an arcsine.
+//! `x - round(x)` for bootstrapping, by a cosine, doublings and an arcsine.
 
 use std::f64::consts::TAU;
 
@@ -15,20 +15,29 @@ use crate::{
 
 const OPERATION: &str = "approximate the reduction modulo 1";
 
-/// `x -> x - round(x)` for `|x| <= k - 1 + epsilon` with `|x - round(x)| <= epsilon`, by
-/// polynomials (HK20).
+/// The function `x -> x - round(x)` for `|x| <= k - 1 + epsilon` with `|x - round(x)| <= epsilon`,
+/// by polynomials (HK20).
 ///
-/// A polynomial of `x`, or an even one of `x - 1/4`, stands for `cos(2 pi (x - 1/4) / 2^r)`; `r`
-/// doublings `y -> 2 y^2 - 1` make `sin(2 pi x)` of it; and `arcsin(y) / (2 pi)`, a polynomial as
-/// well, or just `y / (2 pi)`, gives `x - round(x)`. Without the arcsine the error is `6.6
-/// epsilon^3` at least.
+/// - A polynomial of `x`, or an even one of `x - 1/4`, approximates `cos(2 pi (x - 1/4) / 2^r)`.
+/// - `r` doublings `y -> 2 y^2 - 1` turn it into `sin(2 pi x)`.
+/// - A polynomial for `arcsin(y) / (2 pi)`, or just `y / (2 pi)`, gives `x - round(x)`. Without the
+///   arcsine, the error is at least `6.6 epsilon^3`.
 ///
-/// The degree of the cosine's polynomial is the least one whose error bound does, among those whose
-/// coefficients are not much larger than the cosine's own: interpolations of lower degree swing
-/// wildly between the intervals, and would multiply the noise of what they are evaluated on. With
-/// few doublings for a large `k` (`2^r` below about `k / 4`), these are interpolations on the whole
-/// interval. An even polynomial of `x - 1/4` is one always. Its degree is higher; but it takes half
-/// as many powers, and so fewer products where its depth is the same.
+/// The cosine's polynomial has the lowest degree with a sufficient error bound, among those whose
+/// coefficients are not much larger than the cosine's own. Interpolations of lower degree oscillate
+/// strongly between the intervals and would multiply the noise of their argument. With few
+/// doublings for a large `k` (`2^r` below about `k / 4`), they are interpolations on the whole
+/// interval. Even polynomials of `x - 1/4` always are. Their degree is higher, but their evaluation
+/// needs half as many powers, and so fewer products at the same depth.
+///
+/// # Examples
+/// ```
+/// use hippocrene_ckks::approximation::ModularReduction;
+///
+/// let reduction = ModularReduction::new(4, -6.0, -14.0, 2, 0)?;
+/// assert!((reduction.apply(3.01) - 0.01).abs() <= reduction.error());
+/// # Ok::<(), hippocrene_ckks::CkksError>(())
+/// ```
 #[derive(Debug, Clone, PartialEq)]
 pub struct ModularReduction {
     cosine: Polynomial,
@@ -40,16 +49,16 @@ pub struct ModularReduction {
 }
 
 impl ModularReduction {
-    /// The least degree whose error bound, doublings and arcsine included, is at most
-    /// `2^log2_error`. `arcsine_degree` is 0, for none, or odd.
+    /// Returns the reduction of lowest degree whose error bound, with doublings and arcsine, is at
+    /// most `2^log2_error`. `arcsine_degree` is odd, or 0 for no arcsine.
     ///
-    /// Coefficients are `f64`: errors below about `2^(2r - 56)`, `r` the number of doublings, are
-    /// out of reach.
+    /// Coefficients are `f64`, so errors below about `2^(2r - 56)` cannot be reached, where `r` is
+    /// the number of doublings.
     ///
     /// # Errors
-    /// [`CkksError::Argument`] unless `1 <= k <= 512`, `-40 <= log2_epsilon <= -2`, `doublings <=
-    /// 12` and `arcsine_degree` is 0 or odd and at most 63, and when the error cannot be reached;
-    /// the message says what can be.
+    /// Fails with [`CkksError::Argument`] unless `1 <= k <= 512`, `-40 <= log2_epsilon <= -2`,
+    /// `doublings <= 12` and `arcsine_degree` is 0 or odd and at most 63. Fails also if the error
+    /// cannot be reached; the message then states the error that can.
     pub fn new(
         k: u32,
         log2_epsilon: f64,
@@ -60,19 +69,21 @@ impl ModularReduction {
         let fail = |what: String| Err(CkksError::Argument { operation: OPERATION, what });
         if arcsine_degree > 63 || (arcsine_degree != 0 && arcsine_degree.is_multiple_of(2)) {
             return fail(format!(
-                "the arcsine's degree is {arcsine_degree}: it is 0 or odd, and 63 at most"
+                "the arcsine's degree is {arcsine_degree}, which is neither 0 nor odd and at most \
+                 63"
             ));
         }
         if !(-1000.0..0.0).contains(&log2_error) {
-            return fail(format!("an error of 2^{log2_error} is asked for: it is below 1"));
+            return fail(format!("an error of 2^{log2_error} is not at least 2^-1000 and below 1"));
         }
         let cosine = Cosine::new(k, log2_epsilon, doublings, log2_error.max(-60.0) - 8.0)?;
         let (error, epsilon) = (log2_error.exp2(), log2_epsilon.exp2());
-        // The sine comes with an error, which is below 2 pi times that of the result.
+        // The sine's own error is below 2 pi times that of the result.
         let range = ((TAU * epsilon).sin() + TAU * error).min(1.0);
         if arcsine_degree > 0 && range >= 1.0 {
             return fail(format!(
-                "an arcsine needs values below 1: 2^{log2_epsilon} and an error of 2^{log2_error} are too large"
+                "the arcsine needs values below 1: 2^{log2_epsilon} and an error of \
+                 2^{log2_error} are too large"
             ));
         }
         let arcsine = Arcsine::new(arcsine_degree, range, epsilon)?;
@@ -80,7 +91,8 @@ impl ModularReduction {
         if room <= 0.0 {
             let have = arcsine.error.log2();
             return fail(format!(
-                "an arcsine of degree {arcsine_degree} comes within 2^{have:.2}, not within 2^{log2_error:.2}"
+                "an arcsine of degree {arcsine_degree} comes within 2^{have:.2}, and \
+                 2^{log2_error:.2} is needed"
             ));
         }
         let interpolations =
@@ -88,7 +100,8 @@ impl ModularReduction {
         let interpolation = cheapest(interpolations).map_err(|reached| {
             let have = (arcsine.error + arcsine.slope * reached).log2();
             let what = format!(
-                "coefficients of 53 bits come within 2^{have:.2} after {doublings} doublings, not within 2^{log2_error:.2}"
+                "coefficients of 53 bits come within 2^{have:.2} after {doublings} doublings, and \
+                 2^{log2_error:.2} is needed"
             );
             CkksError::Argument { operation: OPERATION, what }
         })?;
@@ -102,14 +115,16 @@ impl ModularReduction {
         })
     }
 
-    /// One from its stored parts: the coefficients of the cosine's polynomial in the Chebyshev
-    /// basis of `[-k, k]` (of `x - 1/4` where it is even), those of the arcsine's in the monomial
-    /// basis (none where there is none), and the rest as [`ModularReduction::new`] has found them.
-    /// That the polynomials do what they are said to do is not checked.
+    /// Assembles a reduction from stored parts, as [`ModularReduction::new`] computed them. This
+    /// does not check that the polynomials approximate their functions.
+    ///
+    /// `cosine` has the coefficients in the Chebyshev basis of `[-k, k]` (of `x - 1/4` if the
+    /// polynomial is even). `arcsine` has the coefficients in the monomial basis and is empty if
+    /// there is no arcsine.
     ///
     /// # Errors
-    /// [`CkksError::Argument`] when a number is out of the range that [`ModularReduction::new`]
-    /// has, or there are no coefficients of the cosine.
+    /// Fails with [`CkksError::Argument`] if a number is out of the range of
+    /// [`ModularReduction::new`] or a polynomial is constant or has no coefficients.
     pub fn from_parts(
         cosine: Vec<f64>,
         k: u32,
@@ -121,12 +136,12 @@ impl ModularReduction {
         let fail = |what: String| Err(CkksError::Argument { operation: OPERATION, what });
         if !(1..=512).contains(&k) || doublings > 12 {
             return fail(format!(
-                "k = {k} and {doublings} doublings: k is 1 to 512, doublings are 12 at most"
+                "k = {k} and {doublings} doublings are not 1 to 512 and at most 12"
             ));
         }
         if !((-40.0..=-2.0).contains(&epsilon.log2()) && error > 0.0 && error < 1.0) {
             return fail(format!(
-                "epsilon = {epsilon} and an error of {error}: they are 2^-40 to 2^-2, and below 1"
+                "epsilon = {epsilon} and an error of {error} are not 2^-40 to 2^-2 and below 1"
             ));
         }
         let reach = f64::from(k);
@@ -143,34 +158,35 @@ impl ModularReduction {
     }
 
     /// The polynomial for `cos(2 pi (x - 1/4) / 2^doublings)`, in the Chebyshev basis of `[-reach,
-    /// reach]`; its argument is `x` less the [shift](Self::shift).
+    /// reach]`. Its argument is `x` minus the [shift](Self::shift).
     pub fn cosine(&self) -> &Polynomial {
         &self.cosine
     }
 
-    /// What is taken from `x` before the cosine's polynomial: 1/4 where that is even, as the cosine
-    /// is in `x - 1/4`, and 0 where it is not.
+    /// The number that is subtracted from `x` before the cosine's polynomial: 1/4 if that is even,
+    /// because the cosine is even in `x - 1/4`, and 0 otherwise.
     pub fn shift(&self) -> f64 {
         if self.cosine.is_even() { 0.25 } else { 0.0 }
     }
 
-    /// The end of the interval that the cosine's polynomial is written for: `k`.
+    /// The end `k` of the interval of the cosine's polynomial.
     pub fn reach(&self) -> f64 {
         self.reach
     }
 
-    /// How often `y -> 2 y^2 - 1` follows the cosine: then it is `sin(2 pi x)`.
+    /// The number of doublings `y -> 2 y^2 - 1` after the cosine. The result of these is `sin(2 pi
+    /// x)`.
     pub fn doublings(&self) -> u32 {
         self.doublings
     }
 
-    /// The odd polynomial for `y -> arcsin(y) / (2 pi)`, in the monomial basis; where there is
-    /// none, the result is `y / (2 pi)`.
+    /// The odd polynomial for `y -> arcsin(y) / (2 pi)`, in the monomial basis. Without one, the
+    /// result is `y / (2 pi)`.
     pub fn arcsine(&self) -> Option<&Polynomial> {
         self.arcsine.as_ref()
     }
 
-    /// `epsilon`: how far from an integer `x` may be.
+    /// The largest distance `epsilon` of `x` from an integer.
     pub fn epsilon(&self) -> f64 {
         self.epsilon
     }
@@ -180,22 +196,21 @@ impl ModularReduction {
         self.error
     }
 
-    /// log2 of a bound of the error of the result, as a number in the unit of `x`: with the
-    /// coefficients that the polynomials have, in exact arithmetic.
+    /// log2 of a bound of the error of the result, in the unit of `x`, for the actual coefficients
+    /// of the polynomials and in exact arithmetic.
     pub fn log2_error(&self) -> f64 {
         self.error.log2()
     }
 
-    /// How many multiplications deep the evaluation is on an argument that has been divided by the
-    /// [reach](Self::reach) already (one more otherwise), the factor `1 / (2 pi)` aside where there
-    /// is no arcsine.
+    /// The depth in products, for an argument that is already divided by the [reach](Self::reach)
+    /// (one more otherwise). Without an arcsine it does not include the factor `1 / (2 pi)`.
     pub fn depth(&self) -> u32 {
         let cosine = (self.cosine.degree() + 1).next_power_of_two().trailing_zeros();
         let arcsine = self.arcsine.as_ref().map_or(0, |p| p.depth() as u32);
         cosine + self.doublings + arcsine
     }
 
-    /// The same on plain numbers.
+    /// Evaluates the reduction on a plain number.
     pub fn apply(&self, x: f64) -> f64 {
         let mut y = self.cosine.evaluate(x - self.shift());
         for _ in 0..self.doublings {
@@ -205,8 +220,8 @@ impl ModularReduction {
     }
 }
 
-/// The interpolation that is least deep, of these the one with the fewest products, and of these
-/// the first. Where there is none, the least error.
+/// Returns the interpolation with the least depth. Ties go to the fewest products, and then to the
+/// first. If there is none, it returns the smallest error.
 fn cheapest(found: [Result<CosineInterpolation, f64>; 2]) -> Result<CosineInterpolation, f64> {
     let cost = |p: &Polynomial| ((p.degree() + 1).next_power_of_two(), p.products());
     match found {
@@ -216,17 +231,18 @@ fn cheapest(found: [Result<CosineInterpolation, f64>; 2]) -> Result<CosineInterp
     }
 }
 
-/// What follows the sine.
+/// The last step, after the sine.
 struct Arcsine {
     polynomial: Option<Polynomial>,
-    /// A bound of its error, against `arcsin(y) / (2 pi)`.
+    /// A bound of the distance from `arcsin(y) / (2 pi)`.
     error: f64,
-    /// A bound of its derivative.
+    /// A bound of the absolute value of its derivative.
     slope: f64,
 }
 
 impl Arcsine {
-    /// For `|y| <= range`, where the exact sine is at most `sin(2 pi epsilon)`.
+    /// Returns the last step for `|y| <= range`, where the exact sine is at most `sin(2 pi
+    /// epsilon)`.
     fn new(degree: usize, range: f64, epsilon: f64) -> Result<Self, CkksError> {
         if degree == 0 {
             let error = epsilon - (TAU * epsilon).sin() / TAU;
@@ -237,8 +253,8 @@ impl Arcsine {
         let mut coefficients = monomials(series.coefficients(), range);
         coefficients.iter_mut().step_by(2).for_each(|c| *c = 0.0);
         let polynomial = Polynomial::new(Basis::Monomial, coefficients)?;
-        // The arcsine is analytic up to -1 and 1, and at most pi / 2 where |z| < 1, as on the
-        // ellipse that ends there.
+        // The arcsine is analytic between -1 and 1. It is at most pi / 2 where |z| < 1, which
+        // includes the ellipse that ends at -1 and 1.
         let rho = (1.0 + (1.0 - range * range).sqrt()) / range;
         let smoothness = Smoothness::Analytic { rho, bound: 0.25 };
         let error = error_bound::bound(OPERATION, &f, &polynomial, (-range, range), smoothness)?;
@@ -248,7 +264,8 @@ impl Arcsine {
     }
 }
 
-/// The coefficients in the monomial basis of a sum of Chebyshev polynomials of `[-range, range]`.
+/// Converts a sum of Chebyshev polynomials of `[-range, range]` to coefficients in the monomial
+/// basis.
 fn monomials(chebyshev: &[f64], range: f64) -> Vec<f64> {
     let count = chebyshev.len();
     let mut out = vec![0.0; count];

@@ -1,17 +1,19 @@
-//! Interpolation in many bits, from nodes to coefficients in the Chebyshev basis.
+//! Multi-precision interpolation, from values at nodes to coefficients in the Chebyshev basis.
 
 use crate::{big_float::Inner, double_double::DoubleDouble};
 
-/// `x` with `bits` bits.
+/// Returns `x` with `bits` bits.
 pub(super) fn many_bits(x: f64, bits: usize) -> Inner {
-    // Only what is not finite has no exact value.
+    // Every finite value is exact.
     Inner::try_from(x).unwrap_or(Inner::ZERO).with_precision(bits).value()
 }
 
-/// The coefficients, in the Chebyshev basis of `[-reach, reach]`, of the polynomial that takes
-/// `values` at `nodes`, which are different: Newton's divided differences, then Horner's rule on
-/// them, where `y T_k(y) = (T_(k+1)(y) + T_(k-1)(y)) / 2`. Nodes that lie close together cost many
-/// bits, which the numbers have to bring.
+/// Returns the coefficients, in the Chebyshev basis of `[-reach, reach]`, of the polynomial that
+/// takes `values` at `nodes`, which are all different.
+///
+/// It computes Newton's divided differences and applies Horner's rule to them, where `y T_k(y) =
+/// (T_(k+1)(y) + T_(k-1)(y)) / 2`. Nodes that are close together lose many bits, so `values` and
+/// `bits` need that much additional precision.
 pub(super) fn interpolate(
     nodes: &[f64],
     values: Vec<Inner>,
@@ -46,7 +48,7 @@ pub(super) fn interpolate(
     out
 }
 
-/// The value at `y` in `[-1, 1]` of a sum of Chebyshev polynomials (Clenshaw).
+/// Returns the value at `y` in `[-1, 1]` of a sum of Chebyshev polynomials (Clenshaw).
 pub(super) fn evaluate(coefficients: &[Inner], y: &Inner, bits: usize) -> Inner {
     let twice = y * many_bits(2.0, bits);
     let (mut b1, mut b2) = (many_bits(0.0, bits), many_bits(0.0, bits));
@@ -57,8 +59,8 @@ pub(super) fn evaluate(coefficients: &[Inner], y: &Inner, bits: usize) -> Inner 
     y * b1 - b2 + &coefficients[0]
 }
 
-/// The same in numbers of 106 bits. With coefficients `c_0 .. c_n` the result is off by `n^2 sum
-/// |c_i| 2^-100` at most.
+/// Like [`evaluate`], in numbers of 106 bits. With coefficients `c_0 .. c_n`, the error of the
+/// result is at most `n^2 sum |c_i| 2^-100`.
 pub(super) fn evaluate_in_pairs(coefficients: &[DoubleDouble], y: DoubleDouble) -> DoubleDouble {
     let twice = y.add(y);
     let (mut b1, mut b2) = (DoubleDouble::from(0.0), DoubleDouble::from(0.0));

@@ -1,10 +1,9 @@
-//! How many nodes of an interpolation lie in each of the intervals around the integers (HK20,
+//! The distribution of an interpolation's nodes among the intervals around the integers (HK20,
 //! Algorithm 1).
 
 use std::f64::consts::PI;
 
-/// `|x| <= k - 1 + epsilon`, where `x` is within `epsilon` of an integer: the intervals `I_i = [i -
-/// epsilon, i + epsilon]`, `|i| < k`.
+/// The intervals `I_i = [i - epsilon, i + epsilon]` around the integers `|i| < k`.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) struct Intervals {
     pub(super) k: u32,
@@ -12,14 +11,14 @@ pub(super) struct Intervals {
 }
 
 impl Intervals {
-    /// The integers in the middles, from left to right.
+    /// The middles of the intervals, which are integers, from left to right.
     pub(super) fn middles(self) -> impl Iterator<Item = f64> + Clone {
         let most = i64::from(self.k) - 1;
         (-most..=most).map(|i| i as f64)
     }
 
-    /// The nodes, from left to right: in each interval those of Chebyshev, `i + epsilon
-    /// cos((2j - 1) pi / (2 d_i))`.
+    /// Returns the nodes from left to right. In each interval they are Chebyshev nodes, `i +
+    /// epsilon cos((2j - 1) pi / (2 d_i))`.
     pub(super) fn nodes(self, counts: &[usize]) -> Vec<f64> {
         let mut nodes = Vec::with_capacity(counts.iter().sum());
         for (i, &d) in self.middles().zip(counts) {
@@ -31,22 +30,23 @@ impl Intervals {
     }
 }
 
-/// Nodes shared out among the intervals so that the largest bound of the error is as small as it
-/// gets.
+/// A distribution of nodes among the intervals that makes the largest bound of the error as small
+/// as possible.
 #[derive(Debug, Clone)]
 pub(super) struct Allocation {
     epsilon: f64,
-    /// What counts beside `w`, per interval, as log2.
+    /// log2 of the factor by which the bound of `|w|` is multiplied in each interval.
     weights: Vec<f64>,
-    /// Nodes per interval.
+    /// The number of nodes in each interval.
     pub(super) counts: Vec<usize>,
-    /// log2 of a bound of `|w| = |prod (x - node)|` per interval: `epsilon^(d_i) 2^(1-d_i) prod_(j
-    /// != i) (|i-j| + epsilon)^(d_j)` (HK20; an interval without nodes has no factor of its own).
+    /// log2 of a bound of `|w| = |prod (x - node)|` in each interval: `epsilon^(d_i) 2^(1-d_i)
+    /// prod_(j != i) (|i-j| + epsilon)^(d_j)` (HK20). An interval without nodes has no factor of
+    /// its own.
     pub(super) bounds: Vec<f64>,
 }
 
 impl Allocation {
-    /// No nodes yet.
+    /// Returns a distribution without any nodes.
     pub(super) fn new(intervals: Intervals, weights: Vec<f64>) -> Self {
         let count = weights.len();
         Allocation {
@@ -57,8 +57,9 @@ impl Allocation {
         }
     }
 
-    /// A step of Algorithm 1: one more node where the weighted bound is largest. (The algorithm of
-    /// the slides starts with a node everywhere; with weights, and few nodes, it is better not to.)
+    /// Adds a node where the weighted bound is largest: a step of Algorithm 1. (The algorithm of
+    /// the slides starts with one node in each interval. With weights and few nodes, starting
+    /// without any is better.)
     pub(super) fn add_node(&mut self) {
         let weighted = |i: &usize| self.bounds[*i] + self.weights[*i];
         let Some(worst) = (0..self.counts.len()).max_by(|a, b| weighted(a).total_cmp(&weighted(b)))
@@ -75,7 +76,7 @@ impl Allocation {
         self.counts[worst] += 1;
     }
 
-    /// log2 of the largest weighted bound.
+    /// Returns log2 of the largest weighted bound.
     pub(super) fn largest(&self) -> f64 {
         self.bounds.iter().zip(&self.weights).map(|(b, w)| b + w).fold(f64::NEG_INFINITY, f64::max)
     }

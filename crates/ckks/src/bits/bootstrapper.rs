@@ -1,4 +1,4 @@
-//! Bootstrapping of bits with the keys of a client.
+//! Bootstrapping of encrypted bits with a client's evaluation keys.
 
 use std::{borrow::Cow, sync::Arc};
 
@@ -6,12 +6,12 @@ use hippocrene_ring::automorphism::galois_element_of_rotation;
 use hippocrene_rlwe::{Gate, Noise, PreparedEncapsulationKeys};
 use num_complex::Complex64;
 
-use super::{BitCiphertext, BitPacking, BitPlan, ciphertext::error_of, gate::Reading};
+use super::{BitCiphertext, BitPacking, BitPlan, ciphertext::error_of, gate::GateFunction};
 use crate::{Ciphertext, CkksError, Evaluator};
 
 const OPERATION: &str = "bootstrap bits";
 
-/// Bootstraps bits by a plan. It holds no secret.
+/// Bootstraps encrypted bits by a [`BitPlan`]. It holds no secret. See [`BitPlan`] for an example.
 #[derive(Debug, Clone)]
 pub struct BitBootstrapper {
     plan: Arc<BitPlan>,
@@ -19,23 +19,24 @@ pub struct BitBootstrapper {
     encapsulation: Arc<PreparedEncapsulationKeys>,
 }
 
-/// What the slots hold when a cosine is to be taken of it: `x/k`, `x` in turns.
+/// The argument of the cosine in each slot: `x/k`, where `x` is an angle in turns and `k` is the
+/// reach of the plan's [`Wave`](crate::approximation::Wave).
 #[derive(Debug)]
 pub(super) struct Angles {
-    /// Real and imaginary parts, or all of it.
+    /// One ciphertext of real slots, or one of the real and one of the imaginary parts.
     pub(super) parts: Vec<Ciphertext>,
-    /// By how much `x` may be off since the bits were.
+    /// Bound of the error of `x`, in turns, that comes from the errors of the input bits.
     pub(super) error: f64,
-    /// The bound of the noise of the bootstrap in `x`.
+    /// Bound of the error of `x`, in turns, that comes from the noise of the bootstrap.
     pub(super) noise: f64,
 }
 
 impl BitBootstrapper {
-    /// Bootstraps by `plan`, with the keys of `evaluator` ([`BitPlan::add_keys`]) and those of the
-    /// sparse secret ([`BitPlan::encapsulation_keys`]).
+    /// Creates a bootstrapper for `plan`. `evaluator` holds the keys of [`BitPlan::add_keys`], and
+    /// `encapsulation` those of the sparse secret ([`BitPlan::encapsulation_keys`]).
     ///
     /// # Errors
-    /// When keys or parameters do not belong together or a key is missing.
+    /// Fails if keys and parameters do not belong together, or if the key of a rotation is missing.
     pub fn new(
         plan: Arc<BitPlan>,
         evaluator: Evaluator,
@@ -59,44 +60,49 @@ impl BitBootstrapper {
         &self.evaluator
     }
 
-    /// The bits of `a` with capacity again, and an error of `sin^2(pi e/2)` where it was `e`:
-    /// BinBoot (BCKS24; GRAFT 4.2).
+    /// Bootstraps the bits of `a`: restores their capacity and reduces an error of `e` to `sin^2(pi
+    /// e/2)`. This is BinBoot (BCKS24; GRAFT 4.2).
     ///
     /// # Errors
-    /// [`CkksError::Capacity`] when the modulus is too small to begin with, [`CkksError::Argument`]
-    /// when the bits could not be told any more, and when packings or keys do not fit.
+    /// Fails with [`CkksError::Capacity`] if the modulus of `a` is too small to begin with. Fails
+    /// with [`CkksError::Argument`] if the result's bits would be too uncertain to decrypt, and if
+    /// the packing or the keys do not match the plan.
     pub fn refresh(&self, a: &BitCiphertext) -> Result<BitCiphertext, CkksError> {
         let angles = self.angles(&[a], 2)?;
-        self.read(&angles, Reading::REFRESH)
+        self.evaluate_gate(&angles, GateFunction::REFRESH)
     }
 
-    /// A gate of two or three vectors of bits in one bootstrap.
+    /// Computes a gate of two or three vectors of bits in one bootstrap.
     ///
     /// # Errors
-    /// As [`BitBootstrapper::refresh`], and for a number of operands that the gate does not take.
+    /// Fails as [`BitBootstrapper::refresh`] does, and if the gate does not accept this number of
+    /// operands.
     pub fn gate(&self, gate: Gate, inputs: &[&BitCiphertext]) -> Result<BitCiphertext, CkksError> {
-        let (reading, factor) = Reading::alone(gate, inputs.len())?;
-        self.read(&self.angles(inputs, factor)?, reading)
+        let (function, factor) = GateFunction::for_single_gate(gate, inputs.len())?;
+        self.evaluate_gate(&self.angles(inputs, factor)?, function)
     }
 
-    /// Several gates of the same bits: only the cosines are taken one by one. `[Gate::Xor,
-    /// Gate::And]` of two are a half adder, `[Gate::Xor, Gate::Majority]` of three a full adder.
-    /// The noise of a parity is four times as large here as it is alone.
+    /// Computes several gates of the same operands in one bootstrap.
+    ///
+    /// Only the cosine is evaluated once per gate. `[Gate::Xor, Gate::And]` of two operands is a
+    /// half adder, and `[Gate::Xor, Gate::Majority]` of three is a full adder. The noise of a
+    /// parity is four times as large here as in a bootstrap of its own.
     ///
     /// # Errors
-    /// As [`BitBootstrapper::gate`].
+    /// Fails as [`BitBootstrapper::gate`] does.
     pub fn gates(
         &self,
         gates: &[Gate],
         inputs: &[&BitCiphertext],
     ) -> Result<Vec<BitCiphertext>, CkksError> {
-        let readings: Vec<Reading> =
-            gates.iter().map(|g| Reading::of(*g, inputs.len())).collect::<Result<_, _>>()?;
+        let functions: Vec<GateFunction> =
+            gates.iter().map(|g| GateFunction::of(*g, inputs.len())).collect::<Result<_, _>>()?;
         let angles = self.angles(inputs, 1)?;
-        readings.into_iter().map(|reading| self.read(&angles, reading)).collect()
+        functions.into_iter().map(|function| self.evaluate_gate(&angles, function)).collect()
     }
 
-    /// Slots of `x/k`, `x = factor (s - count/2)/4 + I` turns, `s` the sum of the bits.
+    /// Computes slots of `x/k` with `x = factor (s - count/2)/4 + I` turns, where `s` is the sum of
+    /// the bits, `count` their number and `I` an integer.
     pub(super) fn angles(
         &self,
         inputs: &[&BitCiphertext],
@@ -105,32 +111,33 @@ impl BitBootstrapper {
         let (plan, e) = (&self.plan, &self.evaluator);
         let (sum, error) = self.sum(inputs)?;
         let lowered = {
-            // The noise from here on is that of the bootstrap.
+            // The bootstrap adds its own noise from here on, so the estimate starts at zero.
             let mut sum = e.mul_integer(&sum, factor)?;
             sum.inner_mut().set_noise(Noise::NONE);
             let target = plan.turn().times(crate::Scale::power_of_two(-2));
-            // They are taken modulo a turn, which is 4: no position is too large for the modulus.
+            // Angles are taken modulo one turn, which is 4 in these units, so no value is too large
+            // for the modulus.
             sum.set_bound((factor as f64 * (inputs.len() as f64 / 2.0 + error)).min(1.9));
             e.homomorphic_dft_to(&sum, &plan.to_coefficients, target, Some(plan.base()))?
         };
-        let raised = self.raise(&lowered)?;
+        let raised = self.raise_modulus(&lowered)?;
         let mut parts = self.coefficients_to_slots(&raised)?;
-        // Only real parts are left, which have all of the noise.
+        // The slots are real from here on, and all of the noise is in the real parts.
         let reach = f64::from(plan.literal().wave.reach());
         let noise = std::f64::consts::SQRT_2 * reach * error_of(&parts[0]);
-        // What would be there but for whole turns.
-        let turns = sum.known().map(|x| x * (factor as f64 / 4.0 / reach));
+        // The values that the slots would hold without the whole turns `I`.
+        let turns = sum.dry_run_values().map(|x| x * (factor as f64 / 4.0 / reach));
         let of_part: [fn(Complex64) -> f64; 2] = [|x| x.re, |x| x.im];
         for (part, of_part) in parts.iter_mut().zip(of_part) {
             part.set_bound(1.0);
             part.inner_mut().set_noise(Noise::NONE);
-            part.set_known(turns.map(|x| of_part(x).into()));
+            part.set_dry_run_values(turns.map(|x| of_part(x).into()));
         }
         Ok(Angles { parts, error: factor as f64 * error / 4.0, noise })
     }
 
-    /// The sum of the bits less half their number, modulo as little as transforms need, and a bound
-    /// of its error.
+    /// Returns the sum of the bits minus half their number, modulo the smallest modulus that the
+    /// transforms accept, and a bound of its error.
     fn sum(&self, inputs: &[&BitCiphertext]) -> Result<(Ciphertext, f64), CkksError> {
         let (plan, e) = (&self.plan, &self.evaluator);
         let (scale, need) = (plan.bit_scale(), plan.bits_needed());
@@ -183,7 +190,7 @@ impl BitBootstrapper {
         Ok((e.add_to_bits(&sum, half, plan.literal().packing)?, error))
     }
 
-    /// `a` modulo `modulus` at the scale of bits.
+    /// Brings `a` to `modulus` and to the scale of bits.
     fn adjusted<'a>(
         &self,
         a: &'a BitCiphertext,
@@ -200,13 +207,13 @@ impl BitBootstrapper {
         e.moved_bits(a, OPERATION, to).map(Cow::Owned)
     }
 
-    /// From `m` modulo `q0` to `m + q0 I` modulo the raised modulus, in turns; the bound is the
-    /// root mean square of the slots that such coefficients make.
-    fn raise(&self, a: &Ciphertext) -> Result<Ciphertext, CkksError> {
+    /// Raises `m` modulo `q0` to `m + q0 I` modulo the raised modulus, in turns. The bound of the
+    /// result is the root mean square of slots with such coefficients.
+    fn raise_modulus(&self, a: &Ciphertext) -> Result<Ciphertext, CkksError> {
         let (plan, context) = (&self.plan, self.evaluator.context());
         let mut out = Ciphertext::empty(context);
         let (rlwe, keys) = (context.rlwe(), &self.encapsulation);
-        rlwe.note_failure(|| plan.log2_failure_probability());
+        rlwe.record_failure(|| plan.log2_failure_probability());
         rlwe.raise_encapsulated_into(
             out.inner_mut(),
             a.inner(),
@@ -221,6 +228,8 @@ impl BitBootstrapper {
         Ok(out)
     }
 
+    /// Brings the coefficients of `a` into slots: one ciphertext of real slots, or one of the real
+    /// and one of the imaginary parts.
     fn coefficients_to_slots(&self, a: &Ciphertext) -> Result<Vec<Ciphertext>, CkksError> {
         let (plan, e) = (&self.plan, &self.evaluator);
         let x = e.homomorphic_dft(a, &plan.to_slots, plan.cosine_scale(0))?;

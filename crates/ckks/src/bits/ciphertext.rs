@@ -5,40 +5,46 @@ use num_complex::Complex64;
 
 use crate::{Ciphertext, CkksError, Context, Plaintext, Scale, SeededCiphertext};
 
-/// Errors stay below so many standard deviations, but for a probability of [`log2_tail`] in each
-/// slot: `2^-28`.
+/// Number of standard deviations that an error bound allows. An error exceeds it with probability
+/// `2^-28` in each slot ([`log2_tail`]).
 pub const DEVIATIONS: f64 = 14.0;
 
-/// The bounds of the errors of a gate's operands may sum up to so much for the bits to be certain:
-/// one is mistaken for the other where the sum is off by 1/2, as more than five times as many
-/// standard deviations are at least. Operands that are less certain are to be refreshed first.
+/// Largest sum of the operands' error bounds at which a gate is certain.
+///
+/// A gate returns a wrong bit if the sum of the errors reaches 1/2. That is more than five times
+/// this bound, and so more than 74 standard deviations. Refresh operands that are less certain
+/// first.
 pub const CERTAIN: f64 = 3.0 / 32.0;
 
-/// log2 of the probability that an error in a slot leaves so many standard deviations, which are
-/// root mean squares over slots and keys: `exp(-sqrt(2) k)`. Of a given slot and secret `s` the
-/// error of a rounding is Gaussian with a variance that goes with `|s(zeta)|^2`, and this is
-/// exponentially distributed, so that the error of a real part is distributed as Laplace's.
+/// Returns log2 of the probability that the error in a slot exceeds `deviations` standard
+/// deviations, where the standard deviation is a root mean square over slots and keys.
+///
+/// The probability is `exp(-sqrt(2) k)` for `k` deviations. For a given slot and secret `s`, the
+/// error of a rounding is Gaussian with a variance proportional to `|s(zeta)|^2`. That factor is
+/// exponentially distributed over slots and secrets, so the real part of the error has a Laplace
+/// distribution.
 pub(super) fn log2_tail(deviations: f64) -> f64 {
     -std::f64::consts::SQRT_2 * deviations * std::f64::consts::LOG2_E
 }
 
-/// An error of so much could make one bit of the other.
-const MOST: f64 = 0.5;
+/// An error of this size turns a bit into its complement.
+const MAX_ERROR: f64 = 0.5;
 
 const DECLARE: &str = "take slots for bits";
 
-/// Where the bits are.
+/// How a ciphertext packs bits into slots. See [`BitCiphertext`] for an example.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum BitPacking {
-    /// In the `n` slots, which are real.
+    /// One bit in each of the `n` slots, which are real.
     Real,
-    /// In the `n` real parts and the `n` imaginary parts, in this order. Only what goes for the
-    /// parts one by one can be done: gates that bootstrap, and `not`.
+    /// `2n` bits: the first half in the real parts of the `n` slots, the second half in the
+    /// imaginary parts. Only operations that act on each part alone exist: gates that bootstrap,
+    /// and `not`.
     Complex,
 }
 
 impl BitPacking {
-    /// How many bits so many slots hold.
+    /// Returns the number of bits that `slots` slots hold.
     pub fn bits(self, slots: usize) -> usize {
         match self {
             BitPacking::Real => slots,
@@ -55,8 +61,43 @@ impl BitPacking {
     }
 }
 
-/// An encrypted vector of bits. Its noise estimate is that of the difference of slots and bits,
-/// whatever it comes from.
+/// An encrypted vector of bits.
+///
+/// The noise estimate of its ciphertext covers the whole difference between slots and bits,
+/// whatever caused it.
+///
+/// # Examples
+/// ```
+/// use hippocrene_ckks::{Scale, bits::{BitCiphertext, BitPacking, decode_bits, encode_bits}};
+/// # use hippocrene_ring::{Threads, primes};
+/// # use hippocrene_rlwe::{Parameters, ParametersLiteral, SecretDistribution, Sprout};
+/// # let parameters = Parameters::new_insecure(ParametersLiteral {
+/// #     log_degree: 8,
+/// #     units: primes::ntt_primes(48, 1 << 8, 8, &[])?,
+/// #     specials: primes::ntt_primes(49, 1 << 8, 3, &[])?,
+/// #     sprout: Sprout::for_degree(8).unwrap(),
+/// #     gadget_rank: 5,
+/// #     secret: SecretDistribution::Ternary,
+/// # })?;
+/// # let context = hippocrene_ckks::Context::new(parameters, Threads::single())?;
+/// # use std::sync::Arc;
+/// # use hippocrene_rlwe::{EvaluationKeys, SecretKey};
+/// # let context = Arc::new(context);
+/// # let secret = SecretKey::generate(context.rlwe())?;
+/// # let keys = EvaluationKeys::empty(context.rlwe(), secret.fingerprint());
+/// # let keys = Arc::new(keys.prepare(context.rlwe())?);
+/// # let evaluator = hippocrene_ckks::Evaluator::new(Arc::clone(&context), keys);
+///
+/// let (scale, modulus) = (Scale::power_of_two(40), context.parameters().top());
+/// let bits = [true, false, true, true];
+/// let plaintext = encode_bits(&context, &bits, BitPacking::Real, 4, scale, modulus)?;
+/// let encrypted = context.encrypt(&secret, &plaintext)?.expand(&context);
+/// let encrypted = BitCiphertext::declare(encrypted, BitPacking::Real)?;
+/// let not = evaluator.not_bits(&encrypted)?;
+/// let decrypted = context.decrypt(&secret, not.ciphertext())?;
+/// assert_eq!(decode_bits(&context, &decrypted, BitPacking::Real)?, [false, true, false, false]);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Debug, Clone, PartialEq)]
 pub struct BitCiphertext {
     ciphertext: Ciphertext,
@@ -64,10 +105,11 @@ pub struct BitCiphertext {
 }
 
 impl BitCiphertext {
-    /// Declares that the slots hold bits, with an error of what the noise estimate says.
+    /// Declares that the slots of `ciphertext` hold bits. Their error is the noise estimate of
+    /// `ciphertext`.
     ///
     /// # Errors
-    /// [`CkksError::Argument`] when the error could make one bit of the other.
+    /// Fails with [`CkksError::Argument`] if the error could turn a bit into its complement.
     pub fn declare(mut ciphertext: Ciphertext, packing: BitPacking) -> Result<Self, CkksError> {
         let error = error_of(&ciphertext);
         check_error(error, DECLARE)?;
@@ -75,7 +117,7 @@ impl BitCiphertext {
         Ok(BitCiphertext { ciphertext, packing })
     }
 
-    /// The result of an operation, with its error.
+    /// Declares the result of an operation as bits with a given error bound.
     pub(super) fn with_error(
         mut ciphertext: Ciphertext,
         packing: BitPacking,
@@ -95,35 +137,36 @@ impl BitCiphertext {
         &self.ciphertext
     }
 
-    /// The ciphertext of the slots.
+    /// Returns the ciphertext of the slots.
     pub fn into_ciphertext(self) -> Ciphertext {
         self.ciphertext
     }
 
-    /// Where the bits are.
+    /// The packing of the bits.
     pub fn packing(&self) -> BitPacking {
         self.packing
     }
 
-    /// How many bits it holds.
+    /// Returns the number of bits that it holds.
     pub fn bits(&self) -> usize {
         self.packing.bits(self.ciphertext.slots())
     }
 
-    /// The bits of a ciphertext without residues, as far as they are known
-    /// ([`Ciphertext::known_values`]): what would be decrypted. Nothing for any other.
+    /// Returns the bits that decryption would give, if this is a ciphertext of a dry run with known
+    /// values ([`Ciphertext::known_values`]). Returns `None` for any other ciphertext.
     pub fn known_bits(&self) -> Option<Vec<bool>> {
         self.ciphertext.known_values().map(|values| read_bits(values, self.packing))
     }
 
-    /// How far a slot (or either part of it) is from its bit at most: [`DEVIATIONS`] times the
-    /// estimated standard deviation.
+    /// Returns the error bound: the largest distance between a slot (or either of its parts) and
+    /// its bit. It is [`DEVIATIONS`] times the estimated standard deviation.
     pub fn error(&self) -> f64 {
         error_of(&self.ciphertext)
     }
 }
 
-/// A fresh [`BitCiphertext`], half of it a seed.
+/// A fresh [`BitCiphertext`] with one polynomial stored as a seed. See [`BitCiphertext`] for
+/// an example.
 #[derive(Debug, Clone)]
 pub struct SeededBitCiphertext {
     ciphertext: SeededCiphertext,
@@ -131,11 +174,11 @@ pub struct SeededBitCiphertext {
 }
 
 impl SeededBitCiphertext {
-    /// Declares that the slots hold bits.
+    /// Declares that the slots of `ciphertext` hold bits.
     ///
     /// # Errors
-    /// [`CkksError::Argument`] when the error of a fresh encryption could make one bit of the other
-    /// at this scale.
+    /// Fails with [`CkksError::Argument`] if the error of a fresh encryption could turn a bit into
+    /// its complement at this scale.
     pub fn declare(
         mut ciphertext: SeededCiphertext,
         packing: BitPacking,
@@ -151,55 +194,58 @@ impl SeededBitCiphertext {
         &self.ciphertext
     }
 
-    /// Where the bits are.
+    /// The packing of the bits.
     pub fn packing(&self) -> BitPacking {
         self.packing
     }
 
-    /// As [`BitCiphertext::error`].
+    /// The error bound, as for [`BitCiphertext::error`].
     pub fn error(&self) -> f64 {
         fresh_error(&self.ciphertext)
     }
 
-    /// The whole ciphertext.
+    /// Expands the seed into the whole ciphertext.
     ///
     /// # Panics
-    /// When it was made with other parameters.
+    /// Panics if the ciphertext was made with other parameters.
     pub fn expand(&self, context: &Context) -> BitCiphertext {
         BitCiphertext { ciphertext: self.ciphertext.expand(context), packing: self.packing }
     }
 }
 
+/// Fails if an error of this size makes bits unreadable.
 fn check_error(error: f64, operation: &'static str) -> Result<(), CkksError> {
-    if error < MOST {
+    if error < MAX_ERROR {
         return Ok(());
     }
     let what = format!(
-        "the result could be off by {error:.3}, and a bit can be told while that is below {MOST}: refresh or clean the operands first"
+        "the error of the result may reach {error:.3}, and bits can be read only below \
+         {MAX_ERROR}. Refresh or clean the operands first"
     );
     Err(CkksError::Argument { operation, what })
 }
 
-/// The bound of the error that the noise estimate stands for.
+/// Returns the error bound that the noise estimate of `a` gives.
 pub(super) fn error_of(a: &Ciphertext) -> f64 {
     error_at(a.scale(), a.inner().noise(), a.slots())
 }
 
-/// [`error_of`] a fresh encryption.
+/// Returns the error bound of a fresh encryption.
 fn fresh_error(a: &SeededCiphertext) -> f64 {
     error_at(a.scale(), a.noise(), a.slots())
 }
 
-/// The bound of the error of bits at this scale, in so many slots, where coefficients have this
-/// noise: [`DEVIATIONS`] times the standard deviation in a slot ([`Ciphertext::precision_bits`]).
+/// Returns the error bound of bits at `scale` in `slots` slots whose coefficients have this noise:
+/// [`DEVIATIONS`] times the standard deviation in a slot ([`Ciphertext::precision_bits`]).
 pub fn error_at(scale: Scale, noise: Noise, slots: usize) -> f64 {
     DEVIATIONS * (noise.log2_std() - scale.log2() + 0.5 * (slots as f64).log2()).exp2()
 }
 
-/// Encodes bits, and zeros after them, into `slots` slots: a plaintext to be encrypted.
+/// Encodes `bits`, followed by zeros, into a plaintext of `slots` slots.
 ///
 /// # Errors
-/// [`CkksError::Argument`] for more bits than there is room for, and as [`Context::encode`].
+/// Fails with [`CkksError::Argument`] if there are more bits than places, and as
+/// [`Context::encode`] does.
 pub fn encode_bits(
     context: &Context,
     bits: &[bool],
@@ -210,7 +256,7 @@ pub fn encode_bits(
 ) -> Result<Plaintext, CkksError> {
     let room = packing.bits(slots);
     if bits.len() > room {
-        let what = format!("{} bits, {slots} slots have room for {room}", bits.len());
+        let what = format!("there are {} bits, and {slots} slots hold {room}", bits.len());
         return Err(CkksError::Argument { operation: "encode bits", what });
     }
     let part = |i: usize| bits.get(i).map_or(0.0, |bit| f64::from(u8::from(*bit)));
@@ -218,15 +264,15 @@ pub fn encode_bits(
     let values: Vec<Complex64> =
         (0..slots).map(|i| Complex64::new(part(i), imaginary(i))).collect();
     let mut plaintext = context.encode((&values[..]).into(), slots, scale, modulus)?;
-    // The largest of the values is not for others to see.
+    // The declared bound is the same for all bits, so that it reveals nothing about them.
     plaintext.set_bound(std::f64::consts::SQRT_2);
     Ok(plaintext)
 }
 
-/// The bits of a decrypted ciphertext.
+/// Decodes the bits of a decrypted ciphertext.
 ///
 /// # Errors
-/// As [`Context::decode_complex`].
+/// Fails as [`Context::decode_complex`] does.
 pub fn decode_bits(
     context: &Context,
     plaintext: &Plaintext,
@@ -235,7 +281,7 @@ pub fn decode_bits(
     Ok(read_bits(&context.decode_complex(plaintext)?, packing))
 }
 
-/// The bits that slots hold.
+/// Rounds the parts of slots to bits.
 fn read_bits(values: &[Complex64], packing: BitPacking) -> Vec<bool> {
     let mut bits: Vec<bool> = values.iter().map(|z| z.re > 0.5).collect();
     if packing == BitPacking::Complex {

@@ -1,4 +1,4 @@
-//! Gates of encrypted angles.
+//! Evaluation of gates on encrypted angles.
 
 use std::f64::consts::SQRT_2;
 
@@ -8,8 +8,8 @@ use super::{
     BitBootstrapper, BitCiphertext, BitPacking,
     bootstrapper::Angles,
     ciphertext::error_of,
-    gate::{Reading, Shape},
-    leveled::cleaned,
+    gate::{GateFunction, Shape},
+    leveled::cleaned_error,
 };
 use crate::{
     Ciphertext, CkksError, Scale,
@@ -19,23 +19,25 @@ use crate::{
 const OPERATION: &str = "gate";
 
 impl BitBootstrapper {
-    /// The bits that a gate makes of angles.
-    pub(super) fn read(
+    /// Computes the gate `function` of the angles and combines its parts into one ciphertext of
+    /// bits.
+    pub(super) fn evaluate_gate(
         &self,
         angles: &Angles,
-        reading: Reading,
+        function: GateFunction,
     ) -> Result<BitCiphertext, CkksError> {
         let (plan, e) = (self.plan(), self.evaluator());
-        let mut parts = self.read_parts(angles, reading)?;
+        let mut parts = self.evaluate_gate_parts(angles, function)?;
         let packing = plan.literal().packing;
-        // What is left in the other part of each.
+        // Complex slots combine two ciphertexts, so the noise of the second one adds up in each
+        // part.
         let left = if packing == BitPacking::Complex { SQRT_2 } else { 1.0 };
-        let mut error = self.error_of_reading(angles, reading, left * error_of(&parts[0]));
-        if plan.literal().clean && matches!(reading.shape, Shape::Half { .. }) {
+        let mut error = self.error_of_gate(angles, function, left * error_of(&parts[0]));
+        if plan.literal().clean && matches!(function.shape, Shape::Half { .. }) {
             for part in &mut parts {
-                *part = e.cleaned(part, plan.bit_scale(), Some(plan.output_modulus()))?;
+                *part = e.clean_slots(part, plan.bit_scale(), Some(plan.output_modulus()))?;
             }
-            error = cleaned(error) + left * error_of(&parts[0]);
+            error = cleaned_error(error) + left * error_of(&parts[0]);
         }
         let out = match &parts[..] {
             [real, imaginary] => e.complex(real, imaginary)?,
@@ -44,31 +46,38 @@ impl BitBootstrapper {
         BitCiphertext::with_error(out, packing, error, OPERATION)
     }
 
-    /// The gate of each part, with the noise of its evaluation alone.
-    pub(super) fn read_parts(
+    /// Computes the gate on each part. The noise estimate of the results covers this evaluation
+    /// only.
+    pub(super) fn evaluate_gate_parts(
         &self,
         angles: &Angles,
-        reading: Reading,
+        function: GateFunction,
     ) -> Result<Vec<Ciphertext>, CkksError> {
-        angles.parts.iter().map(|part| self.read_part(part, reading)).collect()
+        angles.parts.iter().map(|part| self.evaluate_gate_part(part, function)).collect()
     }
 
-    /// By how much bits are off that are read so, where evaluation has noise with the bound `own`.
-    pub(super) fn error_of_reading(&self, angles: &Angles, reading: Reading, own: f64) -> f64 {
-        // Noise of the angle and of the gate itself is independent of each other, unlike what the
-        // bits were off by.
-        let systematic = reading.error(angles.error);
-        let of_angle = reading.error(angles.error + angles.noise) - systematic;
-        systematic + reading.slope() * self.plan().literal().wave.error() + of_angle.hypot(own)
+    /// Returns the error bound of the bits that `function` gives, where `own` bounds the noise of
+    /// its evaluation.
+    pub(super) fn error_of_gate(&self, angles: &Angles, function: GateFunction, own: f64) -> f64 {
+        // The noise of the angle and that of the gate are independent of each other. The errors of
+        // the input bits are systematic and add up.
+        let systematic = function.error(angles.error);
+        let of_angle = function.error(angles.error + angles.noise) - systematic;
+        systematic + function.slope() * self.plan().literal().wave.error() + of_angle.hypot(own)
     }
 
-    /// The gate of one part, with the noise of its evaluation alone, at exactly the scale of bits.
-    fn read_part(&self, x: &Ciphertext, reading: Reading) -> Result<Ciphertext, CkksError> {
+    /// Computes the gate on one part at exactly the scale of bits. The noise estimate of the result
+    /// covers this evaluation only.
+    fn evaluate_gate_part(
+        &self,
+        x: &Ciphertext,
+        function: GateFunction,
+    ) -> Result<Ciphertext, CkksError> {
         let (plan, e) = (self.plan(), self.evaluator());
         let wave = &plan.literal().wave;
-        let mut x = e.add_number(x, -reading.turn / f64::from(wave.reach()))?;
+        let mut x = e.add_number(x, -function.offset / f64::from(wave.reach()))?;
         x.set_bound(1.0);
-        match reading.shape {
+        match function.shape {
             Shape::Half { amplitude } => {
                 // (1 - a (2 c^2 - 1))/2
                 let y = self.cosine(&x, wave.doublings(), amplitude)?;
@@ -90,11 +99,11 @@ impl BitBootstrapper {
         }
     }
 
-    /// `factor y^2`, `y` the wave's polynomial doubled `squarings - 1` times, at exactly the scale
-    /// of bits.
+    /// Returns `factor y^2` at exactly the scale of bits, where `y` is the wave's polynomial after
+    /// `squarings - 1` applications of the double-angle formula.
     ///
-    /// The polynomial is had at that scale from which the squarings, by moduli that are chosen
-    /// before, lead there.
+    /// The moduli of all squarings are chosen first. The polynomial is then evaluated at the scale
+    /// from which these squarings lead exactly to the scale of bits.
     fn cosine(&self, x: &Ciphertext, squarings: u32, factor: f64) -> Result<Ciphertext, CkksError> {
         let (plan, e) = (self.plan(), self.evaluator());
         let polynomial = plan.literal().wave.polynomial();
@@ -106,19 +115,20 @@ impl BitBootstrapper {
         }
         let first = scale;
         let mut moduli: Vec<Modulus> = Vec::with_capacity(squarings as usize);
-        for bits in plan.steps(squarings) {
+        for bits in plan.squaring_scales_log2(squarings) {
             let target = Scale::from_f64(bits.exp2()).expect("the bits are between 4 and 1000");
             let target = if moduli.len() + 1 == squarings as usize { wanted } else { target };
             (modulus, scale) = e.after_square(modulus, scale, target);
             moduli.push(modulus);
         }
-        let share = (wanted.ratio(scale).log2() / f64::from(squarings).exp2()).exp2();
-        let start = first.times(Scale::from_f64(share).expect("a ratio of scales is positive"));
+        let correction = (wanted.ratio(scale).log2() / f64::from(squarings).exp2()).exp2();
+        let start =
+            first.times(Scale::from_f64(correction).expect("a ratio of scales is positive"));
         let mut y = e.polynomial_to(x, polynomial, |depth| plan.cosine_scale(depth), |_| start)?;
         for (i, to) in moduli.into_iter().enumerate() {
             let last = i + 1 == squarings as usize;
-            // Errors are multiplied by cosines, which are near 1 all the way where x is near 0:
-            // bounds are for such slots.
+            // Errors are multiplied by cosines. Where `x` is near 0 these are near 1 in every step,
+            // so the bound is that of such slots.
             y.set_bound(1.0);
             let mut square = Ciphertext::empty(e.context());
             e.mul_multiple_to_into(&mut square, &y, &y, if last { 1 } else { 2 }, to)?;

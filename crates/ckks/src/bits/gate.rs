@@ -6,7 +6,7 @@ use hippocrene_rlwe::Gate;
 
 use crate::CkksError;
 
-/// Which function of the angle.
+/// The function of the angle that a gate evaluates.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) enum Shape {
     /// `(1 - amplitude cos)/2`.
@@ -18,27 +18,29 @@ pub(super) enum Shape {
     Parity,
     /// `cos^2 (1 + cos)/2`, or 1 minus that.
     Single {
-        /// Whether it is 1 minus that.
+        /// If true, the function is 1 minus that.
         complement: bool,
     },
 }
 
-/// A gate, read from `x = factor (s - count/2)/4` turns, `s` the sum of `count` bits.
+/// A gate as a function of `x = factor (s - count/2)/4` turns, where `s` is the sum of `count`
+/// bits.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub(super) struct Reading {
+pub(super) struct GateFunction {
     pub(super) shape: Shape,
-    /// What is taken from `x`, in turns, more than -1/2 and at most 1/2.
-    pub(super) turn: f64,
+    /// The offset that is subtracted from `x`, in turns: more than -1/2 and at most 1/2.
+    pub(super) offset: f64,
 }
 
-impl Reading {
-    /// What takes a bit at `x = (b - 1/2)/2` to itself.
-    pub(super) const REFRESH: Reading =
-        Reading { shape: Shape::Half { amplitude: 1.0 }, turn: -0.25 };
+impl GateFunction {
+    /// The identity of a bit `b` at `x = (b - 1/2)/2`.
+    pub(super) const REFRESH: GateFunction =
+        GateFunction { shape: Shape::Half { amplitude: 1.0 }, offset: -0.25 };
 
-    /// How far the result is from the bit where `x` is off by `error`, in exact arithmetic.
+    /// Returns the largest distance between the result and the bit if `x` has an error of `error`
+    /// turns, in exact arithmetic.
     pub(super) fn error(&self, error: f64) -> f64 {
-        // Beyond a quarter of the circle no bit can be told any more.
+        // With an error of a quarter of the circle no bit can be read.
         if error.is_nan() || error >= 0.25 {
             return 1.0;
         }
@@ -53,7 +55,7 @@ impl Reading {
         }
     }
 
-    /// By how much an error of the cosine counts in the result.
+    /// Returns the factor by which an error of the cosine is multiplied in the result.
     pub(super) fn slope(&self) -> f64 {
         match self.shape {
             Shape::Half { amplitude } => amplitude / 2.0,
@@ -62,24 +64,31 @@ impl Reading {
         }
     }
 
-    /// How a gate is read, alone: from what multiple of the sum. A parity is of twice the sum,
-    /// where it is a cosine and needs no square of one.
-    pub(super) fn alone(gate: Gate, count: usize) -> Result<(Reading, i64), CkksError> {
-        let reading = Self::of(gate, count)?;
-        if reading.shape != Shape::Parity {
-            return Ok((reading, 1));
+    /// Returns how a gate is evaluated in a bootstrap of its own, and the factor of the sum in its
+    /// angle. A parity uses twice the sum, where it is a plain cosine and needs no square.
+    pub(super) fn for_single_gate(
+        gate: Gate,
+        count: usize,
+    ) -> Result<(GateFunction, i64), CkksError> {
+        let function = Self::of(gate, count)?;
+        if function.shape != Shape::Parity {
+            return Ok((function, 1));
         }
         Ok((
-            Reading { shape: Shape::Half { amplitude: 1.0 }, turn: principal(2.0 * reading.turn) },
+            GateFunction {
+                shape: Shape::Half { amplitude: 1.0 },
+                offset: principal(2.0 * function.offset),
+            },
             2,
         ))
     }
 
-    /// How the gate is read.
-    pub(super) fn of(gate: Gate, count: usize) -> Result<Reading, CkksError> {
+    /// Returns how a gate of `count` bits is evaluated from the sum itself.
+    pub(super) fn of(gate: Gate, count: usize) -> Result<GateFunction, CkksError> {
         let threshold = Shape::Half { amplitude: SQRT_2 };
         let single = |complement| Shape::Single { complement };
-        // A threshold is 0 around that sum, the others are at that sum as the cosine is at 0.
+        // A threshold gate is 0 around `sum`. Every other gate takes at `sum` the value that it has
+        // where the cosine is 1.
         let (shape, sum) = match (gate, count) {
             (Gate::And, 2) | (Gate::Majority, 3) => (threshold, 0.5),
             (Gate::Or, 2) => (threshold, -0.5),
@@ -93,25 +102,25 @@ impl Reading {
             (Gate::Or, 3) => (single(true), 0.0),
             _ => {
                 let what = format!(
-                    "{count} operands: a majority is of three bits, the other gates of two or three"
+                    "there are {count} operands: a majority has three, the other gates two or three"
                 );
                 return Err(CkksError::Argument { operation: gate.name(), what });
             }
         };
-        Ok(Reading { shape, turn: principal((sum - count as f64 / 2.0) / 4.0) })
+        Ok(GateFunction { shape, offset: principal((sum - count as f64 / 2.0) / 4.0) })
     }
 }
 
-/// How far the result of a bootstrap by `gate` is from its bit, in exact arithmetic, where the sum
-/// of the `count` bits is off by `error`.
+/// Returns the largest distance between the result of a bootstrap by `gate` and its bit, in exact
+/// arithmetic, if the sum of the `count` bits has an error of `error`.
 ///
 /// # Errors
-/// [`CkksError::Argument`] for a number of bits that the gate does not take.
+/// Fails with [`CkksError::Argument`] if the gate does not accept `count` bits.
 pub fn gate_error(gate: Gate, count: usize, error: f64) -> Result<f64, CkksError> {
-    Ok(Reading::of(gate, count)?.error(error / 4.0))
+    Ok(GateFunction::of(gate, count)?.error(error / 4.0))
 }
 
-/// The same place on the circle, more than -1/2 and at most 1/2.
+/// Returns the same place on the circle as a number of turns in (-1/2, 1/2].
 fn principal(turn: f64) -> f64 {
     turn - (turn - 0.5).ceil()
 }
@@ -120,9 +129,9 @@ fn principal(turn: f64) -> f64 {
 mod tests {
     use super::*;
 
-    fn apply(reading: &Reading, x: f64) -> f64 {
-        let c = (TAU * (x - reading.turn)).cos();
-        match reading.shape {
+    fn apply(function: &GateFunction, x: f64) -> f64 {
+        let c = (TAU * (x - function.offset)).cos();
+        match function.shape {
             Shape::Half { amplitude } => (1.0 - amplitude * c) / 2.0,
             Shape::Parity => 1.0 - c * c,
             Shape::Single { complement } => {
@@ -136,20 +145,20 @@ mod tests {
     fn functions_of_the_angle_are_the_gates() {
         let mut found = 0;
         for (gate, count) in Gate::ALL.into_iter().flat_map(|gate| [(gate, 2), (gate, 3)]) {
-            let Ok(reading) = Reading::of(gate, count) else {
+            let Ok(function) = GateFunction::of(gate, count) else {
                 assert_eq!((gate, count), (Gate::Majority, 2));
                 continue;
             };
             found += 1;
-            assert!(reading.turn > -0.5 && reading.turn <= 0.5);
-            let (alone, factor) = Reading::alone(gate, count).unwrap();
+            assert!(function.offset > -0.5 && function.offset <= 0.5);
+            let (alone, factor) = GateFunction::for_single_gate(gate, count).unwrap();
             for ones in 0..=count {
                 let bit = f64::from(u8::from(gate.value(ones, count)));
                 let mut largest = [0f64; 3];
                 for (largest, error) in largest.iter_mut().zip([0.0, 0.05, 0.3]) {
                     for sign in [-1.0, 1.0] {
                         let x = (ones as f64 + sign * error - count as f64 / 2.0) / 4.0;
-                        *largest = largest.max((apply(&reading, x) - bit).abs());
+                        *largest = largest.max((apply(&function, x) - bit).abs());
                         *largest = largest.max((apply(&alone, factor as f64 * x) - bit).abs());
                     }
                     let bound = gate_error(gate, count, error).unwrap();
@@ -165,8 +174,8 @@ mod tests {
         assert_eq!(found, 13);
         for (bit, error) in [(0.0, 0.1), (1.0, -0.1), (1.0, 0.1)] {
             let x = (bit + error - 0.5) / 2.0;
-            let have = (apply(&Reading::REFRESH, x) - bit).abs();
-            assert!((have - Reading::REFRESH.error(error.abs() / 2.0)).abs() < 1e-12);
+            let have = (apply(&GateFunction::REFRESH, x) - bit).abs();
+            assert!((have - GateFunction::REFRESH.error(error.abs() / 2.0)).abs() < 1e-12);
             assert!((have - (std::f64::consts::FRAC_PI_2 * error).sin().powi(2)).abs() < 1e-12);
         }
     }

@@ -1,6 +1,6 @@
-//! Gates by products, and what costs none: while there is capacity.
+//! Gates by products and sums, without a bootstrap, as long as the operands have capacity.
 //!
-//! Errors, of operands with errors `e_x` and `e_y`, beside what rounding adds:
+//! With operand errors `e_x` and `e_y`, and apart from rounding, the errors of the results are:
 //!
 //! | operation | formula | error |
 //! |---|---|---|
@@ -17,31 +17,31 @@ use hippocrene_rlwe::{Modulus, Noise};
 use super::{BitCiphertext, BitPacking, DEVIATIONS, ciphertext::error_of, encode_bits};
 use crate::{Ciphertext, CkksError, Evaluator, Scale};
 
-/// By how many bits the scale of the square in [`Evaluator::cleaned`] is larger, so that its
-/// rounding, which is multiplied by 3, does not count.
-const FINER: i32 = 3;
+/// Extra bits of the scale of the square in [`Evaluator::clean_slots`], so that its rounding error
+/// is negligible although it is multiplied by 3. Chosen.
+const SQUARE_EXTRA_SCALE_BITS: i32 = 3;
 
-/// The error of [`Evaluator::cleaned`] where it was `error`.
-pub(super) fn cleaned(error: f64) -> f64 {
+/// Returns the error that [`Evaluator::clean_slots`] leaves of an error of `error`.
+pub(super) fn cleaned_error(error: f64) -> f64 {
     (3.0 + 2.0 * error) * error * error
 }
 
 impl Evaluator {
-    /// The bits that `a` does not have, exactly.
+    /// Returns the complements of the bits of `a`, exactly and without a product.
     ///
     /// # Errors
-    /// When it was made with other parameters.
+    /// Fails if `a` was made with other parameters.
     pub fn not_bits(&self, a: &BitCiphertext) -> Result<BitCiphertext, CkksError> {
         let negative = self.negate(a.ciphertext())?;
         let out = self.add_to_bits(&negative, 1.0, a.packing())?;
         BitCiphertext::with_error(out, a.packing(), a.error(), "not")
     }
 
-    /// Bits that everybody can read, in a ciphertext with the modulus, the scale and the packing of
-    /// `like`: `bits`, and zeros after them.
+    /// Returns `bits`, followed by zeros, in a ciphertext that everybody can read, with the
+    /// modulus, the scale and the packing of `like`.
     ///
     /// # Errors
-    /// As [`encode_bits`].
+    /// Fails as [`encode_bits`] does.
     pub fn public_bits(
         &self,
         like: &BitCiphertext,
@@ -54,11 +54,11 @@ impl Evaluator {
         BitCiphertext::declare(self.add_plain(&zero, &plain)?, like.packing())
     }
 
-    /// `a` and `b`, by a product.
+    /// Returns `a` and `b`, bit by bit, by one product.
     ///
     /// # Errors
-    /// As [`Evaluator::mul_rescale`], for bits in complex slots, and when they could not be told
-    /// any more.
+    /// Fails as [`Evaluator::mul_rescale`] does, for complex packing, and if the result's bits
+    /// would be too uncertain to decrypt.
     pub fn and_bits(
         &self,
         a: &BitCiphertext,
@@ -71,10 +71,10 @@ impl Evaluator {
         BitCiphertext::with_error(out, BitPacking::Real, x + y + x * y + noise, OPERATION)
     }
 
-    /// `a` or `b`, by a product: `not (not a and not b)`.
+    /// Returns `a` or `b`, bit by bit, by one product: `not (not a and not b)`.
     ///
     /// # Errors
-    /// As [`Evaluator::and_bits`].
+    /// Fails as [`Evaluator::and_bits`] does.
     pub fn or_bits(
         &self,
         a: &BitCiphertext,
@@ -84,10 +84,10 @@ impl Evaluator {
         self.not_bits(&and)
     }
 
-    /// Either `a` or `b`, by a product.
+    /// Returns `a` exclusive-or `b`, bit by bit, by one product.
     ///
     /// # Errors
-    /// As [`Evaluator::and_bits`].
+    /// Fails as [`Evaluator::and_bits`] does.
     pub fn xor_bits(
         &self,
         a: &BitCiphertext,
@@ -100,17 +100,18 @@ impl Evaluator {
         let mut error = a.error() + b.error() + 2.0 * a.error() * b.error() + noise;
         for x in [&a, &b] {
             let (to, scale) = (product.modulus(), product.scale());
-            let x_there = self.moved_bits(x, OPERATION, |x| self.adjust(x, to, scale))?;
-            error += x_there.error() - x.error();
-            self.add_assign(&mut out, x_there.ciphertext())?;
+            let x_moved = self.moved_bits(x, OPERATION, |x| self.adjust(x, to, scale))?;
+            error += x_moved.error() - x.error();
+            self.add_assign(&mut out, x_moved.ciphertext())?;
         }
         BitCiphertext::with_error(out, BitPacking::Real, error, OPERATION)
     }
 
-    /// The bits of `a` where `condition` is 1, those of `b` where it is 0: a product.
+    /// Returns the bits of `a` where `condition` is 1 and those of `b` where it is 0, by one
+    /// product.
     ///
     /// # Errors
-    /// As [`Evaluator::and_bits`].
+    /// Fails as [`Evaluator::and_bits`] does.
     pub fn select_bits(
         &self,
         condition: &BitCiphertext,
@@ -121,38 +122,39 @@ impl Evaluator {
         let (condition, a) = self.paired_bits(condition, a, OPERATION)?;
         check_real(b, OPERATION)?;
         let (to, scale) = (a.ciphertext().modulus(), a.ciphertext().scale());
-        let b_there = self.moved_bits(b, OPERATION, |b| self.adjust(b, to, scale))?;
-        let difference = self.sub(a.ciphertext(), b_there.ciphertext())?;
+        let b_moved = self.moved_bits(b, OPERATION, |b| self.adjust(b, to, scale))?;
+        let difference = self.sub(a.ciphertext(), b_moved.ciphertext())?;
         let (mut out, noise) = self.product_of_bits(condition.ciphertext(), &difference, 1)?;
         let (to, scale) = (out.modulus(), out.scale());
         let other = self.moved_bits(b, OPERATION, |b| self.adjust(b, to, scale))?;
         self.add_assign(&mut out, other.ciphertext())?;
-        let (x, y) = (a.error(), b_there.error());
+        let (x, y) = (a.error(), b_moved.error());
         let error =
             x.max(y) + condition.error() * (1.0 + x + y) + other.error() - b.error() + noise;
         BitCiphertext::with_error(out, BitPacking::Real, error, OPERATION)
     }
 
-    /// The same bits with the square of their error, by two products: `3 b^2 - 2 b^3`.
+    /// Cleans bits: returns the same bits with an error of about `3 e^2` instead of `e`, by two
+    /// products: `3 b^2 - 2 b^3`.
     ///
     /// # Errors
-    /// As [`Evaluator::and_bits`].
+    /// Fails as [`Evaluator::and_bits`] does.
     pub fn clean_bits(&self, a: &BitCiphertext) -> Result<BitCiphertext, CkksError> {
         const OPERATION: &str = "clean";
         check_real(a, OPERATION)?;
-        let out = self.cleaned(a.ciphertext(), a.ciphertext().scale(), None)?;
-        let error = cleaned(a.error()) + error_of(&out);
+        let out = self.clean_slots(a.ciphertext(), a.ciphertext().scale(), None)?;
+        let error = cleaned_error(a.error()) + error_of(&out);
         BitCiphertext::with_error(out, BitPacking::Real, error, OPERATION)
     }
 
-    /// `3 x^2 - 2 x^3` (Drucker, Moshkovich, Pelleg, Shaul, J. Cryptology 2024; Cheon, Kim, Kim,
-    /// ASIACRYPT 2020, their `h_1`), exactly at this scale, which is near that of `x`, and with the
-    /// noise of its evaluation alone; modulo `to` where one is wanted, which is about twice the
-    /// scale below the modulus of `x`.
+    /// Returns `3 x^2 - 2 x^3` (Drucker, Moshkovich, Pelleg, Shaul, J. Cryptology 2024; Cheon, Kim,
+    /// Kim, ASIACRYPT 2020, their `h_1`) at exactly `scale`, which is near the scale of `x`. The
+    /// noise estimate of the result covers this evaluation only. The modulus is `to` if one is
+    /// given. It has to lie about twice the scale below the modulus of `x`.
     ///
-    /// It is `x^2 (3 - 2x)`, with a finer square: what one product is rescaled less, the other is
-    /// more, and the same bits are used up.
-    pub(super) fn cleaned(
+    /// The formula is `x^2 (3 - 2x)`, with a finer scale for the square. The first product is
+    /// rescaled by fewer bits and the second by as many more, so the capacity used is the same.
+    pub(super) fn clean_slots(
         &self,
         x: &Ciphertext,
         scale: Scale,
@@ -161,9 +163,9 @@ impl Evaluator {
         let mut x = x.clone();
         x.set_bound(1.0);
         x.inner_mut().set_noise(Noise::NONE);
-        // A simple chain has one scale only.
+        // A simple chain offers only one scale.
         let simple = self.context().parameters().top().sprout().is_one();
-        let finer = Scale::power_of_two(if simple { 0 } else { FINER });
+        let finer = Scale::power_of_two(if simple { 0 } else { SQUARE_EXTRA_SCALE_BITS });
         let (middle, square_scale) =
             self.after_square(x.modulus(), x.scale(), x.scale().times(finer));
         let nearest = || self.rescaled_modulus(middle, square_scale.times(x.scale()), scale);
@@ -180,7 +182,7 @@ impl Evaluator {
         Ok(out)
     }
 
-    /// `n a b`, rescaled to the scale of `a`, and the error that this adds.
+    /// Returns `n a b`, rescaled to the scale of `a`, and the error that this adds.
     fn product_of_bits(
         &self,
         a: &Ciphertext,
@@ -193,7 +195,8 @@ impl Evaluator {
         self.check_capacity(a, a.modulus(), scale.log2(), bound, "multiply bits")?;
         let to = self.rescaled_modulus(a.modulus(), scale, a.scale());
         let mut out = Ciphertext::empty(self.context());
-        // Not the evaluator's own, whose noise is that of the operands as well.
+        // The evaluator's own product also adds the noise of the operands, which the error bounds
+        // contain already.
         self.context().rlwe().multiply_into(
             out.inner_mut(),
             a.inner(),
@@ -203,12 +206,12 @@ impl Evaluator {
             to,
         )?;
         out.set_meta(self.switched_scale(scale, a.modulus(), to), a.slots(), bound);
-        out.set_known(a.known().zip(b.known(), |x, y| x * y * n as f64));
+        out.set_dry_run_values(a.dry_run_values().zip(b.dry_run_values(), |x, y| x * y * n as f64));
         let noise = error_of(&out);
         Ok((out, noise))
     }
 
-    /// Both, in real slots, modulo the smaller one of their moduli.
+    /// Returns both operands, in real slots, modulo the smaller one of their moduli.
     fn paired_bits<'a>(
         &self,
         a: &'a BitCiphertext,
@@ -220,14 +223,14 @@ impl Evaluator {
         let moduli = [a, b].map(|x| x.ciphertext().modulus());
         let to: Modulus =
             if self.log2(moduli[0]) <= self.log2(moduli[1]) { moduli[0] } else { moduli[1] };
-        let brought = |x: &'a BitCiphertext| match x.ciphertext().modulus() == to {
+        let at_common_modulus = |x: &'a BitCiphertext| match x.ciphertext().modulus() == to {
             true => Ok(Cow::Borrowed(x)),
             false => self.moved_bits(x, operation, |x| self.bring_to(x, to)).map(Cow::Owned),
         };
-        Ok((brought(a)?, brought(b)?))
+        Ok((at_common_modulus(a)?, at_common_modulus(b)?))
     }
 
-    /// `a` moved to another modulus or scale: what that adds to the noise is added to the error.
+    /// Moves `a` to another modulus or scale by `to`, and adds the noise of the move to its error.
     pub(super) fn moved_bits(
         &self,
         a: &BitCiphertext,
@@ -240,7 +243,7 @@ impl Evaluator {
         BitCiphertext::with_error(moved, a.packing(), a.error() + DEVIATIONS * added, operation)
     }
 
-    /// A number added to both parts of complex slots, or to real slots.
+    /// Adds a number to real slots, or to both parts of complex slots.
     pub(super) fn add_to_bits(
         &self,
         a: &Ciphertext,
@@ -259,12 +262,13 @@ impl Evaluator {
     }
 }
 
+/// Fails for complex packing, which has no products.
 fn check_real(a: &BitCiphertext, operation: &'static str) -> Result<(), CkksError> {
     match a.packing() {
         BitPacking::Real => Ok(()),
         BitPacking::Complex => Err(CkksError::Argument {
             operation,
-            what: "bits in complex slots have no products: gates that bootstrap take them".into(),
+            what: "bits in complex slots cannot be multiplied. Use a gate that bootstraps".into(),
         }),
     }
 }

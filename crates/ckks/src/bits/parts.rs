@@ -1,41 +1,45 @@
-//! The parts of slots one by one, with capacity for a product: what linear maps of bits take and
-//! leave.
+//! Bits as separate real and imaginary parts, with capacity for one product, for use in linear
+//! maps.
 
-use super::{BitBootstrapper, BitCiphertext, BitPacking, ciphertext::error_of, gate::Reading};
+use super::{BitBootstrapper, BitCiphertext, BitPacking, ciphertext::error_of, gate::GateFunction};
 use crate::{Ciphertext, CkksError};
 
 const OPERATION: &str = "map bits";
 
-/// The bits of one ciphertext in real slots: one ciphertext of them, or that of the real and that
-/// of the imaginary parts.
+/// The bits of one ciphertext in real slots. It holds one ciphertext for real packing, or one of
+/// the real parts and one of the imaginary parts for complex packing. See
+/// [`BitPlan`](super::BitPlan) for an example.
 #[derive(Debug, Clone)]
 pub struct BitParts {
-    /// Real slots that hold the bits with an error of `error` and what their noise estimate says.
+    /// Real slots that hold the bits. Their errors are `error` plus the noise estimate.
     pub parts: Vec<Ciphertext>,
-    /// How far a slot may be from its bit beside the noise.
+    /// Largest distance between a slot and its bit, not counting the noise.
     pub error: f64,
 }
 
 impl BitBootstrapper {
-    /// The bits of `a` by a bootstrap that ends two products above
-    /// [`BitPlan::output_modulus`](super::BitPlan::output_modulus): where results are cleaned,
-    /// these are not. So a linear map of them leaves what a gate needs.
+    /// Bootstraps `a` and returns its parts before they are cleaned, two products above
+    /// [`BitPlan::output_modulus`](super::BitPlan::output_modulus). A linear map of them still
+    /// leaves the capacity that a gate needs.
     ///
     /// # Errors
-    /// As [`BitBootstrapper::refresh`].
+    /// Fails as [`BitBootstrapper::refresh`] does.
     pub fn parts(&self, a: &BitCiphertext) -> Result<BitParts, CkksError> {
         let angles = self.angles(&[a], 2)?;
-        let parts = self.read_parts(&angles, Reading::REFRESH)?;
-        Ok(BitParts { error: self.error_of_reading(&angles, Reading::REFRESH, 0.0), parts })
+        let parts = self.evaluate_gate_parts(&angles, GateFunction::REFRESH)?;
+        Ok(BitParts { error: self.error_of_gate(&angles, GateFunction::REFRESH, 0.0), parts })
     }
 
-    /// Bits of parts, or of linear maps of parts that bring each slot to one place at most: at the
-    /// scale of bits, and modulo [`BitPlan::output_modulus`](super::BitPlan::output_modulus) where
-    /// results are cleaned, as those are.
+    /// Combines parts into one ciphertext of bits at the scale of bits.
+    ///
+    /// The parts may have passed through a linear map that moves each slot to at most one place. If
+    /// the plan cleans its results, the modulus is
+    /// [`BitPlan::output_modulus`](super::BitPlan::output_modulus), as for those.
     ///
     /// # Errors
-    /// [`CkksError::Argument`] when the bits could not be told any more, or there are more or fewer
-    /// parts than slots have; [`CkksError::Capacity`] when too little is left.
+    /// Fails with [`CkksError::Argument`] if the bits would be too uncertain to decrypt or if the
+    /// number of parts does not match the packing. Fails with [`CkksError::Capacity`] if too little
+    /// capacity is left.
     pub fn of_parts(&self, parts: BitParts) -> Result<BitCiphertext, CkksError> {
         let (plan, e) = (self.plan(), self.evaluator());
         let BitParts { parts, error } = parts;
@@ -44,7 +48,7 @@ impl BitBootstrapper {
             (BitPacking::Real, [all]) => all.clone(),
             (BitPacking::Complex, [real, imaginary]) => e.complex(real, imaginary)?,
             _ => {
-                let what = format!("{} parts for {packing:?} slots", parts.len());
+                let what = format!("there are {} parts for {packing:?} slots", parts.len());
                 return Err(CkksError::Argument { operation: OPERATION, what });
             }
         };

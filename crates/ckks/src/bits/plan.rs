@@ -1,4 +1,4 @@
-//! What a bootstrap of bits does, before there are keys.
+//! The plan of a bootstrap of bits: transforms, moduli and scales, without keys.
 
 use std::sync::Arc;
 
@@ -14,63 +14,67 @@ use crate::{
 
 const OPERATION: &str = "plan a bootstrap of bits";
 
-/// By how many bits scales fall with each doubling: see [`crate::Evaluator::reduce_modulo_one`].
-const DOUBLING: f64 = 1.5;
+/// Bits by which the scale falls with each doubling of the angle: see
+/// [`crate::Evaluator::reduce_modulo_one`].
+const SCALE_LOSS_PER_DOUBLING_BITS: f64 = 1.5;
 
-/// A modulus larger by fewer bits leaves no room to bring a ciphertext from it to another.
-const LITTLE: f64 = 48.0;
+/// Difference of two moduli, in bits, below which a ciphertext cannot be brought from one to the
+/// other. Chosen.
+const MIN_MODULUS_DIFFERENCE_BITS: f64 = 48.0;
 
-/// What a bootstrap of bits is to be, as it is written down. All `N/2` slots are used.
+/// The parameters of a bootstrap of bits. It uses all `N/2` slots. See [`BitPlan`] for an example.
 #[derive(Debug, Clone, PartialEq)]
 pub struct BitLiteral {
-    /// Where the bits are.
+    /// The packing of the bits.
     pub packing: BitPacking,
-    /// The bits of the modulus `q0` that is raised: the first unit if it has so many, else the
-    /// grafted modulus nearest to it, which has to have a unit. Positions on the circle are
-    /// quarters of it.
+    /// Bits of the modulus `q0` that is raised. It is the first unit if that has this size.
+    /// Otherwise it is the nearest grafted modulus, which has to contain a unit. Positions on the
+    /// circle are multiples of `q0/4`.
     pub base_bits: f64,
-    /// The Hamming weight of the sparse secret under which the modulus is raised.
+    /// Hamming weight of the sparse secret under which the modulus is raised.
     pub sparse_weight: usize,
-    /// The cosine.
+    /// The polynomial and the doublings that evaluate the cosine.
     pub wave: Wave,
-    /// The bits of the scale of the cosine's argument, and how many more than at the end of its
-    /// polynomial: each product takes one of them until there.
+    /// Bits of the scale of the cosine's argument.
     ///
-    /// Arguments `x/k` are small for most: `T_2` is near -1 there, and `T_(2m) = T_m(T_2)`
-    /// multiplies an error of it by up to `m^2`, one of `T_4` by a fourth of that, and so on. So
-    /// the first products want to be the most precise ones (GRAFT F.1); 3 bits do. On a simple
-    /// chain there are none to choose.
+    /// The scale falls by one bit with each product of the polynomial until it has fallen by
+    /// [`BitLiteral::falling_bits`]. Most arguments `x/k` are small. There `T_2` is near -1, and
+    /// `T_(2m) = T_m(T_2)` multiplies an error of `T_2` by up to `m^2`, an error of `T_4` by a
+    /// fourth of that, and so on. So the first products have to be the most precise ones (GRAFT
+    /// F.1); 3 extra bits suffice. A simple chain offers no choice of scales.
     pub scale_bits: f64,
-    /// See [`BitLiteral::scale_bits`].
+    /// Bits by which the scale falls between the argument and the end of the cosine's polynomial:
+    /// see [`BitLiteral::scale_bits`].
     pub falling_bits: f64,
-    /// The levels of the transform of coefficients to slots, the first one first.
+    /// Levels of the transform of coefficients to slots, in the order in which they are applied.
     pub coefficients_to_slots: Vec<DftLevel>,
-    /// The levels of the transform of slots to coefficients.
+    /// Levels of the transform of slots to coefficients, in the order in which they are applied.
     pub slots_to_coefficients: Vec<DftLevel>,
-    /// The bits of the scale of bits: results have exactly this scale.
+    /// Bits of the scale of bits. Results have exactly this scale.
     pub bit_scale: u32,
-    /// Whether results are cleaned ([`crate::Evaluator::clean_bits`]), by two products more; those
-    /// of gates that have these anyway are not.
+    /// Whether results are cleaned ([`crate::Evaluator::clean_bits`]), which uses two more
+    /// products. Gates that use these two products anyway are not cleaned.
     pub clean: bool,
-    /// The bits of the modulus that the result of any gate is to have, give or take a few: the
-    /// modulus is raised no further than they need (GRAFT F.2). `None` for as many as possible.
+    /// Bits of the modulus that the result of any gate should have, within a few bits. The modulus
+    /// is raised no further than this requires (GRAFT F.2). `None` raises it to the largest
+    /// modulus.
     pub output_bits: Option<f64>,
 }
 
 impl BitLiteral {
-    /// `count` levels of a transform of all slots, all of so many bits.
+    /// Returns `count` levels of a transform of all slots, each with a scale of `scale_bits` bits.
     pub fn levels(context: &Context, count: u32, scale_bits: f64) -> Vec<DftLevel> {
         DftLevel::even(context.max_slots(), count, scale_bits)
     }
 
-    /// The modulus `q0` of these parameters ([`BitLiteral::base_bits`]).
+    /// Returns the modulus `q0` for these parameters ([`BitLiteral::base_bits`]).
     pub fn base(&self, parameters: &rlwe::Parameters) -> Modulus {
         Self::base_of(self.base_bits, parameters)
     }
 
-    /// [`BitLiteral::base`] of so many bits.
+    /// Returns the modulus that [`BitLiteral::base`] chooses for `bits` bits.
     pub fn base_of(bits: f64, parameters: &rlwe::Parameters) -> Modulus {
-        // A first unit that is made for it has fewer limbs than what the sprout makes of as many
+        // A first unit of this size has fewer limbs than a grafted modulus with the same number of
         // bits.
         let unit = Modulus::of_factor(0);
         match (parameters.log2(unit) - bits).abs() < 0.5 {
@@ -80,7 +84,44 @@ impl BitLiteral {
     }
 }
 
-/// A bootstrap of bits without keys.
+/// The plan of a bootstrap of bits, without keys.
+///
+/// # Examples
+/// ```
+/// use std::sync::Arc;
+/// use hippocrene_ckks::{approximation::Wave, bits::{BitLiteral, BitPacking, BitPlan}};
+/// # use hippocrene_ring::{Threads, primes};
+/// # use hippocrene_rlwe::{Parameters, ParametersLiteral, SecretDistribution, Sprout};
+/// # let units = [primes::ntt_primes(28, 64, 1, &[])?, primes::ntt_primes(48, 64, 9,
+/// &[])?].concat();
+/// # let parameters = Parameters::new_insecure(ParametersLiteral {
+/// #     log_degree: 6,
+/// #     units,
+/// #     specials: primes::ntt_primes(49, 64, 4, &[])?,
+/// #     sprout: Sprout::for_degree(6).unwrap(),
+/// #     gadget_rank: 4,
+/// #     secret: SecretDistribution::SparseTernary { weight: 32 },
+/// # })?;
+/// # let context = Arc::new(hippocrene_ckks::Context::new(parameters, Threads::single())?);
+///
+/// let literal = BitLiteral {
+///     packing: BitPacking::Real,
+///     base_bits: 28.0,
+///     sparse_weight: 32,
+///     wave: Wave::new(17, 3, -12.0)?,
+///     scale_bits: 33.0,
+///     falling_bits: 3.0,
+///     coefficients_to_slots: BitLiteral::levels(&context, 2, 30.0),
+///     slots_to_coefficients: BitLiteral::levels(&context, 2, 16.0),
+///     bit_scale: 28,
+///     clean: true,
+///     output_bits: None,
+/// };
+/// let plan = BitPlan::new(Arc::clone(&context), literal)?;
+/// assert_eq!(plan.capacity(), 32);
+/// assert!(plan.log2_failure_probability() < -100.0);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Debug)]
 pub struct BitPlan {
     context: Arc<Context>,
@@ -90,17 +131,19 @@ pub struct BitPlan {
     narrow: rlwe::Context,
     pub(super) to_slots: HomomorphicDft,
     pub(super) to_coefficients: HomomorphicDft,
-    /// Of the cosine's argument.
+    /// The scale of the cosine's argument.
     scale: Scale,
 }
 
 impl BitPlan {
-    /// Plans it: makes the transforms, chooses moduli, and the parameter set of the sparse secret,
-    /// which is held to its security limit where the parameters of `context` are secure.
+    /// Plans a bootstrap: prepares the transforms, chooses the moduli, and chooses the parameter
+    /// set of the sparse secret. That set has to meet its security limit if the parameters of
+    /// `context` do.
     ///
     /// # Errors
-    /// [`CkksError::Argument`] when a number makes no sense or the modulus is too small for these
-    /// steps; as [`HomomorphicDft::new`], and [`rlwe::Parameters::encapsulation`].
+    /// Fails with [`CkksError::Argument`] if a number is out of range or the modulus is too small
+    /// for these steps. Fails also as [`HomomorphicDft::new`] and
+    /// [`rlwe::Parameters::encapsulation`] do.
     pub fn new(context: Arc<Context>, literal: BitLiteral) -> Result<Self, CkksError> {
         for (what, bits) in [
             ("scales that fall by", Some(literal.falling_bits)),
@@ -123,7 +166,7 @@ impl BitPlan {
         let base = literal.base(parameters);
         let (packing, parts) = match literal.packing {
             BitPacking::Real => (Packing::Real, 1.0),
-            // Twice the real and the imaginary parts are taken.
+            // The transform returns twice the real and twice the imaginary parts.
             BitPacking::Complex => (Packing::Complex, 2.0),
         };
         let factor = 1.0 / (parts * f64::from(literal.wave.reach()));
@@ -155,22 +198,24 @@ impl BitPlan {
         Ok(plan)
     }
 
-    /// The smallest modulus from which results have the bits that are asked for.
+    /// Chooses the smallest modulus to raise to that leaves results with
+    /// [`BitLiteral::output_bits`].
     fn choose_raised(&self) -> Result<Modulus, CkksError> {
         let parameters = self.context.parameters();
         let (top, used) = (parameters.log2(parameters.top()), self.bits());
-        let least = f64::from(self.literal.bit_scale) + 2.0;
-        let output = self.literal.output_bits.unwrap_or(0.0).max(least);
+        let min_output_bits = f64::from(self.literal.bit_scale) + 2.0;
+        let output = self.literal.output_bits.unwrap_or(0.0).max(min_output_bits);
         if used + output > top {
             let what = format!(
-                "raised to {top:.1} bits, {used:.1} are used up: no {output:.1} are left for the result"
+                "the largest modulus has {top:.1} bits and the bootstrap uses {used:.1}, so that \
+                 fewer than {output:.1} are left for the result"
             );
             return Err(CkksError::Argument { operation: OPERATION, what });
         }
         if self.literal.output_bits.is_none() {
             return Ok(parameters.top());
         }
-        // A bit more, since no modulus is met exactly.
+        // One bit more, because grafted moduli only come near a given size.
         let wanted = (used + output + 1.0).max(parameters.log2(self.base));
         let candidates =
             (0..64).map(|more| parameters.grafted_modulus(wanted + f64::from(more)).lcm(self.base));
@@ -180,14 +225,14 @@ impl BitPlan {
             .unwrap_or(parameters.top()))
     }
 
-    /// How many bits lie between the modulus that is raised to and that of the result of
-    /// [`super::BitBootstrapper::refresh`] or of a gate of two bits, cleaned or not, give or take a
-    /// few.
-    pub fn bits_of_refresh(&self) -> f64 {
+    /// Bits of modulus that [`super::BitBootstrapper::refresh`] or a gate of two bits uses, cleaned
+    /// or not: the difference between the raised modulus and that of the result, within a few bits.
+    pub fn modulus_bits_of_refresh(&self) -> f64 {
         self.bits() - if self.literal.clean { 0.0 } else { 2.0 * f64::from(self.literal.bit_scale) }
     }
 
-    /// The same for those gates that use up most: two products more than the cosine.
+    /// Bits of modulus that the most expensive gates use. They need two products more than the
+    /// cosine.
     pub fn bits(&self) -> f64 {
         let mut at = self.scale.log2();
         let mut bits = self.to_slots.bits() + self.context.parameters().log2(self.base) - at;
@@ -196,31 +241,32 @@ impl BitPlan {
             bits += 2.0 * at - next;
             at = next;
         }
-        for step in self.steps(self.literal.wave.doublings()) {
-            bits += 2.0 * at - step;
-            at = step;
+        for next in self.squaring_scales_log2(self.literal.wave.doublings()) {
+            bits += 2.0 * at - next;
+            at = next;
         }
         bits + 2.0 * f64::from(self.literal.bit_scale)
     }
 
-    /// log2 of the scales that so many squarings after the cosine's polynomial are rescaled to.
-    pub(super) fn steps(&self, count: u32) -> Vec<f64> {
+    /// log2 of the scales to which the `count` squarings after the cosine's polynomial are
+    /// rescaled.
+    pub(super) fn squaring_scales_log2(&self, count: u32) -> Vec<f64> {
         let last = f64::from(self.literal.bit_scale);
         let end = self.cosine_scale(self.literal.wave.polynomial().depth()).log2();
         (1..=count)
             .map(|i| match i == count {
                 true => last,
-                false => (end - DOUBLING * f64::from(i)).max(last),
+                false => (end - SCALE_LOSS_PER_DOUBLING_BITS * f64::from(i)).max(last),
             })
             .collect()
     }
 
-    /// Near which the scale is, so many products deep in the cosine's polynomial.
+    /// The approximate scale after `depth` products in the cosine's polynomial.
     pub(super) fn cosine_scale(&self, depth: usize) -> Scale {
         cosine_scale(&self.literal, depth)
     }
 
-    /// What was asked for.
+    /// The parameters that the plan was made from.
     pub fn literal(&self) -> &BitLiteral {
         &self.literal
     }
@@ -235,17 +281,17 @@ impl BitPlan {
         self.base
     }
 
-    /// The modulus that it is raised to.
+    /// The modulus that `q0` is raised to.
     pub fn raised(&self) -> Modulus {
         self.raised
     }
 
-    /// The parameters of the sparse secret.
+    /// The RLWE context of the sparse secret.
     pub fn narrow(&self) -> &rlwe::Context {
         &self.narrow
     }
 
-    /// How many bits a ciphertext holds.
+    /// Returns the number of bits that a ciphertext holds.
     pub fn capacity(&self) -> usize {
         self.literal.packing.bits(self.context.max_slots())
     }
@@ -255,44 +301,49 @@ impl BitPlan {
         Scale::power_of_two(self.literal.bit_scale as i32)
     }
 
-    /// `q0`, as a scale: a turn of the circle.
+    /// One turn of the circle, `q0`, as a scale.
     pub(super) fn turn(&self) -> Scale {
         let moduli = self.context.parameters().limb_moduli(self.base).into_iter();
         moduli.fold(Scale::power_of_two(0), Scale::times_integer)
     }
 
-    /// The bits of the modulus that bits at [`BitPlan::bit_scale`] need to be bootstrapped. At any
-    /// other scale they need a few more.
+    /// Bits of modulus that a ciphertext at [`BitPlan::bit_scale`] needs to be bootstrapped. At any
+    /// other scale it needs a few more.
     pub fn bits_needed(&self) -> f64 {
         // Positions on the circle are at the scale q0/4.
         self.to_coefficients.bits() + f64::from(self.literal.bit_scale) + 2.0
     }
 
-    /// The modulus of all results that are cleaned, whatever the gate, so that they meet in others
-    /// as they are.
+    /// The modulus of all cleaned results, whatever the gate, so that they can be combined without
+    /// moving any of them.
     pub fn output_modulus(&self) -> Modulus {
         let parameters = self.context.parameters();
-        // A bit for moduli, none of which is met exactly.
+        // One bit less, because grafted moduli only come near a given size.
         parameters.grafted_modulus(parameters.log2(self.raised) - self.bits() - 1.0)
     }
 
-    /// The modulus for bits that are to be bootstrapped: the least, or [`BitPlan::output_modulus`]
-    /// where results are cleaned and that is little larger, so that fresh bits and results have one
-    /// modulus. (Between moduli of nearly one size nothing can be brought from one to the other.)
+    /// The modulus for bits that are about to be bootstrapped.
+    ///
+    /// It is the smallest modulus that the bootstrap accepts. If results are cleaned and
+    /// [`BitPlan::output_modulus`] is only slightly larger, it is that one. Fresh bits and results
+    /// then have the same modulus, which matters because a ciphertext cannot be moved between
+    /// moduli of nearly the same size.
     pub fn input_modulus(&self) -> Modulus {
         let (parameters, need) = (self.context.parameters(), self.bits_needed());
         let output = self.output_modulus();
         let larger = parameters.log2(output) - need;
-        if self.literal.clean && (0.0..LITTLE).contains(&larger) {
+        if self.literal.clean && (0.0..MIN_MODULUS_DIFFERENCE_BITS).contains(&larger) {
             return output;
         }
         let candidates = (0..64).map(|more| parameters.grafted_modulus(need + f64::from(more)));
         candidates.into_iter().find(|m| parameters.log2(*m) >= need).unwrap_or(parameters.top())
     }
 
-    /// log2 of the probability that a bootstrap fails, in that a coefficient of `I` leaves the
-    /// reach of the cosine, [`log2_failure_probability`], or that one of the `N/2` or `N` bits is
-    /// taken for the other, where operands are as uncertain as [`CERTAIN`] allows.
+    /// log2 of the probability that a bootstrap fails, at the largest errors that [`CERTAIN`]
+    /// allows.
+    ///
+    /// It fails if a coefficient of `I` leaves the reach of the cosine
+    /// ([`log2_failure_probability`]) or if one of the `N/2` or `N` bits turns into its complement.
     pub fn log2_failure_probability(&self) -> f64 {
         let bits = self.capacity();
         let range =
@@ -302,7 +353,7 @@ impl BitPlan {
         high + (low - high).exp2().ln_1p() * std::f64::consts::LOG2_E
     }
 
-    /// The rotations whose keys are needed.
+    /// The numbers of slots of the rotations whose keys are needed.
     pub fn rotations(&self) -> Vec<i64> {
         let mut all = [self.to_slots.rotations(), self.to_coefficients.rotations()].concat();
         all.sort_unstable();
@@ -310,10 +361,10 @@ impl BitPlan {
         all
     }
 
-    /// Adds the keys of rotations, conjugation and products that are needed.
+    /// Adds the keys of rotations, conjugation and products that the bootstrap needs.
     ///
     /// # Errors
-    /// When a key does not fit.
+    /// Fails if `secret` or `keys` belong to other parameters.
     pub fn add_keys(&self, keys: &mut EvaluationKeys, secret: &SecretKey) -> Result<(), CkksError> {
         let rlwe = self.context.rlwe();
         if keys.relinearisation().is_none() {
@@ -323,16 +374,17 @@ impl BitPlan {
         Ok(keys.add_conjugation(rlwe, secret)?)
     }
 
-    /// Makes the keys of sparse-secret encapsulation.
+    /// Generates the keys that encapsulate the sparse secret.
     ///
     /// # Errors
-    /// When the secret does not fit.
+    /// Fails if `secret` belongs to other parameters.
     pub fn encapsulation_keys(&self, secret: &SecretKey) -> Result<EncapsulationKeys, CkksError> {
         let top = self.context.parameters().top();
         Ok(EncapsulationKeys::generate(self.context.rlwe(), &self.narrow, secret, top)?)
     }
 }
 
+/// The approximate scale after `depth` products in the cosine's polynomial.
 fn cosine_scale(literal: &BitLiteral, depth: usize) -> Scale {
     let bits = literal.scale_bits - (depth as f64).min(literal.falling_bits);
     Scale::from_f64(bits.exp2()).expect("the bits are between 4 and 1000")

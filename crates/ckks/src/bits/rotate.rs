@@ -1,24 +1,24 @@
-//! Bits brought to other slots.
+//! Rotation of encrypted bits and exchange of their parts.
 
 use super::{BitCiphertext, BitPacking};
 use crate::{CkksError, Evaluator};
 
 impl Evaluator {
-    /// The slots rotated by `steps` to the left, real and imaginary parts alike
+    /// Rotates the slots by `steps` to the left, real and imaginary parts together
     /// ([`Evaluator::rotate`]).
     ///
     /// # Errors
-    /// When the key of this rotation is missing and it cannot be composed, and when the bits could
-    /// not be told any more.
+    /// Fails if the key of this rotation is missing and other keys cannot compose it. Fails also if
+    /// the result's bits would be too uncertain to decrypt.
     pub fn rotate_bits(&self, a: &BitCiphertext, steps: i64) -> Result<BitCiphertext, CkksError> {
         self.moved_bits(a, "rotate", |x| self.rotate(x, steps))
     }
 
-    /// The bits of the imaginary parts in the real ones, and the complements of these in the
-    /// imaginary ones: `1 + i (1 + i - z)`, for nothing.
+    /// Moves the bits of the imaginary parts to the real parts, and the complements of the real
+    /// parts to the imaginary parts: `1 + i (1 + i - z)`. This costs no key switch and no capacity.
     ///
     /// # Errors
-    /// [`CkksError::Argument`] for bits in real slots, which have no others.
+    /// Fails with [`CkksError::Argument`] for real packing, which has no imaginary parts.
     pub fn exchange_parts(&self, a: &BitCiphertext) -> Result<BitCiphertext, CkksError> {
         const OPERATION: &str = "exchange parts";
         if a.packing() == BitPacking::Real {

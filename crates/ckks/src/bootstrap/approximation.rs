@@ -1,22 +1,23 @@
-//! The error of the polynomials of a reduction modulo 1.
+//! The error that the polynomials of a reduction modulo 1 make in a bootstrap.
 
 use std::f64::consts::TAU;
 
 use super::{BootstrapLiteral, Order};
 
-/// How `x - round(x)` is spread, in the unit of `epsilon`, which values up to the bound reach.
+/// The assumed distribution of `x - round(x)`, in units of `epsilon`, which is its value at the
+/// bound.
 #[derive(Debug, Clone, Copy)]
 pub(super) enum Spread {
-    /// Evenly from minus this to this.
+    /// Uniform from minus this number to this number.
     Interval(f64),
-    /// As a part of what is spread evenly over the disc.
+    /// The real part of a uniform distribution over the unit disc.
     Disc,
-    /// Normally, with this standard deviation.
+    /// Normal, with this standard deviation.
     Normal(f64),
 }
 
 impl Spread {
-    /// One such number from two that are spread evenly over `[0, 1)`.
+    /// Returns a sample, given two uniform numbers in `[0, 1)`.
     fn sample(self, u: f64, v: f64) -> f64 {
         match self {
             Spread::Interval(end) => end * (2.0 * u - 1.0),
@@ -26,14 +27,15 @@ impl Spread {
     }
 }
 
-/// A standard normal number from two that are spread evenly over `[0, 1)`.
+/// Returns a standard normal sample, given two uniform numbers in `[0, 1)`.
 fn normal(u: f64, v: f64) -> f64 {
     (-2.0 * u.max(1e-12).ln()).sqrt() * (TAU * v).cos()
 }
 
 impl BootstrapLiteral {
-    /// The spread of what is reduced. Real values up to the bound are spread evenly, complex ones
-    /// over the disc. Coefficients have the root mean square of those of such values.
+    /// Returns the assumed distribution of the values that are reduced. Real values up to the bound
+    /// are uniform, and complex ones are uniform over the disc. Coefficients have the root mean
+    /// square that such values give.
     pub(super) fn spread_of_values(&self) -> Spread {
         match self.order {
             Order::SlotsToCoefficientsFirst if self.real => Spread::Interval(1.0),
@@ -44,14 +46,15 @@ impl BootstrapLiteral {
         }
     }
 
-    /// The root mean square of `f(x) - (x - round(x))`, where `f` is the reduction's polynomials.
-    /// `round(x)` is normal with this standard deviation, and `x - round(x)` has this spread.
+    /// Returns the root mean square of `f(x) - (x - round(x))`, where `f` is the reduction's
+    /// polynomials. `round(x)` is normal with this standard deviation, and `x - round(x)` has the
+    /// given distribution.
     pub(super) fn approximation_error(&self, deviation: f64, spread: Spread) -> f64 {
         const SAMPLES: u32 = 4096;
         let reduction = &self.reduction;
         let most = reduction.reach() - 1.0;
-        // Additive recurrences by the powers of the root of x^5 = x + 1 are evenly spread in the
-        // cube of four dimensions.
+        // Additive recurrences by the powers of the root of x^5 = x + 1 give points that fill the
+        // four-dimensional cube evenly.
         let uniform = |i: u32, step: f64| (0.5 + f64::from(i) * step).fract();
         let square = |i: u32| {
             let integer = deviation

@@ -1,4 +1,4 @@
-//! The plan of a bootstrap with the keys of a client.
+//! Bootstrapping with a client's evaluation keys.
 
 use std::sync::{
     Arc,
@@ -12,23 +12,25 @@ use crate::{CkksError, Evaluator};
 
 const OPERATION: &str = "bootstrap";
 
-/// Bootstraps ciphertexts by a plan. It holds no secret.
+/// Bootstraps ciphertexts by a [`BootstrapPlan`], which has an example. It holds no secret.
 #[derive(Debug, Clone)]
 pub struct Bootstrapper {
     plan: Arc<BootstrapPlan>,
     evaluator: Evaluator,
     encapsulation: Option<Arc<PreparedEncapsulationKeys>>,
-    /// How many bootstraps there were.
+    /// The number of bootstraps so far.
     count: Arc<AtomicU64>,
 }
 
 impl Bootstrapper {
-    /// Bootstraps by `plan`, with the keys of `evaluator` ([`BootstrapPlan::add_keys`]) and those
-    /// of the sparse secret ([`BootstrapPlan::encapsulation_keys`]).
+    /// Creates a bootstrapper for `plan`. `evaluator` holds the keys of
+    /// [`BootstrapPlan::add_keys`], and `encapsulation` those of the sparse secret
+    /// ([`BootstrapPlan::encapsulation_keys`]).
     ///
     /// # Errors
-    /// [`CkksError::Argument`] when the plan has a sparse secret and there are no keys for it or
-    /// the other way about, and when keys or parameters do not belong together or a key is missing.
+    /// Fails with [`CkksError::Argument`] if the plan has a sparse secret and `encapsulation` is
+    /// `None`, or the other way about. Fails also if keys and parameters do not belong together, or
+    /// if a key is missing.
     pub fn new(
         plan: Arc<BootstrapPlan>,
         evaluator: Evaluator,
@@ -38,7 +40,7 @@ impl Bootstrapper {
         rlwe.check_digest(evaluator.context().parameters().digest(), OPERATION)?;
         if plan.narrow().is_some() != encapsulation.is_some() {
             let what = match plan.narrow() {
-                Some(_) => "the plan has a sparse secret, whose keys are not there",
+                Some(_) => "the plan has a sparse secret, whose keys are missing",
                 None => "there are keys of a sparse secret, and the plan has none",
             };
             return Err(CkksError::Argument { operation: OPERATION, what: what.into() });
@@ -49,11 +51,11 @@ impl Bootstrapper {
         Ok(Bootstrapper { plan, evaluator, encapsulation, count: Arc::default() })
     }
 
-    /// The same bootstraps in the dry run of `evaluator`, whose context was made beside the one of
-    /// this plan ([`Context::dry_run_beside`](crate::Context::dry_run_beside)).
+    /// Returns the same bootstrapper for the dry run of `evaluator`, whose context was made by
+    /// [`Context::dry_run_beside`](crate::Context::dry_run_beside) from the context of this plan.
     ///
     /// # Errors
-    /// As [`Bootstrapper::new`] and [`BootstrapPlan::dry_run_beside`].
+    /// Fails as [`Bootstrapper::new`] and [`BootstrapPlan::dry_run_beside`] do.
     pub fn dry_run_beside(&self, evaluator: Evaluator) -> Result<Self, CkksError> {
         let context = Arc::clone(evaluator.context());
         let plan = Arc::new(self.plan.dry_run_beside(Arc::clone(&context))?);
@@ -74,7 +76,8 @@ impl Bootstrapper {
         &self.evaluator
     }
 
-    /// How many bootstraps it and its clones have done; an iterated one is as many as it takes.
+    /// The number of bootstraps that it and its clones have done. An iterated bootstrap counts once
+    /// for each iteration.
     pub fn bootstraps(&self) -> u64 {
         self.count.load(Ordering::Relaxed)
     }

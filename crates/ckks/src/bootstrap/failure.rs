@@ -1,32 +1,43 @@
-//! How likely it is that what a raised modulus adds leaves the range.
+//! The probability that a coefficient leaves the range of the reduction after the modulus is
+//! raised.
 
 use num_bigint::{BigInt, BigUint, Sign};
 
-/// Secrets of a larger Hamming weight take the bound of Chernoff instead of the sum.
-const MOST_TERMS: usize = 1024;
+/// Largest `n` for which the exact sum is computed. Larger Hamming weights use the Chernoff bound.
+/// Chosen.
+const MAX_EXACT_TERMS: usize = 1024;
 
-/// log2 of the probability, or of a bound of it, that one of `coefficients` coefficients of `I` is
-/// not below `k` in absolute value, after a modulus `q0` was raised under a secret of Hamming
-/// weight `weight` ([`hippocrene_rlwe::Context::raise_modulus_into`]); negative infinity where it
-/// is impossible.
+/// Returns log2 of (a bound of) the probability that at least one of `coefficients` coefficients of
+/// `I` has an absolute value of `k` or more, after a modulus `q0` was raised under a secret of
+/// Hamming weight `weight` ([`hippocrene_rlwe::Context::raise_modulus_into`]). It is negative
+/// infinity if that is impossible.
 ///
 /// `I + m/q0` is the sum of `n = weight + 1` independent numbers that are uniform on `[-1/2, 1/2)`
-/// (Cheon, Han, Kim, Kim and Song, ePrint 2018/153, 5.2; here with the exact distribution, that of
-/// Irwin and Hall, instead of a normal one), and `I` is its nearest integer, so that `|I| >= k` has
-/// the probability
+/// (Cheon, Han, Kim, Kim and Song, ePrint 2018/153, 5.2; here with the exact distribution of Irwin
+/// and Hall instead of a normal one). `I` is the integer nearest to that sum, so `|I| >= k` has the
+/// probability
 ///
-/// `2 / (2^n n!) sum_j (-1)^j C(n, j) (n + 1 - 2k - 2j)^n`, over those `j` for which what is raised
-/// to the `n`-th power is positive.
+/// `2 / (2^n n!) sum_j (-1)^j C(n, j) (n + 1 - 2k - 2j)^n`, over those `j` for which the base of
+/// the `n`-th power is positive.
 ///
-/// The union bound over the coefficients is taken. For a weight beyond 1024 it is Chernoff's bound
-/// `2 min_t exp(-t (k - 1/2)) (sinh(t/2) / (t/2))^n`.
+/// The function multiplies it by the number of coefficients (union bound). For a weight beyond 1024
+/// it uses the Chernoff bound `2 min_t exp(-t (k - 1/2)) (sinh(t/2) / (t/2))^n`.
+///
+/// # Examples
+/// ```
+/// use hippocrene_ckks::bootstrap::log2_failure_probability;
+///
+/// // Two uniform numbers: their sum is at least 1/2 in absolute value with probability 1/4.
+/// assert!((log2_failure_probability(1, 1, 1) + 2.0).abs() < 1e-12);
+/// ```
 pub fn log2_failure_probability(weight: usize, k: u32, coefficients: usize) -> f64 {
     let n = weight + 1;
     let one =
-        if n > MOST_TERMS { chernoff(n as f64, f64::from(k) - 0.5) } else { irwin_hall(n, k) };
+        if n > MAX_EXACT_TERMS { chernoff(n as f64, f64::from(k) - 0.5) } else { irwin_hall(n, k) };
     (one + (coefficients.max(1) as f64).log2()).min(0.0)
 }
 
+/// Returns log2 of the exact probability for one coefficient.
 fn irwin_hall(n: usize, k: u32) -> f64 {
     let width = n as i64 + 1 - 2 * i64::from(k);
     let mut sum = BigInt::ZERO;
@@ -45,16 +56,17 @@ fn irwin_hall(n: usize, k: u32) -> f64 {
     1.0 - n as f64 + log2(sum.magnitude()) - log2(&factorial)
 }
 
-/// log2 of an integer; negative infinity for 0.
+/// Returns log2 of an integer, which is negative infinity for 0.
 fn log2(x: &BigUint) -> f64 {
     let shift = x.bits().saturating_sub(64);
     let top = (x >> shift).iter_u64_digits().next().unwrap_or(0);
     (top as f64).log2() + shift as f64
 }
 
+/// Returns log2 of the Chernoff bound for one coefficient.
 fn chernoff(n: f64, x: f64) -> f64 {
-    // Convex in t: thirds of an interval that holds the minimum, which is near 12 x / n for small
-    // x.
+    // The exponent is convex in t, so the search divides an interval around the minimum into
+    // thirds. The minimum is near 12 x / n for small x.
     let exponent = |t: f64| {
         let half = t / 2.0;
         // ln(sinh(h) / h) = h + ln((1 - exp(-2h)) / 2h)
@@ -72,10 +84,10 @@ fn chernoff(n: f64, x: f64) -> f64 {
 mod tests {
     use super::*;
 
-    /// Small cases by counting: `n` numbers, each one of `2m` values in the middles of equal parts
-    /// of `[-1/2, 1/2)`.
+    /// Compares small cases with a count, where each of `n` numbers takes `parts` values in the
+    /// middles of equal parts of `[-1/2, 1/2)`.
     #[test]
-    fn the_distribution_is_that_of_the_sum() {
+    fn probability_matches_counting() {
         // Two uniform numbers: |S| >= 1/2 with probability 1/4; three: |S| >= 1/2 with 1/3.
         assert!((log2_failure_probability(1, 1, 1) + 2.0).abs() < 1e-12);
         assert!((log2_failure_probability(2, 1, 1) - (1.0f64 / 3.0).log2()).abs() < 1e-12);
@@ -99,8 +111,8 @@ mod tests {
     }
 
     #[test]
-    fn weights_in_use() {
-        // All 33 numbers within 1/33! of their ends, on either side.
+    fn usual_weights_have_plausible_probabilities() {
+        // All 33 numbers have to be within 1/33! of their ends, on either side.
         let factorial: f64 = (1..=33).map(|i| f64::from(i).log2()).sum();
         assert!((log2_failure_probability(32, 16, 1) - (1.0 - factorial)).abs() < 1e-9);
         assert_eq!(log2_failure_probability(32, 17, 1 << 16), f64::NEG_INFINITY);
@@ -113,7 +125,7 @@ mod tests {
                 (log2_failure_probability(192, k, 8) - exact - 3.0).abs() < 1e-9 || exact > -3.0
             );
         }
-        // A ternary secret at ring degree 2^16 has deviations of 60.
+        // A ternary secret at ring degree 2^16 gives a standard deviation of 60.
         let wide = log2_failure_probability(43_690, 700, 1 << 16);
         assert!((-90.0..-60.0).contains(&wide), "{wide}");
     }

@@ -1,4 +1,4 @@
-//! What the roundings of a reduction modulo 1 add to its result.
+//! How the roundings of a reduction modulo 1 affect its result.
 
 use std::f64::consts::TAU;
 
@@ -8,20 +8,20 @@ use crate::{
     circuits::{Basis, Polynomial},
 };
 
-/// By what the roundings of a reduction modulo 1 are multiplied on their way to its result, `x -
-/// round(x)`: root mean squares over normal integers.
+/// The factors by which the rounding errors of a reduction modulo 1 are multiplied in its result `x
+/// - round(x)`. They are root mean squares over normally distributed integers.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct ReductionGains {
-    /// Those of the cosine's polynomial, by depth, from 0 for the argument.
+    /// Factors of the cosine's polynomial by depth, starting with depth 0 for the argument.
     pub(super) cosine: Vec<f64>,
-    /// One for each doubling.
+    /// Factors of the doublings.
     pub(super) doublings: Vec<f64>,
-    /// Those of the arcsine's polynomial, by depth; none where there is none.
+    /// Factors of the arcsine's polynomial by depth. Empty if there is no arcsine.
     pub(super) arcsine: Vec<f64>,
 }
 
 impl ModularReduction {
-    /// The polynomial of the cosine for an argument that has been divided by the reach.
+    /// Returns the polynomial of the cosine for an argument that is already divided by the reach.
     pub(super) fn divided_cosine(&self) -> Result<Polynomial, CkksError> {
         Polynomial::new(
             Basis::Chebyshev { low: -1.0, high: 1.0 },
@@ -29,21 +29,22 @@ impl ModularReduction {
         )
     }
 
-    /// The gains where `round(x)` is normal, of this standard deviation. (What `x` is off an
-    /// integer by is small.)
+    /// Returns the factors for normally distributed `round(x)` with this standard deviation. The
+    /// distance of `x` from an integer is small and neglected.
     pub(super) fn gains(&self, deviation: f64) -> Result<ReductionGains, CkksError> {
-        // Points of so many to a standard deviation, up to so many deviations.
-        const FINENESS: f64 = 4.0;
-        const WIDTH: i32 = 4;
+        // Number of sample points per standard deviation, and number of standard deviations that
+        // they extend to.
+        const POINTS_PER_DEVIATION: f64 = 4.0;
+        const RANGE_IN_DEVIATIONS: i32 = 4;
         let cosine = self.divided_cosine()?;
         let mut out = ReductionGains {
             cosine: vec![0.0; cosine.depth() + 1],
             doublings: vec![0.0; self.doublings() as usize],
             arcsine: self.arcsine().map_or(Vec::new(), |p| vec![0.0; p.depth() + 1]),
         };
-        let step = (deviation / FINENESS).max(1.0);
+        let step = (deviation / POINTS_PER_DEVIATION).max(1.0);
         let most = self.reach() - 1.0;
-        let count = (f64::from(WIDTH) * deviation / step).ceil() as i32;
+        let count = (f64::from(RANGE_IN_DEVIATIONS) * deviation / step).ceil() as i32;
         let mut total = 0.0;
         for integer in
             (-count..=count).map(|i| (f64::from(i) * step).round()).filter(|i| i.abs() <= most)
@@ -88,7 +89,7 @@ impl ModularReduction {
 mod tests {
     use super::*;
 
-    /// An error of the argument of each doubling, put in by hand.
+    /// Adds an error to the argument of each doubling.
     #[test]
     fn gains_of_doublings_are_derivatives() {
         let r = ModularReduction::new(5, -6.0, -20.0, 2, 3).unwrap();

@@ -1,4 +1,4 @@
-//! From what is to be bootstrapped to the base modulus.
+//! The first phase of a bootstrap: bringing the operand to the base modulus.
 
 use std::borrow::Cow;
 
@@ -7,20 +7,24 @@ use crate::{Ciphertext, CkksError, Scale, Short};
 
 const OPERATION: &str = "bootstrap";
 
-/// A message is brought to the base modulus with a scale that is off by `2^-FINE` of it at most,
-/// where the modulus allows.
-const FINE: f64 = 6.0;
+/// Number of bits by which the intermediate modulus exceeds the required one if the operand's
+/// modulus allows, so that the scale at the base modulus has a relative error of at most `2^-6`.
+/// Chosen.
+const EXTRA_MODULUS_BITS: f64 = 6.0;
 
-/// Errors of so many standard deviations still have to lie in the range.
-const DEVIATIONS: f64 = 10.0;
+/// Number of standard deviations of the operand's error that have to fit the range of the
+/// reduction. Chosen.
+const ERROR_DEVIATIONS: f64 = 10.0;
 
 impl Bootstrapper {
-    /// The first phase: the message of `a`, in coefficients where these come first, modulo `q0`, at
-    /// a scale at which values up to the bound are at most `epsilon q0`.
+    /// Runs the first phase: brings the message of `a` to the modulus `q0`, at a scale at which
+    /// values up to the bound are at most `epsilon q0`. If slots to coefficients comes first, the
+    /// message is moved into coefficients.
     ///
     /// # Errors
-    /// [`CkksError::Argument`] when the values of `a` may be larger than the plan allows,
-    /// [`CkksError::Capacity`] when its modulus is too small, and when slots or keys do not fit.
+    /// Fails with [`CkksError::Argument`] if the values of `a` may be larger than the plan allows.
+    /// Fails with [`CkksError::Capacity`] if its modulus is too small. Fails if slots or keys do
+    /// not match.
     pub fn lower(&self, a: &Ciphertext) -> Result<Ciphertext, CkksError> {
         let (plan, e) = (self.plan(), self.evaluator());
         let literal = plan.literal();
@@ -33,7 +37,7 @@ impl Bootstrapper {
             return Err(CkksError::Argument {
                 operation: OPERATION,
                 what: format!(
-                    "values up to {} could leave the range: it was planned for values up to {}",
+                    "values up to {} could leave the range, which is planned for values up to {}",
                     Short(a.bound()),
                     Short(literal.bound)
                 ),
@@ -43,8 +47,8 @@ impl Bootstrapper {
             Order::SlotsToCoefficientsFirst => Cow::Owned(self.slots_to_coefficients(a)?),
             Order::SlotsToCoefficientsLast => Cow::Borrowed(a),
         };
-        // The error counts as values do.
-        let error = DEVIATIONS * (a.inner().noise().log2_std() - a.scale().log2()).exp2();
+        // The range has to hold values plus errors.
+        let error = ERROR_DEVIATIONS * (a.inner().noise().log2_std() - a.scale().log2()).exp2();
         let need = |size: f64| a.scale().log2() + (size / literal.reduction.epsilon()).log2();
         let (least, need) = (need(literal.bound), need(literal.bound + error));
         let have = e.log2(a.modulus());
@@ -52,8 +56,8 @@ impl Bootstrapper {
             return Err(CkksError::Argument {
                 operation: OPERATION,
                 what: format!(
-                    "errors of values are estimated at 2^{:.1}, which leaves no room for them beside values up to {}: where it is known that they are smaller, \
-                     as they are in iterations that correct themselves, declare it (with_precision_bits)",
+                    "the errors of the values are estimated at 2^{:.1}, which does not fit the range together with values up to {}. If you know that the errors are smaller, \
+                     as in iterations that correct themselves, declare it (with_precision_bits)",
                     -a.precision_bits(),
                     Short(literal.bound)
                 ),
@@ -64,7 +68,7 @@ impl Bootstrapper {
             let need = capacity + need - have;
             return Err(CkksError::Capacity { operation: OPERATION, need, have: capacity });
         }
-        let middle = e.divisor_at_least(a.modulus(), need + FINE);
+        let middle = e.divisor_at_least(a.modulus(), need + EXTRA_MODULUS_BITS);
         let constant = (e.log2(middle) - need).exp2().floor().max(1.0);
         let mut raised = a.into_owned();
         e.multiply_constant(&mut raised, constant as u128)?;
@@ -79,7 +83,8 @@ impl Bootstrapper {
         Ok(out)
     }
 
-    /// Slots into coefficients, at the smallest moduli that do: there are keys for no larger ones.
+    /// Moves slots into coefficients, at the smallest sufficient moduli. There are no keys for
+    /// larger ones.
     fn slots_to_coefficients(&self, a: &Ciphertext) -> Result<Ciphertext, CkksError> {
         let (plan, e) = (self.plan(), self.evaluator());
         let literal = plan.literal();
@@ -102,12 +107,13 @@ impl Bootstrapper {
             Ok(low)
         };
         let mut low = reduced(a)?;
-        // A scale larger than that of the result is of no use: it is rescaled before the transform,
-        // which is faster then.
+        // A scale larger than that of the result has no benefit. Rescaling before the transform
+        // makes the transform faster.
         if low.scale().log2() > plan.largest_input_scale() {
             low = reduced(&e.rescale(&low, power(plan.input_scale())?)?)?;
         }
-        // Of the first of all slots the coefficients are smaller, for which the scale is larger.
+        // If only the first of all slots are used, the coefficients are smaller and the scale is
+        // larger by the same factor.
         let shrunk = plan.shrunk_bits();
         let target = power(plan.coefficients_scale().min(low.scale().log2()) + shrunk)?;
         let mut out = e.homomorphic_dft(&low, &plan.to_coefficients, target)?;
@@ -116,7 +122,7 @@ impl Bootstrapper {
             out.slots(),
             literal.bound,
         );
-        // Coefficients are what the slots were.
+        // The coefficients are the values that the slots held.
         out.set_bound(literal.bound);
         Ok(out)
     }

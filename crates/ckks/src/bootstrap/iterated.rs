@@ -1,16 +1,18 @@
-//! Bootstraps of bootstraps' errors (META-BTS: Bae, Cheon, Cho, Kim, Kim, ePrint 2022/1167).
+//! Iterated bootstrapping, which bootstraps the error of a bootstrap (META-BTS: Bae, Cheon, Cho,
+//! Kim, Kim, ePrint 2022/1167).
 //!
-//! A bootstrap of `m` gives `y = m + e`. The ciphertext that was bootstrapped is still there, of a
-//! small modulus but as precise as ever: `a - y`, at its modulus and scale, holds `-e`. Read at a
-//! scale `2^k` times smaller it holds `-e 2^k`, which is as large as `m` may be for a `k` near the
-//! precision of `y`; it is bootstrapped to `-e 2^k + e'`, and `y` plus that over `2^k` is `m +
-//! e'/2^k`. So each iteration adds `k` bits of precision, for a bootstrap and `k` bits of scale.
+//! A bootstrap of `m` gives `y = m + e`. The operand `a` is still available, with a small modulus
+//! but its full precision, so `a - y`, at the modulus and scale of `a`, holds `-e`. At a scale that
+//! is smaller by `2^k` it holds `-e 2^k`. For a `k` near the precision of `y`, that is as large as
+//! `m` may be. Bootstrapping it gives `-e 2^k + e'`, and `y` plus this divided by `2^k` is `m +
+//! e'/2^k`. So each iteration adds `k` bits of precision and costs a bootstrap and `k` bits of
+//! scale.
 //!
-//! On grafted moduli there is nothing to prepare for this: the difference is had by
-//! [`crate::Evaluator::adjust`], and the sum by an integer constant for each of its terms. With `y`
-//! at the scale `D` and the correction at `D' 2^k`, the terms are multiplied by `round(2^f D'
-//! 2^k/D)` and by `2^f`, and the sum has the scale of the first: what the rounding is off by,
-//! `2^-(k+f)` of the correction, is `2^-f` of what the correction itself is off by, or less.
+//! Grafted moduli need no preparation for this. [`crate::Evaluator::adjust`] gives the difference,
+//! and the sum needs an integer constant for each of its terms. With `y` at the scale `D` and the
+//! correction at `D' 2^k`, the terms are multiplied by `round(2^f D' 2^k/D)` and by `2^f`. The sum
+//! has the scale of the first. The error of that rounding is `2^-(k+f)` of the correction, which is
+//! at most `2^-f` of the error of the correction itself.
 
 use hippocrene_ring::automorphism::galois_element_of_conjugation;
 use hippocrene_rlwe::{Noise, noise::rounding};
@@ -23,20 +25,21 @@ use crate::{Ciphertext, CkksError, Scale};
 
 const OPERATION: &str = "bootstrap";
 
-/// How often the difference is rounded at the scale of what is bootstrapped, or about so: when it
-/// is taken, and in the first levels of the transform.
-const ROUNDINGS: usize = 3;
+/// Approximate number of roundings of the difference at the scale of the operand: one when it is
+/// computed, and those in the first levels of the transform.
+const DIFFERENCE_ROUNDINGS: usize = 3;
 
-/// What has to be gained by an iteration, in bits.
-const GAIN: f64 = 1.0;
+/// Smallest gain in precision of an iteration, in bits. If an iteration gains less, the bootstrap
+/// fails. Chosen.
+const MIN_GAIN_BITS: f64 = 1.0;
 
-/// By how many bits the modulus of what is bootstrapped exceeds what one bootstrap needs, for the
-/// sum of a ciphertext and its bootstrap.
-const MARGIN: f64 = 3.0;
+/// Number of bits by which the modulus of the operand exceeds that of a single bootstrap, for the
+/// sum of a ciphertext and its bootstrap. Chosen.
+const EXTRA_MODULUS_BITS: f64 = 3.0;
 
 impl Bootstrapper {
-    /// Bootstraps to a precision of `wanted` bits, as [`Ciphertext::precision_bits`] counts, or to
-    /// that of `a`, less one bit, where that is lower.
+    /// Bootstraps to a precision of `wanted` bits ([`Ciphertext::precision_bits`]), or to that of
+    /// `a` minus one bit if that is lower.
     pub(super) fn bootstrap_precisely(
         &self,
         a: &Ciphertext,
@@ -47,17 +50,17 @@ impl Bootstrapper {
         let bits =
             a.scale().log2() + plan.literal().bound.max(1.0).log2() + 1.0 + plan.capacity_needed();
         let mut low = Ciphertext::empty(e.context());
-        let modulus = e.divisor_at_least(a.modulus(), bits + MARGIN);
+        let modulus = e.divisor_at_least(a.modulus(), bits + EXTRA_MODULUS_BITS);
         e.context().rlwe().reduce_modulus_into(low.inner_mut(), a.inner(), modulus)?;
         low.set_meta(a.scale(), a.slots(), a.bound());
-        // What is bootstrapped is off by as much itself, which no iteration takes away, and so is
-        // the difference, which is rounded on its way.
+        // No iteration removes the error of the operand itself, nor the rounding errors of the
+        // difference.
         let rounded = rounding(e.context().parameters().secret_weight(), 2);
-        let off = [rounded; ROUNDINGS].into_iter().fold(a.inner().noise(), Noise::plus);
+        let off = [rounded; DIFFERENCE_ROUNDINGS].into_iter().fold(a.inner().noise(), Noise::plus);
         let own = a.precision_bits() + a.inner().noise().log2_std() - off.log2_std();
         let reachable = wanted.min(own - 1.0);
-        // Results are brought to the modulus of what was bootstrapped, by a constant as fine as
-        // their scale.
+        // Results are brought to the modulus of the operand by a constant that is as fine as their
+        // scale.
         let scale = plan.literal().output_scale_bits + plan.scale_growth();
         let least = e.context().parameters().log2(low.modulus()) + scale;
         let output_bits = output_bits.map(|bits| bits.max(least.min(plan.output_bits())));
@@ -65,12 +68,12 @@ impl Bootstrapper {
         while y.precision_bits() < reachable {
             let have = y.precision_bits();
             y = self.corrected(&low, &y, output_bits)?;
-            if y.precision_bits() < (have + GAIN).min(reachable) {
+            if y.precision_bits() < (have + MIN_GAIN_BITS).min(reachable) {
                 return Err(CkksError::Argument {
                     operation: OPERATION,
                     what: format!(
-                        "iterations end at a precision of {have:.1} bits, {wanted:.1} are wanted: one bootstrap is too imprecise, or the scale of 2^{:.1} of what \
-                         is bootstrapped too small",
+                        "the iterations end at a precision of {have:.1} bits, and {wanted:.1} are needed. One bootstrap is too imprecise, or the scale of the operand, 2^{:.1}, \
+                         is too small",
                         a.scale().log2()
                     ),
                 });
@@ -82,12 +85,12 @@ impl Bootstrapper {
         Ok(y)
     }
 
-    /// The real parts. Of the errors of real slots only these are bootstrapped: imaginary ones
-    /// would stay as they are after the first bootstrap.
+    /// Returns the real parts. The iterations correct only the real parts of the errors of real
+    /// slots, so imaginary errors would remain as they are after the first bootstrap.
     fn without_imaginary_parts(&self, y: &Ciphertext) -> Result<Ciphertext, CkksError> {
         let e = self.evaluator();
         let mut out = e.real_part(y)?;
-        // Twice the error of the real parts: that of both is the same.
+        // The error of the real parts doubles, because that of the conjugate is the same.
         let rlwe = e.context().rlwe();
         let key =
             e.keys().galois_at(galois_element_of_conjugation(rlwe.degree()), rlwe, y.modulus())?;
@@ -97,7 +100,7 @@ impl Bootstrapper {
         Ok(out)
     }
 
-    /// `y`, a bootstrap of `a`, plus a bootstrap of what it is off by.
+    /// Returns `y`, a bootstrap of `a`, plus a bootstrap of its error.
     fn corrected(
         &self,
         a: &Ciphertext,
@@ -106,13 +109,13 @@ impl Bootstrapper {
     ) -> Result<Ciphertext, CkksError> {
         let (e, bound) = (self.evaluator(), self.plan().literal().bound);
         let k = (y.precision_bits() - ITERATION_DEVIATIONS.log2() + bound.log2()).floor() as i32;
-        // Its error is part of what it holds here.
+        // The error of `y` is a part of the value here, not noise.
         let mut out = y.clone();
         out.inner_mut().set_noise(Noise::NONE);
-        // What `a` is off by is in the difference as well: `y` need not come to its modulus and
-        // scale more exactly than to half of that.
+        // The difference also contains the error of `a`, so it is enough to bring `y` to its
+        // modulus and scale with half that error.
         let there = a.inner().noise().scaled(y.scale().log2() - a.scale().log2() - 1.0);
-        let mut error = e.sub(a, &e.adjust_beside(&out, there, a.modulus(), a.scale())?)?;
+        let mut error = e.sub(a, &e.adjust_with_error(&out, there, a.modulus(), a.scale())?)?;
         error.set_meta(a.scale().times(Scale::power_of_two(-k)), a.slots(), bound);
         let mut correction =
             self.bootstrap_once(&error, output_bits, self.plan().approximation_of_errors)?;
@@ -122,7 +125,7 @@ impl Bootstrapper {
         let constant = fine.ratio_rounded(y.scale()).ok_or_else(|| CkksError::Argument {
             operation: OPERATION,
             what: format!(
-                "an iteration takes a scale of 2^{:.1} to 2^{:.1}",
+                "an iteration has to bring the scale 2^{:.1} to 2^{:.1}, which is too far",
                 y.scale().log2(),
                 fine.log2()
             ),

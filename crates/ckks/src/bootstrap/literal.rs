@@ -1,69 +1,70 @@
-//! The description of a bootstrap that a plan is made from.
+//! The parameters of a bootstrap.
 
 use crate::{CkksError, Short, approximation::ModularReduction, circuits::DftLevel};
 
 /// The name of planning in errors.
 pub(super) const OPERATION: &str = "plan a bootstrap";
 
-/// When slots go into coefficients.
+/// The place of the transform of slots to coefficients. See [`BootstrapPlan`](super::BootstrapPlan)
+/// for an example.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Order {
-    /// First, on the ciphertext to bootstrap (GRAFT 2.3). The values are coefficients when the
-    /// modulus is raised and slots when it is reduced, where errors are not summed up any more. The
-    /// ciphertext needs capacity for the transform. It takes place at small moduli, where it is
-    /// fast.
+    /// First, on the operand (GRAFT 2.3). The values are coefficients when the modulus is raised,
+    /// and slots when it is reduced. So their errors do not add up afterwards. The operand needs
+    /// capacity for the transform, which is fast because the moduli are small.
     SlotsToCoefficientsFirst,
-    /// Last, on the result: the ciphertext needs no capacity beside `q0`.
+    /// Last, on the result. The operand needs no capacity in addition to `q0`.
     SlotsToCoefficientsLast,
 }
 
-/// The parameters of a bootstrap.
+/// The parameters of a bootstrap. See [`BootstrapPlan`](super::BootstrapPlan) for an example.
 #[derive(Debug, Clone, PartialEq)]
 pub struct BootstrapLiteral {
-    /// How many slots the ciphertexts have: a power of two up to `N/2`. Fewer than `N/2` are faster
-    /// when slots go into coefficients last: all coefficients are reduced at once.
+    /// The number of slots of the ciphertexts: a power of two up to `N/2`. Fewer slots than `N/2`
+    /// are faster if slots to coefficients comes last, because all coefficients are then reduced at
+    /// once.
     pub slots: usize,
     /// True if ciphertexts have all `N/2` slots and only the first [`BootstrapLiteral::slots`] are
     /// bootstrapped. The other slots may hold anything. In the result, the bootstrapped slots are
-    /// repeated in all others. Slots must then go into coefficients first, and there are no
-    /// iterations.
+    /// repeated in all others. This requires slots to coefficients first, and no iterations.
     pub first_slots: bool,
-    /// Whether the slots are real: half of the reductions, if there are `N/2` of them or slots go
-    /// into coefficients first.
+    /// Whether the slots are real. This halves the number of reductions if there are `N/2` slots or
+    /// slots to coefficients comes first.
     pub real: bool,
-    /// The order of the steps.
+    /// The place of the transform of slots to coefficients.
     pub order: Order,
     /// The bound on the absolute values in slots. A ciphertext with a larger bound is refused.
     pub bound: f64,
-    /// The bits of the modulus `q0` that is raised: the grafted modulus nearest to it is taken,
-    /// which has to have a unit.
+    /// Bits of the modulus `q0` that is raised. It is the nearest grafted modulus, which has to
+    /// contain a unit.
     pub base_bits: f64,
-    /// The Hamming weight of the sparse secret under which the modulus is raised, or `None` to
-    /// raise it under the secret itself.
+    /// Hamming weight of the sparse secret under which the modulus is raised, or `None` to raise it
+    /// under the secret itself.
     pub sparse_weight: Option<usize>,
     /// The reduction modulo 1. Its `epsilon` is the message ratio: a value of `bound` is `epsilon
     /// q0` at the base modulus.
     pub reduction: ModularReduction,
-    /// The bits of the scale at which the reduction's cosine is evaluated.
+    /// Bits of the scale at which the reduction's cosine is evaluated.
     pub scale_bits: f64,
-    /// The levels of the transform of coefficients to slots, the first one first.
+    /// Levels of the transform of coefficients to slots, in the order in which they are applied.
     pub coefficients_to_slots: Vec<DftLevel>,
-    /// The levels of the transform of slots to coefficients.
+    /// Levels of the transform of slots to coefficients, in the order in which they are applied.
     pub slots_to_coefficients: Vec<DftLevel>,
-    /// The bits of the scale of the result, give or take a bit.
+    /// Bits of the scale of the result, within one bit.
     pub output_scale_bits: f64,
-    /// The bits of the modulus that the result is to have, give or take a few: the modulus is
-    /// raised no further than they need (GRAFT F.2). `None` for as many as possible.
+    /// Bits of the modulus that the result should have, within a few bits. The modulus is raised no
+    /// further than this requires (GRAFT F.2). `None` raises it to the largest modulus.
     pub output_bits: Option<f64>,
-    /// How precise results are to be, in bits
-    /// ([`Ciphertext::precision_bits`](crate::Ciphertext::precision_bits) is what counts): the
-    /// errors of bootstraps are bootstrapped until they are, or are as precise as what is
-    /// bootstrapped with its scale, less one bit, where that is lower. Each iteration takes a
-    /// bootstrap, gains the bits that one bootstrap has less about 4, and makes the scale of the
-    /// result larger by as many, which counts against the capacity that is left; the capacity that
-    /// is needed is that of one bootstrap. What is bootstrapped has to have a scale for such a
-    /// precision, some ten bits more. Slots go into coefficients first then. `None` for one
-    /// bootstrap, as precise as it is.
+    /// Precision of the results in bits
+    /// ([`Ciphertext::precision_bits`](crate::Ciphertext::precision_bits)), or `None` for a single
+    /// bootstrap with the precision that it has.
+    ///
+    /// The errors of bootstraps are bootstrapped until this precision is reached, or the precision
+    /// of the operand at its scale minus one bit if that is lower. Each iteration costs one
+    /// bootstrap. It gains about four bits less than the precision of a single bootstrap, and
+    /// increases the scale of the result by the same number of bits, which reduces the remaining
+    /// capacity. The operand needs the capacity of one bootstrap, and a scale of about ten bits
+    /// more than the precision. Iterations require slots to coefficients first.
     pub precision: Option<f64>,
 }
 
@@ -90,17 +91,14 @@ impl BootstrapLiteral {
                 return fail(format!("a precision of {} bits", Short(bits)));
             }
             if self.order == Order::SlotsToCoefficientsLast {
-                return fail(
-                    "bootstraps are iterated where slots go into coefficients first".into(),
-                );
+                return fail("iterations to a precision need slots to coefficients first".into());
             }
         }
         if self.first_slots
             && (self.order == Order::SlotsToCoefficientsLast || self.precision.is_some())
         {
             return fail(
-                "bootstraps of the first slots need slots that go into coefficients first, and no \
-                 iterations"
+                "bootstraps of the first slots need slots to coefficients first and no iterations"
                     .into(),
             );
         }

@@ -1,4 +1,4 @@
-//! The phases of one bootstrap after the first, which `input.rs` has.
+//! The phases of one bootstrap after the first, which is in `input.rs`.
 
 use std::borrow::Cow;
 
@@ -11,8 +11,8 @@ use crate::{Ciphertext, CkksError, circuits::Packing};
 const OPERATION: &str = "bootstrap";
 
 impl Bootstrapper {
-    /// One bootstrap, by its phases. `approximation` is the root mean square of the error of the
-    /// reduction's polynomials ([`super::BootstrapLiteral::approximation_error`]).
+    /// Runs the phases of one bootstrap. `approximation` is the root mean square of the error of
+    /// the reduction's polynomials ([`super::BootstrapLiteral::approximation_error`]).
     pub(super) fn bootstrap_once(
         &self,
         a: &Ciphertext,
@@ -24,23 +24,24 @@ impl Bootstrapper {
         let raised = self.raise(&lowered, modulus)?;
         let slots = self.coefficients_to_slots(&raised)?;
         let reduced = self.reduce(&slots)?;
-        let out = self.finish_off_by(reduced, &lowered, approximation)?;
+        let out = self.finish_with_error(reduced, &lowered, approximation)?;
         self.count_bootstrap();
         Ok(out)
     }
 
-    /// The second phase: from `m` modulo `q0` to `m + q0 I` modulo `to`
-    /// ([`super::BootstrapPlan::raised_for`]), under the sparse secret where there is one, and what
-    /// belongs to other powers than those of `X^(N/2n)` summed away. In the unit of `q0`, which is
-    /// the scale, the coefficients are below `k`; the bound that is set is the root mean square of
-    /// the slots that such coefficients make.
+    /// Runs the second phase: raises `m` modulo `q0` to `m + q0 I` modulo `to`
+    /// ([`super::BootstrapPlan::raised_for`]), under the sparse secret if there is one. Then it
+    /// removes all coefficients except those of powers of `X^(N/2n)`.
+    ///
+    /// In the unit of `q0`, which is the scale, the coefficients are below `k`. The bound of the
+    /// result is the root mean square of slots with such coefficients.
     ///
     /// # Errors
-    /// When the ciphertext is not modulo `q0`, or a key does not fit.
+    /// Fails if the ciphertext is not modulo `q0`, or if a key does not match.
     pub fn raise(&self, a: &Ciphertext, to: Modulus) -> Result<Ciphertext, CkksError> {
         let (plan, context) = (self.plan(), self.evaluator().context());
         let rlwe = context.rlwe();
-        rlwe.note_failure(|| plan.log2_failure_probability());
+        rlwe.record_failure(|| plan.log2_failure_probability());
         let mut out = Ciphertext::empty(context);
         match (self.encapsulation(), plan.narrow()) {
             (Some(keys), Some(narrow)) => {
@@ -51,7 +52,7 @@ impl Bootstrapper {
         out.set_meta(plan.raised_scale(), context.max_slots(), f64::INFINITY);
         for step in plan.trace_rotations() {
             let rotated = self.evaluator().rotate(&out, step)?;
-            // The coefficients that count are the same in both, and so are their errors.
+            // The meaningful coefficients are equal in both, and so are their errors.
             let key = self.evaluator().keys().galois_at(
                 galois_element_of_rotation(rlwe.degree(), step),
                 rlwe,
@@ -68,11 +69,12 @@ impl Bootstrapper {
         Ok(out)
     }
 
-    /// The third phase: coefficients into slots, divided by the reach of the reduction; real and
-    /// imaginary parts in a ciphertext each where they are not packed.
+    /// Runs the third phase: moves coefficients into slots, divided by the reach of the reduction.
+    /// Returns one ciphertext for the real and one for the imaginary parts, or a single one if the
+    /// packing holds both.
     ///
     /// # Errors
-    /// When a key is missing.
+    /// Fails if a key is missing.
     pub fn coefficients_to_slots(&self, a: &Ciphertext) -> Result<Vec<Ciphertext>, CkksError> {
         let (plan, e) = (self.plan(), self.evaluator());
         let mut operand = Cow::Borrowed(a);
@@ -89,23 +91,23 @@ impl Bootstrapper {
         };
         parts.iter_mut().for_each(|part| part.set_bound(1.0));
         if plan.real_last() {
-            // All of this error is in real parts. Stated is the mean of both parts until slots are
-            // in coefficients, as of what the reduction adds.
+            // All of this error is in the real parts. Until slots are moved into coefficients, the
+            // estimate is the mean of both parts, as for the noise of the reduction.
             let noise = parts[0].inner().noise().scaled(-0.5);
             parts[0].inner_mut().set_noise(noise);
         }
         if plan.literal().first_slots {
             let count = parts.len();
-            parts.iter_mut().for_each(|part| self.of_all_slots(a, part, count));
+            parts.iter_mut().for_each(|part| self.spread_over_all_slots(a, part, count));
         }
         Ok(parts)
     }
 
-    /// Turns `part`, one of the `count` ciphertexts that hold the coefficients of `a`, into a
-    /// ciphertext of all slots, which repeat. Its error gets the error of the coefficients, all of
-    /// it in real parts. Before, it has only the error of the transform, which differs from slot to
-    /// slot.
-    fn of_all_slots(&self, a: &Ciphertext, part: &mut Ciphertext, count: usize) {
+    /// Turns `part`, one of the `count` ciphertexts with the coefficients of `a`, into a ciphertext
+    /// of all slots, which repeat. Its noise estimate gets the error of the coefficients, all of it
+    /// in the real parts. Before, it only contains the error of the transform, which differs from
+    /// slot to slot.
+    fn spread_over_all_slots(&self, a: &Ciphertext, part: &mut Ciphertext, count: usize) {
         let (slots, reach) =
             (self.evaluator().context().max_slots(), self.plan().literal().reduction.reach());
         let own =
@@ -116,10 +118,10 @@ impl Bootstrapper {
         part.set_meta(part.scale(), slots, part.bound());
     }
 
-    /// The fourth phase: the reduction modulo 1 of each, put together again.
+    /// Runs the fourth phase: reduces each part modulo 1 and combines the parts.
     ///
     /// # Errors
-    /// When the modulus is too small or a key is missing.
+    /// Fails if the modulus is too small or a key is missing.
     pub fn reduce(&self, parts: &[Ciphertext]) -> Result<Ciphertext, CkksError> {
         let (plan, e) = (self.plan(), self.evaluator());
         let reduction = &plan.literal().reduction;
@@ -137,28 +139,29 @@ impl Bootstrapper {
             (None, Some(one), _) => Ok(one),
             (Some(real), Some(imaginary), 0) => e.complex(&real, &imaginary),
             _ => {
-                let what = format!("{} parts: one or two are reduced", parts.len());
+                let what =
+                    format!("there are {} parts, and one or two can be reduced", parts.len());
                 Err(CkksError::Argument { operation: OPERATION, what })
             }
         }
     }
 
-    /// The last phase: `m/q0` is read as the values again, for which `lowered`, the result of the
-    /// first phase, has the scale; and slots go into coefficients where they do so last.
+    /// Runs the last phase: reads `m/q0` as the values again. `lowered`, the result of the first
+    /// phase, gives their scale. If slots to coefficients comes last, it follows here.
     ///
     /// # Errors
-    /// When the modulus is too small or a key is missing.
+    /// Fails if the modulus is too small or a key is missing.
     pub fn finish(
         &self,
         reduced: Ciphertext,
         lowered: &Ciphertext,
     ) -> Result<Ciphertext, CkksError> {
-        self.finish_off_by(reduced, lowered, self.plan().approximation)
+        self.finish_with_error(reduced, lowered, self.plan().approximation)
     }
 
-    /// As [`Bootstrapper::finish`], where the polynomials of the reduction have the error
+    /// Like [`Bootstrapper::finish`], for polynomials of the reduction with the error
     /// `approximation`.
-    fn finish_off_by(
+    fn finish_with_error(
         &self,
         mut out: Ciphertext,
         lowered: &Ciphertext,
@@ -169,8 +172,8 @@ impl Bootstrapper {
         let unit =
             plan.raised_scale().divided_by((plan.context().max_slots() / literal.slots) as u64);
         let values = lowered.scale().over(unit);
-        // The error of the polynomials of the reduction. It is in the real part of a result. Where
-        // slots still go into coefficients, half of it is in either part on average.
+        // The error of the reduction's polynomials is in the real part of a result. If slots to
+        // coefficients follows, each part gets half of it on average.
         let parts =
             if plan.real_last() || plan.to_slots.packing() == Packing::SideBySide { 2 } else { 1 };
         let off =

@@ -1,4 +1,4 @@
-//! What a bootstrap does, before there are keys.
+//! The plan of a bootstrap: transforms, scales and moduli, without keys.
 
 use std::sync::Arc;
 
@@ -13,8 +13,9 @@ use crate::{
     circuits::{Direction, HomomorphicDft, Packing},
 };
 
-/// How many bits [`BootstrapPlan::bits`] may be off by, since no modulus is met exactly.
-const MARGIN: f64 = 4.0;
+/// Largest error of [`BootstrapPlan::bits`] in bits, because grafted moduli only come near a given
+/// size. Chosen.
+const MAX_ERROR_OF_BITS: f64 = 4.0;
 
 /// Number of estimated standard deviations up to which an iteration can bootstrap an error.
 ///
@@ -23,43 +24,87 @@ const MARGIN: f64 = 4.0;
 /// probability `2^-169`.
 pub(super) const ITERATION_DEVIATIONS: f64 = 16.0;
 
-/// Bits of the constant that the correction of an iteration is multiplied by.
+/// Number of bits of the constant that the correction of an iteration is multiplied by. Chosen.
 pub(super) const CORRECTION_BITS: i32 = 6;
 
-/// A bootstrap without keys.
+/// The plan of a bootstrap, without keys.
+///
+/// # Examples
+/// ```
+/// use std::sync::Arc;
+/// use hippocrene_ckks::{
+///     approximation::ModularReduction,
+///     bootstrap::{BootstrapLiteral, BootstrapPlan, Order},
+///     circuits::DftLevel,
+/// };
+/// # use hippocrene_ring::{Threads, primes};
+/// # use hippocrene_rlwe::{Parameters, ParametersLiteral, SecretDistribution, Sprout};
+/// # let parameters = Parameters::new_insecure(ParametersLiteral {
+/// #     log_degree: 8,
+/// #     units: primes::ntt_primes(48, 1 << 8, 16, &[])?,
+/// #     specials: primes::ntt_primes(49, 1 << 8, 5, &[])?,
+/// #     sprout: Sprout::for_degree(8).unwrap(),
+/// #     gadget_rank: 5,
+/// #     secret: SecretDistribution::SparseTernary { weight: 192 },
+/// # })?;
+/// # let context = Arc::new(hippocrene_ckks::Context::new(parameters, Threads::single())?);
+///
+/// let literal = BootstrapLiteral {
+///     slots: 16,
+///     first_slots: false,
+///     real: true,
+///     order: Order::SlotsToCoefficientsLast,
+///     bound: 1.0,
+///     base_bits: 48.0,
+///     sparse_weight: Some(32),
+///     reduction: ModularReduction::new(17, -8.0, -36.0, 3, 3)?,
+///     scale_bits: 54.0,
+///     coefficients_to_slots: DftLevel::even(16, 2, 48.0),
+///     slots_to_coefficients: DftLevel::even(16, 2, 35.0),
+///     output_scale_bits: 40.0,
+///     output_bits: None,
+///     precision: None,
+/// };
+/// let plan = BootstrapPlan::new(Arc::clone(&context), literal)?;
+/// assert!(plan.log2_failure_probability() < -100.0);
+/// assert!(plan.output_bits() > plan.capacity_needed());
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Debug, Clone)]
 pub struct BootstrapPlan {
     pub(super) context: Arc<Context>,
     pub(super) literal: BootstrapLiteral,
-    /// `q0`.
+    /// The modulus `q0` that is raised.
     pub(super) base: Modulus,
-    /// What it is raised to.
+    /// The modulus that `q0` is raised to.
     pub(super) raised: Modulus,
     /// The context of the sparse secret.
     pub(super) narrow: Option<Arc<rlwe::Context>>,
     pub(super) to_slots: Arc<HomomorphicDft>,
     pub(super) to_coefficients: Arc<HomomorphicDft>,
-    /// The scale of the cosine's argument, and near which its polynomial is evaluated.
+    /// The scale of the cosine's argument, which is also the approximate scale of its polynomial.
     pub(super) scale: Scale,
-    /// Near which the scale of the reduction's result is.
+    /// The approximate scale of the reduction's result.
     pub(super) reduced_scale: Scale,
-    /// The scale of the result where it can be exact, and near which it is where it cannot.
+    /// The scale of the result, exactly if the moduli allow that and approximately otherwise.
     pub(super) output_scale: Scale,
-    /// The root mean square of the error of the reduction's polynomials on values up to the bound.
+    /// Root mean square of the error of the reduction's polynomials on values up to the bound.
     pub(super) approximation: f64,
-    /// The same on the errors that iterations bootstrap.
+    /// Root mean square of the same error on the errors that iterations bootstrap.
     pub(super) approximation_of_errors: f64,
-    /// What roundings of the reduction are multiplied by.
+    /// The factors of the reduction's rounding errors.
     pub(super) gains: ReductionGains,
 }
 
 impl BootstrapPlan {
-    /// Plans a bootstrap: makes the transforms, chooses moduli, and the parameter set of the sparse
-    /// secret, which is held to its security limit where the parameters of `context` are secure.
+    /// Plans a bootstrap: prepares the transforms, chooses the moduli, and chooses the parameter
+    /// set of the sparse secret. That set has to meet its security limit if the parameters of
+    /// `context` do.
     ///
     /// # Errors
-    /// [`CkksError::Argument`] when a number makes no sense or the modulus is too small for these
-    /// steps; as [`HomomorphicDft::new`], and [`rlwe::Parameters::encapsulation`].
+    /// Fails with [`CkksError::Argument`] if a number is out of range or the modulus is too small
+    /// for these steps. Fails also as [`HomomorphicDft::new`] and
+    /// [`rlwe::Parameters::encapsulation`] do.
     pub fn new(context: Arc<Context>, literal: BootstrapLiteral) -> Result<Self, CkksError> {
         literal.check(context.max_slots())?;
         let parameters = context.parameters();
@@ -68,7 +113,8 @@ impl BootstrapPlan {
         let narrow = narrow.transpose()?.map(Arc::new);
         let (to_slots, to_coefficients) = transforms(&context, &literal)?;
         let ratio = (literal.bound / literal.reduction.epsilon()).log2();
-        // Where errors in slots become errors in coefficients, n of them add up in each slot.
+        // If slots to coefficients comes last, errors in slots become errors in coefficients, and
+        // `slots` of them add up in each slot.
         let summed = match literal.order {
             Order::SlotsToCoefficientsFirst => 0.0,
             Order::SlotsToCoefficientsLast => 0.5 * (literal.slots as f64).log2(),
@@ -97,7 +143,8 @@ impl BootstrapPlan {
         if output > most {
             let (top, consumed) = (most + plan.bits(), plan.bits());
             let what = format!(
-                "raised to {top:.1} bits, {consumed:.1} are used up: no {output:.1} are left for the result"
+                "the largest modulus has {top:.1} bits and the bootstrap uses {consumed:.1}, so that \
+                 fewer than {output:.1} are left for the result"
             );
             return Err(CkksError::Argument { operation: OPERATION, what });
         }
@@ -111,23 +158,24 @@ impl BootstrapPlan {
         Ok(plan)
     }
 
-    /// This plan in the dry run of `context`, which was made beside the context of this plan
-    /// ([`Context::dry_run_beside`]). Both share the transforms.
+    /// Returns this plan for the dry run of `context`, which was made by
+    /// [`Context::dry_run_beside`] from the context of this plan. Both plans share the transforms.
     ///
     /// # Errors
-    /// [`rlwe::RlweError::Parameters`] when `context` is not one of a dry run.
+    /// Fails with [`rlwe::RlweError::Parameters`] if `context` is not one of a dry run.
     pub fn dry_run_beside(&self, context: Arc<Context>) -> Result<Self, CkksError> {
         let sibling = |narrow: &Arc<rlwe::Context>| context.rlwe().dry_run_sibling(narrow);
         let narrow = self.narrow.as_ref().map(sibling).transpose()?.map(Arc::new);
         Ok(BootstrapPlan { context, narrow, ..self.clone() })
     }
 
-    /// The modulus that is raised to where the result is to have a modulus of `output_bits` bits:
-    /// the smallest that does, give or take a few bits, and large enough for the result itself;
-    /// with `None`, and at most, [`BootstrapPlan::raised`].
+    /// Returns the modulus to raise to for a result with a modulus of `output_bits` bits.
+    ///
+    /// It is the smallest sufficient one, within a few bits, and large enough for the result
+    /// itself. It is at most [`BootstrapPlan::raised`], which is also the modulus for `None`.
     ///
     /// # Errors
-    /// [`CkksError::Capacity`] when that is not enough.
+    /// Fails with [`CkksError::Capacity`] if that is not enough.
     pub fn raised_for(&self, output_bits: Option<f64>) -> Result<Modulus, CkksError> {
         let parameters = self.context.parameters();
         let Some(output) = output_bits else { return Ok(self.raised) };
@@ -135,7 +183,7 @@ impl BootstrapPlan {
         if output.is_nan() || output > have {
             return Err(CkksError::Capacity { operation: "bootstrap", need: output, have });
         }
-        // A bit more, since no modulus is met exactly.
+        // One bit more, because grafted moduli only come near a given size.
         let output = output.max(self.least_output_bits());
         let wanted = (self.bits() + output + 1.0).max(parameters.log2(self.base));
         let mut raised = parameters.grafted_modulus(wanted).lcm(self.base);
@@ -151,8 +199,8 @@ impl BootstrapPlan {
         })
     }
 
-    /// The bits of the modulus without which the last product has no room: its result has the scale
-    /// of the reduction, at which values are small.
+    /// Returns the smallest number of bits of the result's modulus. The result of the last product
+    /// has the scale of the reduction, at which values are small, and has to fit.
     fn least_output_bits(&self) -> f64 {
         match self.literal.order {
             Order::SlotsToCoefficientsFirst => self.reduced_scale.log2() + 3.0,
@@ -160,33 +208,35 @@ impl BootstrapPlan {
         }
     }
 
-    /// The bits of the modulus of the result at most, give or take a few.
+    /// Returns the largest number of bits of the result's modulus, within a few bits.
     pub fn output_bits(&self) -> f64 {
         self.context.parameters().log2(self.raised) - self.bits()
     }
 
-    /// What to ask of [`Bootstrapper::bootstrap_to`](super::Bootstrapper::bootstrap_to) for a
-    /// result with at least `capacity` bits of capacity ([`crate::Ciphertext::capacity_bits`]),
-    /// whose scale, bound and iterations take bits of the modulus beside: `None`, which is for all
-    /// that the plan has, where that may be too little for it.
+    /// Returns the `output_bits` to pass to
+    /// [`Bootstrapper::bootstrap_to`](super::Bootstrapper::bootstrap_to) for a result with at least
+    /// `capacity` bits of capacity ([`crate::Ciphertext::capacity_bits`]).
+    ///
+    /// The scale, the bound and the iterations use further bits of the modulus. It returns `None`,
+    /// which stands for the largest modulus of the plan, if that may be too small.
     pub fn output_bits_for(&self, capacity: f64) -> Option<f64> {
         Some(capacity + self.beside_capacity()).filter(|bits| *bits <= self.output_bits())
     }
 
-    /// The bits of capacity that results have for certain, where the modulus is raised as far as
-    /// the plan has it.
-    pub fn certain_capacity(&self) -> f64 {
+    /// Returns the capacity in bits that results are guaranteed to have if the modulus is raised as
+    /// far as the plan allows.
+    pub fn guaranteed_capacity(&self) -> f64 {
         self.output_bits() - self.beside_capacity()
     }
 
-    /// The bits of the modulus of a result beside its capacity, at most.
+    /// Returns the largest number of bits of a result's modulus that are not capacity.
     fn beside_capacity(&self) -> f64 {
         let literal = &self.literal;
         literal.output_scale_bits
             + self.scale_growth()
             + literal.bound.max(1.0).log2()
             + 1.0
-            + MARGIN
+            + MAX_ERROR_OF_BITS
     }
 
     /// The largest number of bits by which iterations increase the scale of the result.
@@ -204,8 +254,8 @@ impl BootstrapPlan {
         self.literal().precision.map_or(0.0, |bits| grown(bits).max(0.0))
     }
 
-    /// How many bits lie between the modulus that is raised to and that of the result, give or take
-    /// a few.
+    /// Returns the number of bits between the raised modulus and that of the result, within a few
+    /// bits.
     pub fn bits(&self) -> f64 {
         let scale = self.scale.log2();
         let into_slots = self.to_slots.bits() + self.raised_scale().log2() - scale;
@@ -216,13 +266,13 @@ impl BootstrapPlan {
         }
     }
 
-    /// How many bits slots to coefficients take where they come last.
+    /// Returns the bits that slots to coefficients uses if it comes last.
     pub(super) fn bits_of_last(&self) -> f64 {
         self.to_coefficients.bits() + 0.5 * (self.literal.slots as f64).log2()
     }
 
-    /// The scale of `t/q0` once the coefficients of other powers than those of `X^(N/2n)` have been
-    /// summed away: `q0 N/(2n)`.
+    /// Returns the scale of `t/q0` after only the coefficients of powers of `X^(N/2n)` are left in
+    /// the sum: `q0 N/(2n)`.
     pub(super) fn raised_scale(&self) -> Scale {
         let parameters = self.context.parameters();
         let moduli = parameters.limb_moduli(self.base).into_iter();
@@ -237,13 +287,14 @@ impl BootstrapPlan {
         self.literal.sparse_weight.map_or(dense, |weight| weight as f64)
     }
 
-    /// The standard deviation of the integers that the reduction takes away.
+    /// Returns the standard deviation of the integers that the reduction removes.
     pub(super) fn deviation(&self) -> f64 {
         ((self.weight() + 1.0) / 12.0).sqrt()
     }
 
-    /// `log2(N/(2n))` where the first `n` of all slots are bootstrapped, else 0: so many bits the
-    /// coefficients that count are smaller before the others are summed away.
+    /// Returns the number of bits by which the meaningful coefficients are smaller before the
+    /// others are removed: `log2(N/(2n))` if only the first `n` of all slots are bootstrapped,
+    /// otherwise 0.
     pub(super) fn shrunk_bits(&self) -> f64 {
         match self.literal.first_slots {
             true => f64::from((self.context.max_slots() / self.literal.slots).ilog2()),
@@ -251,18 +302,18 @@ impl BootstrapPlan {
         }
     }
 
-    /// Whether real slots go into coefficients last. Their complex errors come out in real parts
-    /// then, doubled.
+    /// Whether the slots are real and slots to coefficients comes last. Complex errors then appear
+    /// in the real parts, doubled.
     pub(super) fn real_last(&self) -> bool {
         self.literal.real && self.literal.order == Order::SlotsToCoefficientsLast
     }
 
-    /// The slots of what is bootstrapped, and of the result.
+    /// The number of slots of the operand and of the result.
     pub fn operand_slots(&self) -> usize {
         if self.literal.first_slots { self.context.max_slots() } else { self.literal.slots }
     }
 
-    /// What was asked for.
+    /// The parameters that the plan was made from.
     pub fn literal(&self) -> &BootstrapLiteral {
         &self.literal
     }
@@ -277,12 +328,12 @@ impl BootstrapPlan {
         self.base
     }
 
-    /// The modulus that it is raised to.
+    /// The modulus that `q0` is raised to.
     pub fn raised(&self) -> Modulus {
         self.raised
     }
 
-    /// The parameters of the sparse secret.
+    /// The RLWE context of the sparse secret, if there is one.
     pub fn narrow(&self) -> Option<&rlwe::Context> {
         self.narrow.as_deref()
     }
@@ -297,15 +348,15 @@ impl BootstrapPlan {
         &self.to_coefficients
     }
 
-    /// How many reductions of a whole ciphertext there are: two where complex slots are reduced
-    /// part by part.
+    /// Returns the number of reductions of a whole ciphertext: two if the parts of complex slots
+    /// are reduced separately, otherwise one.
     pub fn reductions(&self) -> usize {
         if self.to_slots.packing() == Packing::Complex { 2 } else { 1 }
     }
 
-    /// log2 of the probability that a bootstrap fails, in that a coefficient of `I` leaves the
-    /// range of the reduction: [`log2_failure_probability`]. The slots are wrong then by more than
-    /// their bound.
+    /// log2 of the probability that a bootstrap fails because a coefficient of `I` leaves the range
+    /// of the reduction: [`log2_failure_probability`]. The slots are then wrong by more than their
+    /// bound.
     pub fn log2_failure_probability(&self) -> f64 {
         let coefficients =
             if self.to_slots.packing() == Packing::Real { 1 } else { 2 } * self.literal.slots;
@@ -316,8 +367,8 @@ impl BootstrapPlan {
         )
     }
 
-    /// The bits of capacity ([`crate::Ciphertext::capacity_bits`]) that a ciphertext needs to be
-    /// bootstrapped, for values of the bound.
+    /// The bits of capacity ([`crate::Ciphertext::capacity_bits`]) that a ciphertext with values up
+    /// to the bound needs to be bootstrapped.
     pub fn capacity_needed(&self) -> f64 {
         let ratio = -self.literal.reduction.epsilon().log2();
         match self.literal.order {
@@ -327,8 +378,8 @@ impl BootstrapPlan {
     }
 }
 
-/// The context of a sparse secret for ciphertexts modulo `base`, held to its security limit where
-/// the parameters of `context` are secure.
+/// Creates the context of a sparse secret for ciphertexts modulo `base`. Its parameters have to
+/// meet their security limit if those of `context` do.
 pub(crate) fn narrow(
     context: &Context,
     base: Modulus,
@@ -342,7 +393,7 @@ pub(crate) fn narrow(
     Ok(context.rlwe().sibling(set)?)
 }
 
-/// The transforms to slots and to coefficients. What is in the slots between them is `x/reach`.
+/// Prepares the transforms to slots and to coefficients. Between them, the slots hold `x/reach`.
 fn transforms(
     context: &Context,
     literal: &BootstrapLiteral,
@@ -355,7 +406,7 @@ fn transforms(
         (false, false) => Packing::Complex,
     };
     let back = if order == Order::SlotsToCoefficientsFirst { Packing::Complex } else { packing };
-    // Twice the real and the imaginary parts are taken.
+    // The transform returns twice the real and twice the imaginary parts.
     let parts = if packing == Packing::Complex { 2.0 } else { 1.0 };
     let factor = 1.0 / (parts * reduction.reach());
     let new = HomomorphicDft::with_packing;

@@ -1,4 +1,4 @@
-//! The reduction modulo 1 on ciphertexts: EvalMod.
+//! Evaluation of the reduction modulo 1 on ciphertexts (EvalMod).
 
 use std::{borrow::Cow, f64::consts::TAU};
 
@@ -9,38 +9,38 @@ use crate::{Ciphertext, CkksError, Evaluator, Scale, Short, approximation::Modul
 
 const OPERATION: &str = "reduce modulo 1";
 
-/// By how many bits the scale may fall with each doubling: an error before it is multiplied by `4
-/// |y|`, and near integers `y` runs through cosines of odd multiples of `pi / 2^i`, of root mean
-/// square `1/sqrt(2)`.
-const DOUBLING: f64 = 1.5;
+/// Bits by which the scale may fall with each doubling. A doubling multiplies an earlier error by
+/// `4 |y|`. Near integers, `y` takes the values of cosines of odd multiples of `pi / 2^i`, whose
+/// root mean square is `1/sqrt(2)`.
+const SCALE_LOSS_PER_DOUBLING_BITS: f64 = 1.5;
 
-/// The integers that are taken away are normal with a standard deviation of about this part of the
-/// reach, where nothing more is known.
-const SPREAD: f64 = 0.1;
+/// Assumed standard deviation of the integers that the reduction removes, as a share of the reach,
+/// if the distribution is not known. Chosen.
+const ASSUMED_DEVIATION: f64 = 0.1;
 
-/// A result whose scale is off by more bits than this is divided until it is there. A sprout leaves
-/// half a bit at most.
-const LARGEST_OFF: f64 = 0.75;
+/// Largest error of the result's scale in bits that is left as it is. A larger one is corrected by
+/// a divisor. With a sprout, the error is at most half a bit.
+const MAX_SCALE_ERROR_BITS: f64 = 0.75;
 
 impl Evaluator {
-    /// `x - round(x)` slot by slot, for `a` that holds `x / reach`, with
-    /// [`ModularReduction::reach`] and the bounds on `x` that [`ModularReduction`] states.
+    /// Computes `x - round(x)` slot by slot. `a` holds `x / reach` ([`ModularReduction::reach`]),
+    /// within the bounds on `x` that [`ModularReduction`] states.
     ///
-    /// The polynomial of the cosine is evaluated at scales near `scale`. Each doubling has less of
-    /// its precision to pass on, so that its scale is 1.5 bits smaller (GRAFT F.1: each step at the
-    /// precision that it needs), but not below `target`, near which the scale of the result is.
+    /// The polynomial of the cosine is evaluated at scales near `scale`. Later steps need less
+    /// precision (GRAFT F.1), so the scale falls by 1.5 bits with each doubling. It does not fall
+    /// below `target`, which is approximately the scale of the result.
     ///
-    /// On a simple chain the scale of doublings stays, whatever the target. Without an arcsine the
-    /// reduction is divided by what that is too much, so that the scale of the result is what it
-    /// was to be: each doubling's share of the divisor is a factor of its constant, and the first
-    /// one's of the cosine's coefficients.
+    /// On a simple chain, the scale of the doublings stays the same, whatever the target. Without
+    /// an arcsine, the reduction is then divided by the excess, so that the result has the right
+    /// scale. The constant of each doubling and the coefficients of the cosine each contribute a
+    /// part of the divisor.
     ///
-    /// The noise is estimated for integers `round(x)` that are normal, with a tenth of the reach
-    /// for their standard deviation.
+    /// The noise is estimated for normally distributed integers `round(x)` with a standard
+    /// deviation of a tenth of the reach.
     ///
     /// # Errors
-    /// [`CkksError::Argument`] when the bound of `a` exceeds 1, [`CkksError::Capacity`] when too
-    /// few bits are left.
+    /// Fails with [`CkksError::Argument`] if the bound of `a` exceeds 1. Fails with
+    /// [`CkksError::Capacity`] if too few bits are left.
     pub fn reduce_modulo_one(
         &self,
         a: &Ciphertext,
@@ -48,10 +48,10 @@ impl Evaluator {
         scale: Scale,
         target: Scale,
     ) -> Result<Ciphertext, CkksError> {
-        self.reduce_modulo_one_by(a, r, &r.gains(SPREAD * r.reach())?, scale, target)
+        self.reduce_modulo_one_by(a, r, &r.gains(ASSUMED_DEVIATION * r.reach())?, scale, target)
     }
 
-    /// [`Evaluator::reduce_modulo_one`] of integers for which the gains of roundings are known.
+    /// Like [`Evaluator::reduce_modulo_one`], with known factors of the rounding errors.
     pub(super) fn reduce_modulo_one_by(
         &self,
         a: &Ciphertext,
@@ -69,37 +69,38 @@ impl Evaluator {
         let mut cosine = r.divided_cosine()?;
         let depth = cosine.depth();
         let targets = |d: usize| if d > depth { steps[d - depth - 1] } else { scale };
-        // Errors that are in a come out as they are in x - round(x), whatever the way there; what
-        // the way adds is known in advance.
+        // The result contains the errors of `a` unchanged. The errors of the evaluation are known
+        // in advance.
         let mut exact =
             self.add_number(&*self.at_most(Cow::Borrowed(a), scale)?, -r.shift() / r.reach())?;
         exact.inner_mut().set_noise(Noise::NONE);
-        // The integers end 1 before the reach.
+        // The integers are at least 1 below the reach.
         exact.set_bound(exact.bound().min(a.bound().max(1.0)));
         let chain =
             self.square_chain((exact.modulus(), exact.scale()), depth + steps.len(), targets);
-        let off = match (r.arcsine(), chain.last()) {
+        let scale_excess = match (r.arcsine(), chain.last()) {
             (None, Some((_, last))) if !steps.is_empty() => {
                 last.times(tau()).log2() - target.log2()
             }
             _ => 0.0,
         };
-        let off = if off.abs() > LARGEST_OFF { off } else { 0.0 };
-        // log2 of what the values after so many doublings are divided by.
-        let share = |doublings: usize| {
-            off * f64::from(doublings as u32).exp2() / f64::from(r.doublings()).exp2()
+        let scale_excess =
+            if scale_excess.abs() > MAX_SCALE_ERROR_BITS { scale_excess } else { 0.0 };
+        // Returns log2 of the divisor of the values after a number of doublings.
+        let divisor_log2 = |doublings: usize| {
+            scale_excess * f64::from(doublings as u32).exp2() / f64::from(r.doublings()).exp2()
         };
-        if off != 0.0 {
-            cosine = cosine.times((-share(0)).exp2())?;
+        if scale_excess != 0.0 {
+            cosine = cosine.times((-divisor_log2(0)).exp2())?;
         }
-        // What roundings add to the result, and at which scales they are.
+        // The factor of each rounding in the result, with log2 of its scale.
         let mut roundings: Vec<(f64, f64)> = Vec::with_capacity(16);
         roundings.extend(
             gains
                 .cosine
                 .iter()
                 .zip(&chain)
-                .map(|(gain, (_, scale))| (*gain, scale.log2() - share(0))),
+                .map(|(gain, (_, scale))| (*gain, scale.log2() - divisor_log2(0))),
         );
         let mut y = self.polynomial_of(Cow::Owned(exact), &cosine, scale)?;
         for (i, step) in steps.iter().enumerate() {
@@ -107,8 +108,8 @@ impl Evaluator {
             let to = self.rescaled_modulus(y.modulus(), y.scale().times(y.scale()), *step);
             let mut doubled = Ciphertext::empty(self.context());
             self.mul_multiple_to_into(&mut doubled, &y, &y, 2, to)?;
-            self.add_number_assign(&mut doubled, -(-share(i + 1)).exp2())?;
-            roundings.push((gains.doublings[i], doubled.scale().log2() - share(i + 1)));
+            self.add_number_assign(&mut doubled, -(-divisor_log2(i + 1)).exp2())?;
+            roundings.push((gains.doublings[i], doubled.scale().log2() - divisor_log2(i + 1)));
             y = doubled;
         }
         let range = (TAU * r.epsilon()).sin() + TAU * r.log2_error().exp2();
@@ -136,8 +137,8 @@ impl Evaluator {
                     roundings.push((TAU.recip(), y.scale().log2()));
                 }
                 let mut unit = tau();
-                if off != 0.0 {
-                    unit = unit.times(power(-off)?);
+                if scale_excess != 0.0 {
+                    unit = unit.times(power(-scale_excess)?);
                 }
                 y.set_meta(y.scale().times(unit), y.slots(), range / TAU);
             }
@@ -149,7 +150,7 @@ impl Evaluator {
             .into_iter()
             .fold(own, |sum, (gain, scale)| sum.plus(one.scaled(gain.log2() + end - scale)));
         y.inner_mut().set_noise(noise);
-        y.set_known(a.known().map(|x| {
+        y.set_dry_run_values(a.dry_run_values().map(|x| {
             let x = r.reach() * x;
             x - x.re.round()
         }));
@@ -158,8 +159,8 @@ impl Evaluator {
 }
 
 impl ModularReduction {
-    /// The bits of the modulus that [`Evaluator::reduce_modulo_one`] takes, give or take one or
-    /// two: from an argument of scale `2^scale` to a result near the scale `2^target`.
+    /// Returns the bits of modulus that [`Evaluator::reduce_modulo_one`] uses, within one or two
+    /// bits, from an argument of scale `2^scale` to a result near the scale `2^target`.
     pub fn bits(&self, scale: f64, target: f64) -> f64 {
         let depth = (self.cosine().degree() + 1).next_power_of_two().ilog2();
         let (mut at, mut bits) = (scale, f64::from(depth) * scale);
@@ -171,18 +172,18 @@ impl ModularReduction {
     }
 }
 
-/// log2 of the scales that doublings are rescaled to.
+/// Returns log2 of the scales that the doublings are rescaled to.
 fn step_bits(r: &ModularReduction, scale: f64, target: f64) -> Vec<f64> {
     let last = if r.arcsine().is_some() { target } else { target - TAU.log2() };
     (1..=r.doublings())
         .map(|i| match i == r.doublings() && r.arcsine().is_none() {
             true => last,
-            false => (scale - DOUBLING * f64::from(i)).max(last),
+            false => (scale - SCALE_LOSS_PER_DOUBLING_BITS * f64::from(i)).max(last),
         })
         .collect()
 }
 
-/// `2 pi`, to 128 bits.
+/// Returns `2 pi`, to 128 bits.
 fn tau() -> Scale {
     // floor(2 pi 2^125), from the hexadecimal expansion of pi.
     let mantissa = 0xC90F_DAA2_2168_C234_C4C6_628B_80DC_1CD1;

@@ -1,25 +1,24 @@
-//! Bootstraps: one, or as many as the planned precision takes.
+//! Bootstraps: a single one, or as many as the planned precision needs.
 
 use super::Bootstrapper;
 use crate::{Ciphertext, CkksError};
 
 impl Bootstrapper {
-    /// The values of `a` in a ciphertext that has capacity again.
+    /// Restores the capacity of `a`: returns a ciphertext of the same values with a large modulus.
     ///
     /// The phases are [`Bootstrapper::lower`], [`Bootstrapper::raise`],
     /// [`Bootstrapper::coefficients_to_slots`], [`Bootstrapper::reduce`] and
-    /// [`Bootstrapper::finish`]. If the plan has a
-    /// [precision](super::BootstrapLiteral::precision), the errors of bootstraps are bootstrapped
-    /// until it is reached.
+    /// [`Bootstrapper::finish`]. If the plan has a [precision](super::BootstrapLiteral::precision),
+    /// the errors of bootstraps are bootstrapped until that precision is reached.
     ///
     /// # Errors
-    /// As these.
+    /// Fails as these phases do.
     pub fn bootstrap(&self, a: &Ciphertext) -> Result<Ciphertext, CkksError> {
         self.bootstrap_to(a, None)
     }
 
-    /// [`Bootstrapper::bootstrap`] to a modulus of about `output_bits` bits, or as many as the plan
-    /// has for `None`.
+    /// Like [`Bootstrapper::bootstrap`], with a result modulo about `output_bits` bits. `None`
+    /// stands for the largest modulus of the plan.
     ///
     /// The modulus is raised no further than needed, which makes every later step faster (GRAFT
     /// F.2). If the plan has a precision, the modulus keeps at least the bits that its iterations
@@ -30,8 +29,8 @@ impl Bootstrapper {
     /// better than many.
     ///
     /// # Errors
-    /// As [`Bootstrapper::bootstrap`], and [`CkksError::Capacity`] when the plan has fewer bits
-    /// ([`super::BootstrapPlan::output_bits`]).
+    /// Fails as [`Bootstrapper::bootstrap`] does, and with [`CkksError::Capacity`] if the plan has
+    /// fewer bits ([`super::BootstrapPlan::output_bits`]).
     pub fn bootstrap_to(
         &self,
         a: &Ciphertext,
@@ -41,15 +40,15 @@ impl Bootstrapper {
             None => self.bootstrap_once(a, output_bits, self.plan().approximation)?,
             Some(bits) => self.bootstrap_precisely(a, output_bits, bits)?,
         };
-        // The part that the errors of all slots have in common stays.
+        // The common part of the errors of all slots stays the same.
         let unit = |c: &Ciphertext| c.scale().log2() - 0.5 * (c.slots() as f64).log2();
         let common = a.inner().noise().common().scaled(unit(&out) - unit(a));
         let noise = out.inner().noise().with_common(common);
         out.inner_mut().set_noise(noise);
         out.set_bound(a.bound());
-        out.set_known(match self.plan().literal.first_slots {
-            true => a.known().repeated(self.plan().literal.slots),
-            false => a.known().clone(),
+        out.set_dry_run_values(match self.plan().literal.first_slots {
+            true => a.dry_run_values().repeated(self.plan().literal.slots),
+            false => a.dry_run_values().clone(),
         });
         Ok(out)
     }

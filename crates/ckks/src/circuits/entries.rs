@@ -1,93 +1,122 @@
-//! Entries of a table: of slots that hold places `0, 1, 2, ..` what the table has there, in all
-//! slots at once.
+//! Entries of a table. Each slot holds a place `0, 1, 2, ..`, and the result holds the table's
+//! entry at that place, for all slots at once.
 //!
 //! # Polynomials
-//! A polynomial of degree `2p - 1` has the `p` entries at their places, and no slope there: an
-//! argument that is off by a little comes out as if it were not. Of equidistant places that is well
-//! for few entries alone ([`FEW`]); more of them are taken to Chebyshev nodes first, `c_j = cos
-//! t_j` with `t_j = pi (j + 1/2)/p`, or, up to 16, to where a polynomial takes them that is near
-//! the cosine. There Fejer's polynomial is, with `b_k = (2 - [k = 0])/p sum_j f_j cos(k t_j)`,
+//! A polynomial of degree `2p - 1` takes the `p` entries as values at their places, with slope 0.
+//! So a small error of the argument has hardly any effect. With equidistant places this works well
+//! for few entries only ([`MAX_DIRECT_ENTRIES`]).
 //!
-//! `F(cos t) = sum_k b_k ((1 - k/2p) cos(k t) - k/2p cos((2p - k) t))`,
+//! For more entries, a first polynomial maps the places to Chebyshev nodes `c_j = cos t_j` with
+//! `t_j = pi (j + 1/2)/p`. Up to 16 entries it is a polynomial near the cosine, and the nodes are
+//! its values at the places. The second polynomial for more than 16 entries is Fejer's. With `b_k =
+//! (2 - [k = 0])/p sum_j f_j cos(k t_j)` it is
 //!
-//! a mean of the entries with weights that are not negative: nowhere is it larger than the largest
-//! or smaller than the smallest. Like an interpolation of [the reduction modulo
-//! 1](crate::approximation::ModularReduction) it is as deep as its degree has bits, and the cosine
-//! 3 to 5 deep before it. The cosine is a polynomial for `x` from `-p - 1/2` to `p - 1/2`, where it
-//! is even about `-1/2`: what is below that is taken for what is as far above, so that nothing up
-//! to the bound of the argument does harm. (Alexandru, Kim and Polyakov, ePrint 2024/1623,
-//! interpolate with complex waves what is bootstrapped on the way.)
+//! `F(cos t) = sum_k b_k ((1 - k/2p) cos(k t) - k/2p cos((2p - k) t))`.
+//!
+//! It is a mean of the entries with weights that are not negative, so its values never leave the
+//! range of the entries. Like an interpolation of [the reduction modulo
+//! 1](crate::approximation::ModularReduction), it is as deep as its degree has bits. The cosine
+//! adds a depth of 3 to 5 before it.
+//!
+//! The cosine is a polynomial for `x` from `-p - 1/2` to `p - 1/2`, and it is even about `-1/2`. An
+//! argument below `-1/2` gives the same result as its mirror image above `-1/2`, so no argument up
+//! to the declared bound does harm. (Alexandru, Kim and Polyakov, ePrint 2024/1623, interpolate
+//! with complex waves during a bootstrap.)
 //!
 //! # How scales follow from the precision
-//! With [margins](super::comparison#how-scales-follow-from-the-precision) of sixteen standard
-//! deviations: a half of `2^-precision` is for the roundings of the last polynomial, a quarter for
-//! those of the cosine, which come out as their squares times half the second derivative
-//! `F''(c_j)`, and for what the cosine's polynomial is off by. An argument `j + e` is off by about
-//! `3.3 e^2` times the difference of the entries, `8 e^2` in few of them, beside.
+//! [Margins](super::comparison#how-scales-follow-from-the-precision) are sixteen standard
+//! deviations. One half of `2^-precision` covers the roundings of the last polynomial. One quarter
+//! covers the roundings of the cosine and the error of its polynomial. These errors appear in the
+//! result as their squares times half the second derivative `F''(c_j)`. In addition, an argument
+//! `j + e` causes an error of about `3.3 e^2` times the difference of the entries, or `8 e^2` for
+//! few entries.
 
 use std::{borrow::Cow, f64::consts::PI};
 
 use super::{
     Basis, Polynomial,
-    composition::{Composition, ErrorGains, Stage, Unit, kept, scale_of},
+    composition::{Composition, ErrorGains, ErrorModel, Stage, reserved_bits, scale_of},
     polynomial_noise::Gains,
 };
 use crate::{Ciphertext, CkksError, Context, Evaluator, Refresh, Short};
 
 const OPERATION: &str = "entries of a table";
 
-/// Up to so many entries the polynomial is one in the places themselves.
-const FEW: usize = 4;
+/// Largest number of entries for which one polynomial interpolates at the places themselves.
+/// Chosen.
+const MAX_DIRECT_ENTRIES: usize = 4;
 
-/// Up to so many entries the nodes are near those of Chebyshev's polynomial.
-const SOME: usize = 16;
+/// Largest number of entries for which [`rough_wave`] maps the places to nodes. Chosen.
+const MAX_ROUGH_ENTRIES: usize = 16;
 
-/// [`rough_wave`] is beyond `[-1, 1]` by less.
-const WITHIN: f64 = 1.0 - 1.0 / 512.0;
+/// Factor that keeps the values of [`rough_wave`] inside `[-1, 1]`.
+const ROUGH_WAVE_FACTOR: f64 = 1.0 - 1.0 / 512.0;
 
-/// By so much arguments may be below the first and above the last of few places.
-const BEYOND: f64 = 0.125;
+/// Distance by which arguments may lie outside of the places of at most [`MAX_DIRECT_ENTRIES`]
+/// entries, as a share of the distance of two places.
+const DIRECT_OVERHANG: f64 = 0.125;
 
-/// By so much of the distance of places arguments may be off, as five standard deviations of their
-/// noise.
-const OFF: f64 = 0.125;
+/// Largest error of an argument, as a share of the distance of two places. It is five standard
+/// deviations of the argument's noise.
+const ARGUMENT_TOLERANCE: f64 = 0.125;
 
-/// A table has so many entries at most.
-const MOST: usize = 1 << 12;
+/// Largest number of entries of a table. Chosen.
+const MAX_ENTRIES: usize = 1 << 12;
 
-/// What a table is to be.
+/// The parameters of a table. See [`EntriesPlan`] for an example.
 #[derive(Debug, Clone, PartialEq)]
 pub struct EntriesLiteral {
-    /// How many slots the ciphertexts have.
+    /// The number of slots of the ciphertexts.
     pub slots: usize,
     /// The entries at the places 0, 1, 2 and so on.
     pub entries: Vec<f64>,
-    /// The precision: at its place an entry comes out within `2^-precision`.
+    /// The precision in bits: the result at a place is within `2^-precision` of the entry.
     pub precision: f64,
 }
 
-/// A table planned: polynomials and scales.
+/// The plan of a table: polynomials and scales.
+///
+/// # Examples
+/// ```
+/// use hippocrene_ckks::circuits::{EntriesLiteral, EntriesPlan};
+/// # use hippocrene_ring::{Threads, primes};
+/// # use hippocrene_rlwe::{Parameters, ParametersLiteral, SecretDistribution, Sprout};
+/// # let parameters = Parameters::new_insecure(ParametersLiteral {
+/// #     log_degree: 8,
+/// #     units: primes::ntt_primes(48, 1 << 8, 8, &[])?,
+/// #     specials: primes::ntt_primes(49, 1 << 8, 3, &[])?,
+/// #     sprout: Sprout::for_degree(8).unwrap(),
+/// #     gadget_rank: 5,
+/// #     secret: SecretDistribution::Ternary,
+/// # })?;
+/// # let context = hippocrene_ckks::Context::new(parameters, Threads::single())?;
+///
+/// let literal = EntriesLiteral { slots: 64, entries: vec![5.0, -1.0, 2.5], precision: 8.0 };
+/// let plan = EntriesPlan::new(&context, literal)?;
+/// assert!((plan.apply(2.0) - 2.5).abs() < 2f64.powi(-8));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Debug, Clone, PartialEq)]
 pub struct EntriesPlan {
     literal: EntriesLiteral,
-    /// The largest absolute value of an entry, by which they are divided.
+    /// The largest absolute value of an entry. Entries are divided by it.
     largest: f64,
     composition: Composition,
-    /// Half the second derivative by the argument of the composition, the largest among all places.
+    /// Half the second derivative by the argument of the composition: the largest among all places.
     curvature: f64,
 }
 
-/// The places of entries in the argument of a polynomial, with what interpolation takes.
+/// The nodes of an interpolation, with the factors of its formula.
 struct Nodes {
     places: Vec<f64>,
-    /// Up to a factor, the inverse of the product of the distances from all others.
+    /// The inverse of the product of the distances from all other nodes, up to a common factor.
     weights: Vec<f64>,
-    /// The sum of the inverse distances from all others.
+    /// The sum of the inverse distances from all other nodes.
     slopes: Vec<f64>,
 }
 
 impl Nodes {
-    /// The zeros of the Chebyshev polynomial of degree `count`.
+    /// Returns the zeros of the Chebyshev polynomial of degree `count`.
     fn chebyshev(count: usize) -> Self {
         let angles = || (0..count).map(|j| PI * (j as f64 + 0.5) / count as f64);
         Nodes {
@@ -100,7 +129,7 @@ impl Nodes {
         }
     }
 
-    /// A few places anywhere.
+    /// Returns a few nodes at any places.
     fn of(places: Vec<f64>) -> Self {
         let distances = |j: usize| {
             let (here, others) =
@@ -115,11 +144,10 @@ impl Nodes {
         }
     }
 
-    /// Half the absolute second derivative at each place of the polynomial that has these values
-    /// and no slope there.
+    /// Returns half the absolute second derivative at each node of the polynomial with these values
+    /// and slope 0 at the nodes.
     fn curvatures(&self, values: &[f64]) -> Vec<f64> {
-        // Where entries are alike nothing bends; what is computed of that is not worth more than
-        // doubles.
+        // Equal entries give a curvature of 0. The lower bound is the precision of doubles.
         let at = |i: usize| {
             let term = |j: usize| {
                 let distance = self.places[i] - self.places[j];
@@ -131,7 +159,7 @@ impl Nodes {
         (0..values.len()).map(at).collect()
     }
 
-    /// The value of that polynomial at `x`, for few places.
+    /// Returns the value of that polynomial at `x`. This is meant for few nodes.
     fn interpolate(&self, values: &[f64], x: f64) -> f64 {
         let term = |j: usize| {
             let here = self.places[j];
@@ -143,11 +171,11 @@ impl Nodes {
     }
 }
 
-/// Fejer's polynomial of these values at the Chebyshev nodes.
+/// Returns Fejer's polynomial of these values at the Chebyshev nodes.
 fn fejer(values: &[f64]) -> Result<Polynomial, CkksError> {
     let p = values.len();
     let mut coefficients = vec![0.0; 2 * p];
-    // `cos(m pi / 2p)`: all that there are among the `cos(k t_j)`.
+    // `cos(m pi / 2p)`: these are all values among the `cos(k t_j)`.
     let cosines: Vec<f64> = (0..4 * p).map(|m| (PI * m as f64 / (2 * p) as f64).cos()).collect();
     for k in 0..p {
         let sum: f64 =
@@ -162,12 +190,14 @@ fn fejer(values: &[f64]) -> Result<Polynomial, CkksError> {
     Polynomial::new(Basis::Chebyshev { low: -1.0, high: 1.0 }, coefficients)
 }
 
-/// `cos(pi x)` on `[-1, 1]`, as closely as what entries are off by allows: the least even degree
-/// whose bound `2 (pi/2)^(n+2) / (n+2)!` does, as far as doubles go.
+/// Returns `cos(pi x)` on `[-1, 1]`, as precisely as the allowed error of the nodes requires.
+///
+/// The degree is the least even one whose error bound `2 (pi/2)^(n+2) / (n+2)!` is small enough,
+/// within the precision of doubles.
 fn wave(error: f64, values: &[f64]) -> Result<Polynomial, CkksError> {
     let curvatures = Nodes::chebyshev(values.len()).curvatures(values).into_iter();
     let least = curvatures
-        .map(|curvature| off(error, curvature, values.len()))
+        .map(|curvature| allowed_node_error(error, curvature, values.len()))
         .fold(f64::INFINITY, f64::min);
     let (mut degree, mut bound) = (2, 2.0 * (0.5 * PI).powi(4) / 24.0);
     while bound > (0.25 * least).max(1e-15) {
@@ -177,25 +207,27 @@ fn wave(error: f64, values: &[f64]) -> Result<Polynomial, CkksError> {
     Polynomial::approximate(|x| (PI * x).cos(), -1.0, 1.0, degree)
 }
 
-/// A polynomial of degree 6 that is near `cos(pi x)`, within `[-1, 1]`: 3 deep. Where there are
-/// some nodes only they are where it takes the places.
+/// Returns a polynomial of degree 6 near `cos(pi x)` with values within `[-1, 1]`. It is 3 deep.
+/// For at most [`MAX_ROUGH_ENTRIES`] entries, its values at the places are the nodes.
 fn rough_wave() -> Result<Polynomial, CkksError> {
-    Polynomial::approximate(|x| (PI * x).cos(), -1.0, 1.0, 6)?.times(WITHIN)
+    Polynomial::approximate(|x| (PI * x).cos(), -1.0, 1.0, 6)?.times(ROUGH_WAVE_FACTOR)
 }
 
-/// By what places are multiplied, and what is added, to be the argument of the first polynomial.
-fn argument(entries: usize) -> (f64, f64) {
+/// Returns the factor and the offset that map places to arguments of the first polynomial.
+fn argument_map(entries: usize) -> (f64, f64) {
     let p = entries as f64;
-    if entries <= FEW { (2.0 / p, 1.0 / p - 1.0) } else { (1.0 / p, 0.5 / p) }
+    if entries <= MAX_DIRECT_ENTRIES { (2.0 / p, 1.0 / p - 1.0) } else { (1.0 / p, 0.5 / p) }
 }
 
 impl EntriesPlan {
-    /// Polynomials and the least scales; `context` has to allow for any scale (a sprout).
+    /// Chooses the polynomials and the smallest scales. `context` has to support any scale, so it
+    /// needs a sprout.
     ///
     /// # Errors
-    /// [`CkksError::Argument`] unless there are 1 to 4096 entries, all of them finite, the
-    /// precision is at most 40 bits below the largest, and the slots are a power of two that the
-    /// parameters have; [`CkksError::Capacity`] unless a modulus of these parameters holds a stage.
+    /// Fails with [`CkksError::Argument`] unless there are 1 to 4096 entries, all of them finite,
+    /// the precision is at most 40 bits relative to the largest entry, and the number of slots is a
+    /// power of two that the parameters support. Fails with [`CkksError::Capacity`] unless a
+    /// modulus of these parameters is large enough for each stage.
     pub fn new(context: &Context, literal: EntriesLiteral) -> Result<Self, CkksError> {
         let fail = |what: String| Err(CkksError::Argument { operation: OPERATION, what });
         let EntriesLiteral { slots, ref entries, precision } = literal;
@@ -203,8 +235,11 @@ impl EntriesPlan {
             let most = context.max_slots();
             return fail(format!("{slots} slots: a power of two up to {most} is possible"));
         }
-        if entries.is_empty() || entries.len() > MOST {
-            return fail(format!("a table of {} entries: it has 1 to {MOST}", entries.len()));
+        if entries.is_empty() || entries.len() > MAX_ENTRIES {
+            let count = entries.len();
+            return fail(format!(
+                "this table has {count} entries, and 1 to {MAX_ENTRIES} are possible"
+            ));
         }
         if let Some((j, entry)) = entries.iter().enumerate().find(|(_, entry)| !entry.is_finite()) {
             return fail(format!("entry {j} is {entry}"));
@@ -214,60 +249,64 @@ impl EntriesPlan {
             0.0 => 1.0,
             largest => largest,
         };
-        // Less precise than by half of the largest is nothing.
+        // An error of half the largest entry is the largest that makes sense.
         let error = ((-precision).exp2() / largest).min(0.5);
         if precision.is_nan() || error < 2f64.powi(-40) {
             let most = 40.0 - largest.log2();
             return fail(format!(
-                "a precision of {} bits: these entries have {most:.1} bits",
+                "a precision of {} bits is too high: these entries allow {most:.1} bits",
                 Short(precision)
             ));
         }
         let values: Vec<f64> = entries.iter().map(|entry| entry / largest).collect();
-        let unit = Unit::new(context.parameters(), slots, None);
-        let Planned { stages, gains, curvature } = planned(&values, error, unit)?;
-        let slack = OFF * argument(values.len()).0;
-        let composition = Composition { stages, gains, unit, slack, conjugates: false };
+        let model = ErrorModel::new(context.parameters(), slots, None);
+        let Planned { stages, gains, curvature } = plan_stages(&values, error, model)?;
+        let max_argument_error = ARGUMENT_TOLERANCE * argument_map(values.len()).0;
+        let composition =
+            Composition { stages, gains, model, max_argument_error, conjugates: false };
         let have = context.parameters().log2(context.parameters().top());
-        match composition.beyond(have) {
+        match composition.first_stage_above(have) {
             Some(need) => Err(CkksError::Capacity { operation: OPERATION, need, have }),
             None => Ok(EntriesPlan { largest, composition, curvature, literal }),
         }
     }
 
-    /// What it is for.
+    /// The parameters that the plan was made from.
     pub fn literal(&self) -> &EntriesLiteral {
         &self.literal
     }
 
-    /// The polynomials with their scales, first applied first. The argument of the first is `(2 x +
-    /// 1)/p - 1` for `p` entries, up to 4 of them, and `(x + 1/2)/p` for more; the last one's
-    /// values are divided by the largest of them.
+    /// The polynomials with their scales, in the order in which they are applied.
+    ///
+    /// For `p` entries, the argument of the first one is `(2 x + 1)/p - 1` up to 4 entries and
+    /// `(x + 1/2)/p` for more. The values of the last one are the entries divided by the largest of
+    /// them.
     pub fn stages(&self) -> &[Stage] {
         &self.composition.stages
     }
 
-    /// The bits of capacity that it takes in all.
+    /// The bits of capacity that the look-up uses in total.
     pub fn bits(&self) -> f64 {
         self.composition.bits()
     }
 
-    /// How many products of ciphertexts it takes.
+    /// The number of products of ciphertexts that the look-up needs.
     pub fn products(&self) -> usize {
         self.composition.products()
     }
 
-    /// How precise arguments have to be at least, as [`crate::Ciphertext::precision_bits`] says it.
+    /// The precision that arguments need, in bits, in the sense of
+    /// [`crate::Ciphertext::precision_bits`].
     pub fn argument_precision(&self) -> f64 {
-        self.composition.least_precision() + argument(self.literal.entries.len()).0.log2()
+        self.composition.least_precision() + argument_map(self.literal.entries.len()).0.log2()
     }
 
-    /// The largest absolute value for any argument.
-    fn reach(&self) -> f64 {
+    /// Returns the largest absolute value of a result, for any argument.
+    fn result_bound(&self) -> f64 {
         let entries = &self.literal.entries;
         let largest = entries.iter().fold(0.0, |largest: f64, entry| largest.max(entry.abs()));
-        if entries.len() > SOME {
-            // Of many entries it is a mean anywhere.
+        if entries.len() > MAX_ROUGH_ENTRIES {
+            // For many entries every value is a mean of the entries.
             return largest;
         }
         let ((least, most), count) = (self.places(), 8 * entries.len());
@@ -275,54 +314,55 @@ impl EntriesPlan {
         (0..=count).map(at).fold(largest, f64::max)
     }
 
-    /// Whether there are different entries: places do not matter where there are none.
-    fn differ(&self) -> bool {
+    /// Whether there are different entries. The argument does not matter if all entries are equal.
+    fn has_different_entries(&self) -> bool {
         self.literal.entries.iter().any(|entry| *entry != self.literal.entries[0])
     }
 
-    /// The same on plain numbers.
+    /// Evaluates the same polynomials on a plain number.
     pub fn apply(&self, x: f64) -> f64 {
-        let (factor, shift) = argument(self.literal.entries.len());
+        let (factor, shift) = argument_map(self.literal.entries.len());
         self.largest * self.composition.apply(x * factor + shift)
     }
 
-    /// The least and the largest argument.
+    /// The smallest and the largest valid argument.
     pub fn places(&self) -> (f64, f64) {
         places(self.literal.entries.len())
     }
 
-    /// Whether values up to the bound of an argument do no harm wherever they are.
-    pub fn is_tame(&self) -> bool {
-        self.literal.entries.len() > FEW || !self.differ()
+    /// Whether every argument up to its declared bound gives a result within the bound of the
+    /// entries.
+    pub fn accepts_any_argument(&self) -> bool {
+        self.literal.entries.len() > MAX_DIRECT_ENTRIES || !self.has_different_entries()
     }
 }
 
-/// The least and the largest argument for so many entries.
+/// Returns the smallest and the largest valid argument for a number of entries.
 fn places(entries: usize) -> (f64, f64) {
-    let beyond = if entries <= FEW { BEYOND } else { 0.5 };
+    let beyond = if entries <= MAX_DIRECT_ENTRIES { DIRECT_OVERHANG } else { 0.5 };
     (-beyond, (entries - 1) as f64 + beyond)
 }
 
-/// Stages, with what is known of their noise.
+/// The stages of a table, with the factors that their errors are multiplied by.
 struct Planned {
     stages: Vec<Stage>,
     gains: ErrorGains,
-    /// The largest half of a second derivative, by the argument of the first.
+    /// The largest half of a second derivative, by the argument of the first stage.
     curvature: f64,
 }
 
-/// The stages for values up to 1, which come out within `error`.
-fn planned(values: &[f64], error: f64, unit: Unit) -> Result<Planned, CkksError> {
+/// Plans the stages for values up to 1 with errors up to `error`.
+fn plan_stages(values: &[f64], error: f64, model: ErrorModel) -> Result<Planned, CkksError> {
     let p = values.len();
-    let (factor, shift) = argument(p);
+    let (factor, shift) = argument_map(p);
     let places: Vec<f64> = (0..p).map(|j| j as f64 * factor + shift).collect();
-    let first = match (p <= FEW, p <= SOME) {
+    let first = match (p <= MAX_DIRECT_ENTRIES, p <= MAX_ROUGH_ENTRIES) {
         (true, _) => None,
         (_, true) => Some(rough_wave()?),
         _ => Some(wave(error, values)?),
     };
     let (nodes, table) = match &first {
-        Some(_) if p > SOME => (Nodes::chebyshev(p), fejer(values)?),
+        Some(_) if p > MAX_ROUGH_ENTRIES => (Nodes::chebyshev(p), fejer(values)?),
         first => {
             let node = |x: &f64| first.as_ref().map_or(*x, |wave| wave.evaluate(*x));
             let nodes = Nodes::of(places.iter().map(node).collect());
@@ -334,9 +374,9 @@ fn planned(values: &[f64], error: f64, unit: Unit) -> Result<Planned, CkksError>
     let curvatures = nodes.curvatures(values);
     let table_gains = table.gains_at(&nodes.places);
     let margin = 0.5 * error;
-    // What is added to the result is rounded at its scale too.
+    // The sum of the result and its constant term is rounded at its scale too.
     let gain = |gains: &Gains| gains.roundings.iter().sum::<f64>().sqrt();
-    let scale_bits = unit.scale_bits(table_gains.iter().map(gain).fold(1.0, f64::max), margin);
+    let scale_bits = model.scale_bits(table_gains.iter().map(gain).fold(1.0, f64::max), margin);
     let last = Stage { polynomial: table, scale_bits, margin, range: (0.0, 1.0) };
     let Some(wave) = first else {
         let gains = ErrorGains::largest(&[table_gains]);
@@ -346,36 +386,39 @@ fn planned(values: &[f64], error: f64, unit: Unit) -> Result<Planned, CkksError>
     let wave_gains = wave.gains_at(&places);
     let (mut scale_bits, mut largest, mut least): (f64, f64, f64) = (0.0, 0.0, f64::INFINITY);
     for (gains, curvature) in wave_gains.iter().zip(curvatures) {
-        let (off, slope) = (off(error, curvature, p), gains.argument * gains.argument);
+        let (allowed, slope) =
+            (allowed_node_error(error, curvature, p), gains.argument * gains.argument);
         let gain = gains.roundings.iter().sum::<f64>() + slope;
-        scale_bits = scale_bits.max(unit.scale_bits(gain.sqrt(), 0.5 * off));
+        scale_bits = scale_bits.max(model.scale_bits(gain.sqrt(), 0.5 * allowed));
         largest = largest.max(curvature * slope);
-        least = least.min(off);
+        least = least.min(allowed);
     }
     let first = Stage { polynomial: wave, scale_bits, margin: least, range: (0.0, 1.0) };
     let gains = ErrorGains::largest(&[wave_gains, table_gains]);
     Ok(Planned { stages: vec![first, last], gains, curvature: largest })
 }
 
-/// How far the argument of the last polynomial may be off at a place of that curvature, for a
-/// quarter of the error.
-fn off(error: f64, curvature: f64, places: usize) -> f64 {
+/// Returns the largest error of the last polynomial's argument at a node with this curvature, such
+/// that it causes a quarter of the allowed error.
+fn allowed_node_error(error: f64, curvature: f64, places: usize) -> f64 {
     (0.25 * error / curvature).sqrt().min(0.25 / places as f64)
 }
 
 impl Evaluator {
-    /// Of every slot of `a`, which holds a place `0, 1, .., p - 1` give or take a little, the entry
-    /// that the table has there, to within `2^-precision`; among the places, some mean of entries.
-    /// Below `-1/2` it is what there is as far above, and of up to 4 entries, below `-1/8` and
-    /// above `p - 7/8`, it may be anything. Between stages, `refresh` gives capacity back where it
-    /// lacks.
+    /// Looks up a table: returns for each slot of `a`, which holds a place `0, 1, .., p - 1` with a
+    /// small error, the entry at that place, to within `2^-precision`.
     ///
-    /// The noise of the result is what noise of the arguments and roundings add at the places.
+    /// Between places the result is some mean of entries. Below `-1/2` it equals the result at the
+    /// mirror image above `-1/2`. With up to 4 entries, it is arbitrary below `-1/8` and above `p -
+    /// 7/8`. Between stages, `refresh` restores capacity where needed.
+    ///
+    /// The noise of the result consists of the noise of the arguments and of the roundings, both at
+    /// the places.
     ///
     /// # Errors
-    /// [`CkksError::Argument`] when the bound of `a` exceeds the places, or its precision, or that
-    /// of a refresh, is too low; [`CkksError::Capacity`] when `refresh` gives too little; and when
-    /// the key of products is missing.
+    /// Fails with [`CkksError::Argument`] if the bound of `a` exceeds the places, or if its
+    /// precision, or that of a refresh, is too low. Fails with [`CkksError::Capacity`] if `refresh`
+    /// restores too little. Fails if the relinearisation key is missing.
     pub fn entries(
         &self,
         a: &Ciphertext,
@@ -389,32 +432,38 @@ impl Evaluator {
             let (left, right) = (a.slots(), slots);
             return Err(CkksError::SlotMismatch { operation: OPERATION, left, right });
         }
-        let (factor, shift) = argument(entries.len());
-        if plan.differ() && a.bound() > plan.places().1 * (1.0 + 1e-9) {
+        let (factor, shift) = argument_map(entries.len());
+        if plan.has_different_entries() && a.bound() > plan.places().1 * (1.0 + 1e-9) {
             return fail(format!(
-                "values up to {} are no places of {} entries, which are 0 to {}: declare a tighter bound if they are smaller (with_bound)",
+                "values up to {} are not places of {} entries, which are 0 to {}: declare a \
+                 tighter bound if they are smaller (with_bound)",
                 Short(a.bound()),
                 entries.len(),
                 entries.len() - 1
             ));
         }
         let (need, have) = (plan.argument_precision(), a.precision_bits());
-        if plan.differ() && have < need {
+        if plan.has_different_entries() && have < need {
             return fail(format!(
-                "entries of this precision need places with {need:.1} bits of precision, these have {have:.1}"
+                "this table needs places with {need:.1} bits of precision, and these have {have:.1}"
             ));
         }
         let mut x = a.clone().read_at(a.scale().over(scale_of(factor, OPERATION)?));
         self.add_number_assign(&mut x, shift)?;
         x.set_bound(1.0);
-        // The square of what is normal has the root of three times the square of its variance.
+        // The square of a normal variable with variance `v` has the root mean square `sqrt(3) v`.
         let squared = 3f64.sqrt() * plan.curvature * (-2.0 * x.precision_bits()).exp2();
-        let y =
-            self.composition(Cow::Owned(x), &plan.composition, kept(refresh), refresh, OPERATION)?;
+        let y = self.composition(
+            Cow::Owned(x),
+            &plan.composition,
+            reserved_bits(refresh),
+            refresh,
+            OPERATION,
+        )?;
         let error = (-y.precision_bits()).exp2().hypot(squared) * plan.largest;
         let scale = y.scale().over(scale_of(plan.largest, OPERATION)?);
         let mut out = y.read_at(scale);
-        out.set_bound(plan.reach() + (-precision).exp2());
+        out.set_bound(plan.result_bound() + (-precision).exp2());
         out.set_error(error);
         Ok(out)
     }
@@ -424,7 +473,7 @@ impl Evaluator {
 mod tests {
     use super::*;
 
-    /// Entries without any order.
+    /// Entries in no particular order.
     fn entries(count: usize) -> Vec<f64> {
         (0..count).map(|j| ((j as f64 + 1.0) * 0.618_033_988_749_895).fract() * 2.0 - 1.0).collect()
     }
@@ -433,9 +482,14 @@ mod tests {
     fn polynomials_have_entries_at_places_and_no_slope() {
         for p in [1, 2, 3, 4, 5, 16, 100, 256, 1000] {
             let values = entries(p);
-            let unit = Unit { log2_std: 12.0, conjugation: 0.0, fixed: None, refreshed: 0.0 };
-            let Planned { stages, curvature, .. } = planned(&values, 1e-4, unit).unwrap();
-            let (factor, shift) = argument(p);
+            let model = ErrorModel {
+                log2_std: 12.0,
+                conjugation: 0.0,
+                common_scale_bits: None,
+                refresh_std: 0.0,
+            };
+            let Planned { stages, curvature, .. } = plan_stages(&values, 1e-4, model).unwrap();
+            let (factor, shift) = argument_map(p);
             let at = |x: f64| {
                 stages.iter().fold(x * factor + shift, |x, stage| stage.polynomial.evaluate(x))
             };
@@ -443,7 +497,7 @@ mod tests {
                 values.iter().fold((1.0f64, -1.0f64), |(l, h), v| (l.min(*v), h.max(*v)));
             for (j, value) in values.iter().enumerate() {
                 assert!((at(j as f64) - value).abs() < 2.5e-5, "entry {j} of {p}");
-                // As much off as the curvature says, and no more.
+                // The error is as large as the curvature says, and no larger.
                 for off in [-0.01, 0.01] {
                     let error = (at(j as f64 + off) - value).abs();
                     let bound = 1.1 * curvature * (off * factor).powi(2);
@@ -451,18 +505,21 @@ mod tests {
                 }
                 for k in 1..10 {
                     let x = (j as f64 + f64::from(k) / 10.0 - 0.5).clamp(places(p).0, places(p).1);
-                    // Few and some places are not, or not quite, those for which weights are not
-                    // negative.
-                    let beyond = if p <= SOME { 0.15 * (high - low) } else { 0.0 } + 1e-4;
+                    // With up to 16 entries, some weights of the mean are slightly negative.
+                    let beyond =
+                        if p <= MAX_ROUGH_ENTRIES { 0.15 * (high - low) } else { 0.0 } + 1e-4;
                     let within = |y: f64| low - beyond <= y && y <= high + beyond;
                     assert!(within(at(x)), "{} at {x} of {p}", at(x));
-                    // What is below -1/2 is as what is above.
-                    assert!(p <= FEW || (at(-1.0 - x) - at(x)).abs() < 1e-9 && within(at(-x)));
+                    // An argument below -1/2 gives the same result as its mirror image.
+                    assert!(
+                        p <= MAX_DIRECT_ENTRIES
+                            || (at(-1.0 - x) - at(x)).abs() < 1e-9 && within(at(-x))
+                    );
                 }
             }
-            // In places, it is that of a sum of sinc^2 for many entries.
+            // In units of places, the curvature for many entries is that of a sum of sinc^2.
             let in_places = curvature * factor.powi(2);
-            let bound = if p <= FEW { 8.1 } else { PI * PI / 3.0 } * (high - low);
+            let bound = if p <= MAX_DIRECT_ENTRIES { 8.1 } else { PI * PI / 3.0 } * (high - low);
             assert!(in_places <= bound + 1e-9, "{in_places} of {bound} for {p}");
         }
     }

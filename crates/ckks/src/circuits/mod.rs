@@ -5,7 +5,6 @@ pub mod comparison;
 mod composition;
 mod dft;
 mod entries;
-mod followed;
 mod linear_transform;
 mod polynomial;
 mod polynomial_evaluation;
@@ -13,8 +12,9 @@ mod polynomial_noise;
 mod power;
 mod sums;
 mod trace;
+mod tracked_errors;
 
 pub use dft::{DftLevel, Direction, HomomorphicDft, Packing};
 pub use entries::{EntriesLiteral, EntriesPlan};
-pub use linear_transform::{FreshTransform, LinearTransform, Spread};
+pub use linear_transform::{LinearTransform, OneTimeTransform, Spread};
 pub use polynomial::{Basis, Polynomial};

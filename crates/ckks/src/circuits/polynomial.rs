@@ -6,13 +6,13 @@ use hippocrene_rlwe::stop;
 
 use crate::{BigFloat, CkksError, Short};
 
-/// The basis of a polynomial.
+/// The basis of a polynomial. See [`Polynomial`] for an example.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Basis {
     /// `1, x, x^2, ..`.
     Monomial,
-    /// The Chebyshev polynomials `T_i` of the interval `[low, high]`: `T_i(cos t) = cos(i t)`, with
-    /// the interval taken to `[-1, 1]`.
+    /// The Chebyshev polynomials `T_i` of the interval `[low, high]`: `T_i(cos t) = cos(i t)` after
+    /// the interval is mapped to `[-1, 1]`.
     Chebyshev {
         /// The lower end.
         low: f64,
@@ -21,7 +21,19 @@ pub enum Basis {
     },
 }
 
-/// A polynomial with real coefficients, in one of two bases.
+/// A polynomial with real coefficients in the monomial or the Chebyshev basis.
+///
+/// # Examples
+/// ```
+/// use hippocrene_ckks::circuits::{Basis, Polynomial};
+///
+/// let square = Polynomial::new(Basis::Monomial, vec![1.0, 0.0, 2.0])?; // 1 + 2 x^2
+/// assert_eq!((square.evaluate(3.0), square.degree(), square.depth()), (19.0, 2, 2));
+///
+/// let sine = Polynomial::approximate(f64::sin, -1.0, 1.0, 7)?;
+/// assert!((sine.evaluate(0.5) - 0.5f64.sin()).abs() < 1e-6);
+/// # Ok::<(), hippocrene_ckks::CkksError>(())
+/// ```
 #[derive(Debug, Clone, PartialEq)]
 pub struct Polynomial {
     basis: Basis,
@@ -29,15 +41,16 @@ pub struct Polynomial {
 }
 
 impl Polynomial {
-    /// The largest degree that [`Polynomial::approximate`] takes, `2^20`. It takes a time that
-    /// grows as the square of the degree.
-    pub const MOST_APPROXIMATED: usize = 1 << 20;
+    /// The largest degree that [`Polynomial::approximate`] accepts, `2^20`. Its run time is
+    /// proportional to the square of the degree.
+    pub const MAX_APPROXIMATION_DEGREE: usize = 1 << 20;
 
-    /// The polynomial with these coefficients, lowest degree first. Zeros at the end are dropped.
+    /// Creates a polynomial from its coefficients, lowest degree first. Zeros at the end are
+    /// dropped.
     ///
     /// # Errors
-    /// [`CkksError::Argument`] when there are no coefficients, one is not finite, or the interval
-    /// is empty, longer than the largest double or shorter than the inverse of that.
+    /// Fails with [`CkksError::Argument`] if there are no coefficients, one is not finite, or the
+    /// interval is empty, longer than the largest double or shorter than the inverse of that.
     pub fn new(basis: Basis, mut coefficients: Vec<f64>) -> Result<Self, CkksError> {
         let fail = |what: String| Err(CkksError::Argument { operation: "make a polynomial", what });
         if let Some((i, c)) = coefficients.iter().enumerate().find(|(_, c)| !c.is_finite()) {
@@ -51,7 +64,8 @@ impl Polynomial {
             let length = high - low;
             if !(length.is_finite() && (2.0 / length).is_finite()) {
                 return fail(format!(
-                    "{interval} has a length that doubles do not hold, or whose inverse they do not"
+                    "{interval} is too long or too short: neither its length nor the inverse may \
+                     overflow a double"
                 ));
             }
         }
@@ -63,22 +77,24 @@ impl Polynomial {
         }
     }
 
-    /// The polynomial of degree `degree` that agrees with `f` at the Chebyshev nodes of `[low,
-    /// high]`: within a small factor of the best approximation of this degree. Where its values at
-    /// the nodes are those of an even or an odd function of the distance from the middle of the
-    /// interval, to the bit, so is the polynomial, which takes fewer products then.
+    /// Returns the polynomial of degree `degree` that agrees with `f` at the Chebyshev nodes of
+    /// `[low, high]`. Its error is within a small factor of the best approximation of this degree.
+    ///
+    /// If the values at the nodes are exactly those of a function that is even or odd about the
+    /// middle of the interval, so is the polynomial. It then needs fewer products.
     ///
     /// # Errors
-    /// [`CkksError::Argument`] when `f` is not finite at a node, the interval is empty or has no
-    /// finite length, or the degree is above [`Polynomial::MOST_APPROXIMATED`].
+    /// Fails with [`CkksError::Argument`] if `f` is not finite at a node, the interval is empty or
+    /// has no finite length, or the degree is above [`Polynomial::MAX_APPROXIMATION_DEGREE`].
     pub fn approximate(
         f: impl Fn(f64) -> f64,
         low: f64,
         high: f64,
         degree: usize,
     ) -> Result<Self, CkksError> {
-        if degree > Self::MOST_APPROXIMATED {
-            let what = format!("degree {degree}: it is {} at most", Self::MOST_APPROXIMATED);
+        if degree > Self::MAX_APPROXIMATION_DEGREE {
+            let most = Self::MAX_APPROXIMATION_DEGREE;
+            let what = format!("degree {degree} is too high: {most} is the largest possible");
             return Err(CkksError::Argument { operation: "approximate a function", what });
         }
         if !(high - low).is_finite() {
@@ -88,7 +104,7 @@ impl Polynomial {
         }
         let n = degree + 1;
         let angle = |k: usize| PI * (k as f64 + 0.5) / n as f64;
-        // Nodes in the one half are those of the other with the sign changed, to the bit.
+        // Nodes in the upper half are exactly the negatives of those in the lower half.
         let cosine = |k: usize| match (2 * k + 1).cmp(&n) {
             Ordering::Less => angle(k).cos(),
             Ordering::Equal => 0.0,
@@ -98,13 +114,13 @@ impl Polynomial {
         let node = |k: usize| centre + reach * cosine(k);
         let values: Vec<f64> = (0..n).map(|k| f(node(k))).collect();
         if let Some((k, value)) = values.iter().enumerate().find(|(_, value)| !value.is_finite()) {
-            let what = format!("it is {value} at {}", Short(node(k)));
+            let what = format!("the function is {value} at {}", Short(node(k)));
             return Err(CkksError::Argument { operation: "approximate a function", what });
         }
         let mirrored =
             |sign: f64| values.iter().zip(values.iter().rev()).all(|(x, y)| *x == sign * y);
         let (even, odd) = (mirrored(1.0), mirrored(-1.0));
-        // `cos(m pi / 2n)`: all that there are among the `cos(i angle(k))`.
+        // `cos(m pi / 2n)`: these are all values among the `cos(i angle(k))`.
         let cosines: Vec<f64> =
             (0..4 * n).map(|m| (PI * m as f64 / (2 * n) as f64).cos()).collect();
         let coefficient = |i: usize| {
@@ -135,26 +151,26 @@ impl Polynomial {
         &self.coefficients
     }
 
-    /// The degree; 0 for constants.
+    /// The degree, which is 0 for constants.
     pub fn degree(&self) -> usize {
         self.coefficients.len() - 1
     }
 
-    /// Whether it is an even function of its argument, on an interval around 0: no coefficient of
-    /// odd degree is other than 0. Constants are.
+    /// Whether the polynomial is an even function on an interval around 0: every coefficient of odd
+    /// degree is 0. Constants are even.
     pub fn is_even(&self) -> bool {
         let centred = self.affine().is_none_or(|(_, shift)| shift == 0.0);
         centred && self.coefficients.iter().skip(1).step_by(2).all(|c| *c == 0.0)
     }
 
-    /// How many multiplications deep its evaluation on ciphertexts is: `ceil(log2(degree + 1))`,
-    /// and one more for a Chebyshev interval other than `[-1, 1]`.
+    /// The depth of its evaluation on ciphertexts, in products: `ceil(log2(degree + 1))`, and one
+    /// more for a Chebyshev interval other than `[-1, 1]`.
     pub fn depth(&self) -> usize {
         let map = usize::from(self.affine().is_some() && self.degree() > 0);
         (self.degree() + 1).next_power_of_two().trailing_zeros() as usize + map
     }
 
-    /// Its value at `x`.
+    /// Returns its value at `x`.
     pub fn evaluate(&self, x: f64) -> f64 {
         match self.basis {
             Basis::Monomial => self.coefficients.iter().rev().fold(0.0, |acc, c| acc * x + c),
@@ -170,7 +186,8 @@ impl Polynomial {
         }
     }
 
-    /// `(a, b)` such that `a x + b` takes the interval to `[-1, 1]`, unless it is that.
+    /// Returns `(a, b)` such that `a x + b` maps the interval to `[-1, 1]`, or `None` if it is
+    /// `[-1, 1]`.
     pub(super) fn affine(&self) -> Option<(f64, f64)> {
         match self.basis {
             Basis::Chebyshev { low, high } if (low, high) != (-1.0, 1.0) => {
@@ -180,7 +197,7 @@ impl Polynomial {
         }
     }
 
-    /// [`Polynomial::affine`] in more digits than any scale has.
+    /// Returns [`Polynomial::affine`] with more digits than any scale has.
     pub(super) fn affine_digits(&self) -> Option<(BigFloat, BigFloat)> {
         let Basis::Chebyshev { low, high } = self.basis else { return None };
         self.affine()?;
@@ -190,41 +207,41 @@ impl Polynomial {
         BigFloat::try_from(2 / &width).ok().zip(BigFloat::try_from(-sum / width).ok())
     }
 
-    /// The polynomial times a number.
+    /// Returns the polynomial times a number.
     ///
     /// # Errors
-    /// When a coefficient is not finite then.
+    /// Fails if a coefficient of the result is not finite.
     pub(crate) fn times(&self, factor: f64) -> Result<Self, CkksError> {
         Self::new(self.basis, self.coefficients.iter().map(|c| c * factor).collect())
     }
 
-    /// `p - p(0)`, and `p(0)`.
+    /// Returns `p - p(0)` and `p(0)`.
     ///
     /// # Errors
-    /// When either is not finite.
-    pub fn apart_from_constant(&self) -> Result<(Self, f64), CkksError> {
+    /// Fails if either is not finite.
+    pub fn without_constant(&self) -> Result<(Self, f64), CkksError> {
         let constant = self.evaluate(0.0);
         let mut coefficients = self.coefficients.clone();
         coefficients[0] -= constant;
         Ok((Self::new(self.basis, coefficients)?, constant))
     }
 
-    /// `m`, `q` and `r` for `p = q X^m + r` (or `p = q T_m + r`), of which `q` and `r` have degrees
-    /// smaller than `p`, with `m` the largest power of two up to the degree.
+    /// Returns `m`, `q` and `r` with `p = q X^m + r` (or `p = q T_m + r`). `m` is the largest power
+    /// of two up to the degree of `p`, and `q` and `r` have smaller degrees than `p`.
     ///
     /// # Errors
-    /// For a polynomial of degree 0, and when a coefficient is not finite.
+    /// Fails for a polynomial of degree 0 and if a coefficient is not finite.
     pub fn split(&self) -> Result<(usize, Self, Self), CkksError> {
         if self.degree() == 0 {
-            let what = "a constant is not split".into();
+            let what = "a constant cannot be split".into();
             return Err(CkksError::Argument { operation: "split a polynomial", what });
         }
         let (m, q, r) = split(&self.coefficients, self.basis != Basis::Monomial);
         Ok((m, Self::new(self.basis, q)?, Self::new(self.basis, r)?))
     }
 
-    /// A bound on its absolute values where the absolute value of the argument is at most `bound`,
-    /// and in the Chebyshev basis in the interval.
+    /// Returns a bound on its absolute values for arguments up to `bound` in absolute value. In the
+    /// Chebyshev basis, the arguments have to lie in the interval.
     pub fn bound(&self, bound: f64) -> f64 {
         match self.basis {
             Basis::Monomial => {

@@ -1,6 +1,6 @@
-//! Polynomials of ciphertexts, as shallow as can be: baby steps and giant steps (Paterson and
-//! Stockmeyer), in the Chebyshev basis as HK20 does. Every product's scale is chosen beforehand, so
-//! that all sums meet exactly.
+//! Evaluation of polynomials on ciphertexts with the least depth, by baby steps and giant steps
+//! (Paterson and Stockmeyer), in the Chebyshev basis as HK20 does. The scale of every product is
+//! chosen in advance, so that all terms of a sum have exactly the same scale.
 
 use std::{
     borrow::Cow,
@@ -11,28 +11,32 @@ use hippocrene_rlwe::{Modulus, Noise};
 
 use super::{
     Basis, Polynomial,
-    followed::{Errors, Followed, Slots},
     polynomial::split,
     trace::Step,
+    tracked_errors::{ErrorTracker, Slots, TrackedCiphertext},
 };
 use crate::{Ciphertext, CkksError, Evaluator, Scale, Short};
 
 const OPERATION: &str = "evaluate a polynomial";
 
 impl Evaluator {
-    /// `p(a)`, slot by slot. The scales of all products are near `target`; modulus and exact scale
-    /// of the result are those of `a` squared [`Polynomial::depth`] times and rescaled to `target`
-    /// each time ([`Evaluator::after_product`]). An `a` of larger scale is rescaled to the target
-    /// first.
+    /// Returns `p(a)`, slot by slot.
     ///
-    /// The noise is what errors of the argument and of every operation on the way add up to where
-    /// values are worst: at any complex numbers up to the bound of `a`, and in the Chebyshev basis,
-    /// which is for real values, in the part of the interval up to there. Elsewhere there is less.
-    /// ([`Evaluator::polynomial_of_reals`] says less where the worst is not real.)
+    /// The scales of all products are near `target`. Modulus and exact scale of the result are
+    /// those of `a` squared [`Polynomial::depth`] times and rescaled to `target` each time
+    /// ([`Evaluator::after_product`]). If the scale of `a` is larger than the target, `a` is
+    /// rescaled first.
+    ///
+    /// The noise of the result covers the errors of the argument and of every operation, at the
+    /// worst values. These are any complex numbers up to the bound of `a`. For the Chebyshev basis,
+    /// which is for real values, they are the part of the interval up to that bound. Other values
+    /// have less noise. [`Evaluator::polynomial_of_reals`] states less noise if the worst complex
+    /// value is not real.
     ///
     /// # Errors
-    /// [`CkksError::Capacity`] when too few bits are left; [`CkksError::Argument`] when the bound
-    /// of `a` exceeds the interval of a Chebyshev polynomial, outside of which its values explode.
+    /// Fails with [`CkksError::Capacity`] if too few bits are left. Fails with
+    /// [`CkksError::Argument`] if the bound of `a` exceeds the interval of a Chebyshev polynomial,
+    /// whose values explode outside of it.
     pub fn polynomial(
         &self,
         a: &Ciphertext,
@@ -42,7 +46,7 @@ impl Evaluator {
         self.polynomial_of(Cow::Borrowed(a), p, target)
     }
 
-    /// [`Evaluator::polynomial`] of an argument that may be given away, and is not copied then.
+    /// Like [`Evaluator::polynomial`]. An owned argument is not copied.
     pub(crate) fn polynomial_of(
         &self,
         a: Cow<'_, Ciphertext>,
@@ -52,11 +56,11 @@ impl Evaluator {
         self.polynomial_in(Slots::Complex, a, p, |_| target, |scale| scale)
     }
 
-    /// [`Evaluator::polynomial`] of slots that are known to hold real numbers: the same, with the
-    /// noise at the worst of these.
+    /// Like [`Evaluator::polynomial`], for slots that hold real numbers. The noise is that of the
+    /// worst real values.
     ///
     /// # Errors
-    /// As [`Evaluator::polynomial`].
+    /// Fails as [`Evaluator::polynomial`] does.
     pub fn polynomial_of_reals(
         &self,
         a: &Ciphertext,
@@ -66,9 +70,9 @@ impl Evaluator {
         self.polynomial_to(a, p, |_| target, |scale| scale)
     }
 
-    /// [`Evaluator::polynomial_of_reals`] with a target for each depth, from 0 for the argument,
-    /// and a result at exactly another scale, `exact` of the one that it has there: a factor of 2
-    /// or so of it.
+    /// Like [`Evaluator::polynomial_of_reals`], with one target scale for each depth (depth 0 is
+    /// the argument) and a result at exactly the scale `exact(s)`, where `s` is the scale that it
+    /// would have. The two should differ by a factor of at most about 2.
     pub(crate) fn polynomial_to(
         &self,
         a: &Ciphertext,
@@ -79,6 +83,7 @@ impl Evaluator {
         self.polynomial_in(Slots::Real, Cow::Borrowed(a), p, targets, exact)
     }
 
+    /// Evaluates `p` at real or complex slots, as [`Evaluator::polynomial_to`] describes.
     fn polynomial_in(
         &self,
         slots: Slots,
@@ -95,7 +100,8 @@ impl Evaluator {
                 return Err(CkksError::Argument {
                     operation: OPERATION,
                     what: format!(
-                        "values up to {} do not lie in the interval [{}, {}]: declare a tighter bound if they are smaller (with_bound)",
+                        "values up to {} do not lie in the interval [{}, {}]: declare a tighter \
+                         bound if they are smaller (with_bound)",
                         Short(a.bound()),
                         Short(low),
                         Short(high)
@@ -112,19 +118,20 @@ impl Evaluator {
         self.check_depth(&a, p.depth(), &targets, OPERATION)?;
         let within = a.bound();
         let argument = self.argument(a, p, target)?;
-        let Steps { squared, coefficients, depth, chebyshev, baby } = Steps::of(p);
+        let EvaluationShape { squared, coefficients, depth, chebyshev, leaf_size } =
+            EvaluationShape::of(p);
         let origin = (argument.modulus(), argument.scale());
         let mut chain = self.square_chain(origin, depth + usize::from(squared), targets);
-        let places = |error| p.places(within, slots, error);
+        let places = |error| p.noise_arguments(within, slots, error);
         let (mut errors, mut argument) =
-            Errors::new(argument, self.context().rlwe().degree(), places);
+            ErrorTracker::new(argument, self.context().rlwe().degree(), places);
         if squared {
             chain.remove(0);
             let square = self.squared(&argument.ciphertext, chebyshev, chain[0].0)?;
-            argument = errors.follow(square, Step::square(argument.step, chebyshev));
+            argument = errors.track(square, Step::square(argument.step, chebyshev));
         }
         let scale = exact(chain[depth].1);
-        let mut evaluation = Evaluation::new(self, chebyshev, baby, chain, errors, argument);
+        let mut evaluation = Evaluation::new(self, chebyshev, leaf_size, chain, errors, argument);
         let out = match evaluation.evaluate(&coefficients, depth, scale)? {
             Value::Encrypted(out) => out,
             Value::Constant(_) => unreachable!("a polynomial of degree 1 or more is not constant"),
@@ -135,9 +142,9 @@ impl Evaluator {
         Ok(out)
     }
 
-    /// Modulus and exact scale of an argument, of its square, of the square of that and so on,
-    /// `depth` times, each rescaled to the target of its depth: where the products and sums of each
-    /// depth are.
+    /// Returns modulus and exact scale of an argument and of its first `depth` repeated squares,
+    /// each rescaled to the target of its depth. Products and sums of a depth have this modulus and
+    /// scale.
     pub(crate) fn square_chain(
         &self,
         argument: (Modulus, Scale),
@@ -151,8 +158,8 @@ impl Evaluator {
         chain
     }
 
-    /// Checks that `a` has the capacity for so many products rescaled to these targets: each takes
-    /// as many bits as the scale of its factors has.
+    /// Checks that `a` has the capacity for `depth` successive products that are rescaled to these
+    /// targets. Each uses as many bits as the scale of its factors has.
     pub(super) fn check_depth(
         &self,
         a: &Ciphertext,
@@ -162,7 +169,7 @@ impl Evaluator {
     ) -> Result<(), CkksError> {
         let have = a.capacity_bits(self.context());
         let chain = self.square_chain((a.modulus(), a.scale()), depth, &targets);
-        // Where the modulus is at its end, scales are what products leave.
+        // At the end of the modulus, the scale is whatever the product leaves.
         let bits = |at_end: bool, k: usize, scale: &Scale| match at_end {
             true => scale.log2().min(targets(k).log2()),
             false => scale.log2(),
@@ -172,7 +179,7 @@ impl Evaluator {
         if need <= have { Ok(()) } else { Err(CkksError::Capacity { operation, need, have }) }
     }
 
-    /// `x^2` or `T_2(x)`.
+    /// Returns `x^2` or `T_2(x)`.
     fn squared(
         &self,
         x: &Ciphertext,
@@ -188,7 +195,7 @@ impl Evaluator {
         Ok(square)
     }
 
-    /// The argument that the basis is of: for a Chebyshev interval, taken to `[-1, 1]`.
+    /// Returns the argument of the basis. For a Chebyshev interval, this maps `a` to `[-1, 1]`.
     fn argument(
         &self,
         a: Cow<'_, Ciphertext>,
@@ -209,29 +216,30 @@ impl Evaluator {
     }
 }
 
-/// What an evaluation goes by.
-pub(super) struct Steps {
-    /// Whether the polynomial is even, and evaluated as one of half the degree in the square `x^2`,
-    /// or in `T_2(x)`, of which `T_j` is `T_2j(x)`: as deep, with fewer products.
+/// How a polynomial is evaluated.
+pub(super) struct EvaluationShape {
+    /// Whether the polynomial is even. It is then evaluated as a polynomial of half the degree in
+    /// `x^2`, or in `T_2(x)`, since `T_j(T_2(x)) = T_2j(x)`. The depth is the same, with fewer
+    /// products.
     pub(super) squared: bool,
-    /// In the argument, or its square.
+    /// The coefficients of the polynomial in the argument or in its square.
     pub(super) coefficients: Vec<f64>,
-    /// Of what comes after the square.
+    /// The depth after that square.
     pub(super) depth: usize,
     pub(super) chebyshev: bool,
-    /// Leaves have fewer coefficients than this.
-    pub(super) baby: usize,
+    /// Largest number of coefficients of a leaf, if it is at least 2.
+    pub(super) leaf_size: usize,
 }
 
-impl Steps {
+impl EvaluationShape {
     pub(super) fn of(p: &Polynomial) -> Self {
         let squared = p.degree() > 0 && p.is_even();
         let coefficients: Vec<f64> =
             p.coefficients().iter().copied().step_by(1 + usize::from(squared)).collect();
         let depth = depth_of(coefficients.len());
         let chebyshev = matches!(p.basis(), Basis::Chebyshev { .. });
-        let (_, baby) = fewest_products(&coefficients, depth, chebyshev);
-        Steps { squared, coefficients, depth, chebyshev, baby }
+        let (_, leaf_size) = fewest_products(&coefficients, depth, chebyshev);
+        EvaluationShape { squared, coefficients, depth, chebyshev, leaf_size }
     }
 }
 
@@ -240,7 +248,7 @@ pub(super) fn depth_of(n: usize) -> usize {
     n.next_power_of_two().trailing_zeros() as usize
 }
 
-/// Of which two powers a power is the product, the depth being `ceil(log2 n)`. For Chebyshev
+/// Returns the two powers whose product is power `n`, at depth `ceil(log2 n)`. For Chebyshev
 /// polynomials they are neighbours, so that `T_{a-b}` is `T_0` or `T_1`.
 pub(super) fn split_power(n: usize, chebyshev: bool) -> (usize, usize) {
     if chebyshev || n.is_power_of_two() {
@@ -250,49 +258,50 @@ pub(super) fn split_power(n: usize, chebyshev: bool) -> (usize, usize) {
     }
 }
 
-/// Whether a sum of powers times numbers can be had `depth` deep.
-pub(super) fn is_leaf(coefficients: &[f64], depth: usize, baby: usize) -> bool {
-    coefficients.len() <= baby.max(2)
+/// Whether a linear combination of powers can be evaluated at depth `depth`.
+pub(super) fn is_leaf(coefficients: &[f64], depth: usize, leaf_size: usize) -> bool {
+    coefficients.len() <= leaf_size.max(2)
         && (1..coefficients.len()).all(|i| coefficients[i] == 0.0 || depth_of(i) < depth)
 }
 
 impl Polynomial {
-    /// How many products of ciphertexts its evaluation takes (products with numbers are not
-    /// counted).
+    /// The number of products of ciphertexts that its evaluation needs. Products with numbers do
+    /// not count.
     pub fn products(&self) -> usize {
-        let steps = Steps::of(self);
+        let steps = EvaluationShape::of(self);
         usize::from(steps.squared)
             + fewest_products(&steps.coefficients, steps.depth, steps.chebyshev).0
     }
 }
 
-/// The number of products of ciphertexts with the best number of baby steps, and that number.
+/// Returns the smallest number of products of ciphertexts over all sizes of leaves, and the size of
+/// leaves that achieves it.
 fn fewest_products(coefficients: &[f64], depth: usize, chebyshev: bool) -> (usize, usize) {
     let candidates = (0..=depth).map(|k| 1 << k);
     candidates
-        .map(|baby| (products(coefficients, depth, baby, chebyshev), baby))
+        .map(|leaf_size| (products(coefficients, depth, leaf_size, chebyshev), leaf_size))
         .min()
         .unwrap_or((0, 1))
 }
 
-/// How many products of ciphertexts an evaluation takes.
-fn products(coefficients: &[f64], depth: usize, baby: usize, chebyshev: bool) -> usize {
+/// Returns the number of products of ciphertexts that an evaluation needs.
+fn products(coefficients: &[f64], depth: usize, leaf_size: usize, chebyshev: bool) -> usize {
     fn visit(
         c: &[f64],
         depth: usize,
-        baby: usize,
+        leaf_size: usize,
         chebyshev: bool,
         powers: &mut BTreeSet<usize>,
     ) -> usize {
-        if is_leaf(c, depth, baby) {
+        if is_leaf(c, depth, leaf_size) {
             (1..c.len()).filter(|&i| c[i] != 0.0).for_each(|i| need(i, chebyshev, powers));
             return 0;
         }
         let (m, q, r) = split(c, chebyshev);
         need(m, chebyshev, powers);
         usize::from(q.len() > 1)
-            + visit(&q, depth - 1, baby, chebyshev, powers)
-            + visit(&r, depth, baby, chebyshev, powers)
+            + visit(&q, depth - 1, leaf_size, chebyshev, powers)
+            + visit(&r, depth, leaf_size, chebyshev, powers)
     }
     fn need(n: usize, chebyshev: bool, powers: &mut BTreeSet<usize>) {
         if n > 1 && powers.insert(n) {
@@ -302,57 +311,66 @@ fn products(coefficients: &[f64], depth: usize, baby: usize, chebyshev: bool) ->
         }
     }
     let mut powers = BTreeSet::new();
-    visit(coefficients, depth, baby, chebyshev, &mut powers) + powers.len()
+    visit(coefficients, depth, leaf_size, chebyshev, &mut powers) + powers.len()
 }
 
-/// Whether a number is 0 at a scale.
+/// Whether a number rounds to 0 at a scale.
 fn vanishes(c: f64, scale: Scale) -> bool {
     c.abs() * scale.to_f64() < 0.5
 }
 
+/// The value of a subpolynomial.
 enum Value {
     Constant(f64),
-    Encrypted(Followed),
+    Encrypted(TrackedCiphertext),
 }
 
-/// An evaluation on its way.
+/// The state of an evaluation.
 pub(super) struct Evaluation<'a> {
     evaluator: &'a Evaluator,
     chebyshev: bool,
-    /// See [`Steps`].
-    baby: usize,
-    /// Modulus and scale of the argument squared so many times.
+    /// See [`EvaluationShape`].
+    leaf_size: usize,
+    /// Modulus and scale of the argument after 0, 1, 2, ... squarings.
     chain: Vec<(Modulus, Scale)>,
-    errors: Errors,
-    /// The powers (or Chebyshev polynomials) of the argument that were needed.
-    powers: BTreeMap<usize, Followed>,
-    /// The powers brought to a modulus of the chain, by its place.
-    lowered: BTreeMap<(usize, usize), Followed>,
+    errors: ErrorTracker,
+    /// The powers (or Chebyshev polynomials) of the argument that have been computed.
+    powers: BTreeMap<usize, TrackedCiphertext>,
+    /// The powers that were moved to a modulus of the chain, by power and position in the chain.
+    lowered: BTreeMap<(usize, usize), TrackedCiphertext>,
 }
 
 impl<'a> Evaluation<'a> {
-    /// One of an argument that stands at the first place of the chain.
+    /// Starts an evaluation with an argument that has the first modulus and scale of the chain.
     pub(super) fn new(
         evaluator: &'a Evaluator,
         chebyshev: bool,
-        baby: usize,
+        leaf_size: usize,
         chain: Vec<(Modulus, Scale)>,
-        errors: Errors,
-        argument: Followed,
+        errors: ErrorTracker,
+        argument: TrackedCiphertext,
     ) -> Self {
         let powers = BTreeMap::from([(1, argument)]);
-        Evaluation { evaluator, chebyshev, baby, chain, errors, powers, lowered: BTreeMap::new() }
+        Evaluation {
+            evaluator,
+            chebyshev,
+            leaf_size,
+            chain,
+            errors,
+            powers,
+            lowered: BTreeMap::new(),
+        }
     }
 
-    /// Power `n` with its noise.
+    /// Returns power `n` with its noise.
     pub(super) fn into_power(mut self, n: usize) -> Result<Ciphertext, CkksError> {
         self.power(n)?;
         let power = &self.powers[&n];
         Ok(power.ciphertext.clone().with_noise(self.errors.noise(power)))
     }
 
-    /// The polynomial at modulus `chain[depth]` and exactly at `scale`: `sum_m q_m X^m + r`, whose
-    /// products are relinearised and rescaled as one.
+    /// Evaluates a polynomial at the modulus `chain[depth]` and exactly at `scale`, as `sum_m q_m
+    /// X^m + r`. All of these products are relinearised and rescaled together.
     fn evaluate(
         &mut self,
         coefficients: &[f64],
@@ -362,14 +380,14 @@ impl<'a> Evaluation<'a> {
         if coefficients.len() == 1 {
             return Ok(Value::Constant(coefficients[0]));
         }
-        if is_leaf(coefficients, depth, self.baby) {
+        if is_leaf(coefficients, depth, self.leaf_size) {
             return self.leaf(coefficients, depth, scale).map(Value::Encrypted);
         }
         let (e, (to, _)) = (self.evaluator, self.chain[depth]);
         let unscaled = e.switched_scale(scale, to, self.chain[depth - 1].0);
         let (mut rest, mut products, mut sum) = (coefficients.to_vec(), Vec::new(), None);
         let (mut step, mut is_zero) = (Step::default(), true);
-        while rest.len() > 1 && !is_leaf(&rest, depth, self.baby) {
+        while rest.len() > 1 && !is_leaf(&rest, depth, self.leaf_size) {
             let (m, q, r) = split(&rest, self.chebyshev);
             let factor_scale = unscaled.over(self.lowered(m, depth - 1)?.ciphertext.scale());
             match self.evaluate(&q, depth - 1, factor_scale)? {
@@ -404,17 +422,19 @@ impl<'a> Evaluation<'a> {
             is_zero &= leaf.is_zero;
             self.add(&mut sum, leaf.ciphertext, scale)?;
         }
-        let mut sum = sum.expect("constants and leaves have returned above, so that the loop was entered, and each of its turns has a term");
+        let mut sum = sum.expect(
+            "constants and leaves returned above, so the loop ran, and each iteration adds a term",
+        );
         if rest.len() == 1 && rest[0] != 0.0 {
             step.constant = rest[0];
             is_zero = false;
             e.add_number_assign(&mut sum, rest[0])?;
         }
-        Ok(Value::Encrypted(Followed { is_zero, ..self.errors.follow(sum, step) }))
+        Ok(Value::Encrypted(TrackedCiphertext { is_zero, ..self.errors.track(sum, step) }))
     }
 
-    /// A sum times numbers, rescaled: without an error where it is zero, as all of these are at
-    /// their scale.
+    /// Rescales a linear combination. If all of its terms vanish at their scale, the rescaling adds
+    /// no error.
     fn rescaled(
         &self,
         a: &Ciphertext,
@@ -429,7 +449,7 @@ impl<'a> Evaluation<'a> {
         Ok(out)
     }
 
-    /// Adds a term whose scale is `scale` but for rounding.
+    /// Adds a term whose scale equals `scale` up to rounding.
     fn add(
         &self,
         sum: &mut Option<Ciphertext>,
@@ -444,15 +464,16 @@ impl<'a> Evaluation<'a> {
         Ok(())
     }
 
-    /// A sum of powers times numbers, rescaled once: modulo a divisor, as small as will do, of the
-    /// moduli of all these powers, or where that is too small modulo the chain's modulus of the
-    /// last.
+    /// Evaluates a linear combination of powers with one rescaling.
+    ///
+    /// The modulus is the smallest sufficient divisor of the moduli of all these powers. If their
+    /// common divisor is too small, it is a divisor of the chain's modulus at the deepest power.
     fn leaf(
         &mut self,
         coefficients: &[f64],
         depth: usize,
         scale: Scale,
-    ) -> Result<Followed, CkksError> {
+    ) -> Result<TrackedCiphertext, CkksError> {
         let e = self.evaluator;
         let indices: Vec<usize> =
             (1..coefficients.len()).filter(|i| coefficients[*i] != 0.0).collect();
@@ -477,9 +498,9 @@ impl<'a> Evaluation<'a> {
             let power = if shared { &self.powers[&i] } else { self.at(i, last) };
             step.terms.push((coefficients[i], power.step));
             let power = &power.ciphertext;
-            // Limbs that the sum does not have are passed over, without a copy of the others.
+            // Limbs that the sum does not have are skipped, without copying the others.
             let divides = from.divides(power.modulus());
-            powers.push(if divides { Cow::Borrowed(power) } else { e.brought(power, from)? });
+            powers.push(if divides { Cow::Borrowed(power) } else { e.at_modulus(power, from)? });
         }
         let terms: Vec<_> =
             powers.iter().zip(&indices).map(|(a, i)| (&**a, coefficients[*i])).collect();
@@ -491,36 +512,37 @@ impl<'a> Evaluation<'a> {
         }
         let mut out = self.rescaled(&sum, to, is_zero)?;
         out.set_meta(scale, out.slots(), out.bound());
-        Ok(Followed { is_zero, ..self.errors.follow(out, step) })
+        Ok(TrackedCiphertext { is_zero, ..self.errors.track(out, step) })
     }
 
-    /// Power `n` at the modulus `chain[place]`, which is no larger than where it stands.
-    fn lowered(&mut self, n: usize, place: usize) -> Result<&Followed, CkksError> {
+    /// Returns power `n` at the modulus `chain[place]`, which is no larger than its own modulus.
+    fn lowered(&mut self, n: usize, place: usize) -> Result<&TrackedCiphertext, CkksError> {
         let (e, to) = (self.evaluator, self.chain[place].0);
         let power = self.power(n)?;
         if power.ciphertext.modulus() != to && !self.lowered.contains_key(&(n, place)) {
             let power = &self.powers[&n];
             let step = Step::multiple(1.0, power.step);
             let lowered = e.bring_to(&power.ciphertext, to)?;
-            self.lowered.insert((n, place), self.errors.follow(lowered, step));
+            self.lowered.insert((n, place), self.errors.track(lowered, step));
         }
         Ok(self.at(n, place))
     }
 
-    /// What [`Evaluation::lowered`] has made.
-    fn at(&self, n: usize, place: usize) -> &Followed {
+    /// Returns a power that [`Evaluation::lowered`] has computed before.
+    fn at(&self, n: usize, place: usize) -> &TrackedCiphertext {
         self.lowered.get(&(n, place)).unwrap_or_else(|| &self.powers[&n])
     }
 
-    /// Power `n`, at the modulus `chain[ceil(log2 n)]`.
-    fn power(&mut self, n: usize) -> Result<&Followed, CkksError> {
+    /// Returns power `n` at the modulus `chain[ceil(log2 n)]`.
+    fn power(&mut self, n: usize) -> Result<&TrackedCiphertext, CkksError> {
         if !self.powers.contains_key(&n) {
             let (power, step) = self.make_power(n)?;
-            self.powers.insert(n, self.errors.follow(power, step));
+            self.powers.insert(n, self.errors.track(power, step));
         }
         Ok(&self.powers[&n])
     }
 
+    /// Computes power `n` from two lower ones.
     fn make_power(&mut self, n: usize) -> Result<(Ciphertext, Step), CkksError> {
         let (a, b) = split_power(n, self.chebyshev);
         let (e, chebyshev, place) = (self.evaluator, self.chebyshev, depth_of(n));
@@ -543,7 +565,7 @@ impl<'a> Evaluation<'a> {
             let first = &self.powers[&1];
             step.terms.push((-1.0, first.step));
             let there = self.errors.noise(first);
-            let first = e.adjust_beside(&first.ciphertext, there, to, power.scale())?;
+            let first = e.adjust_with_error(&first.ciphertext, there, to, power.scale())?;
             e.sub_assign(&mut power, &first)?;
             power.set_bound(1.0);
         }
@@ -555,8 +577,8 @@ impl<'a> Evaluation<'a> {
 mod tests {
     use super::*;
 
-    /// HK20 Table 4 has 11 products for degree 30, where the products with coefficients are not
-    /// counted as a level.
+    /// HK20 Table 4 lists 11 products for degree 30. It does not count the products with
+    /// coefficients as a level.
     #[test]
     fn the_least_depth_costs_products() {
         let dense: Vec<f64> = (1..=31).map(|i| 1.0 / f64::from(i)).collect();

@@ -1,41 +1,46 @@
-//! What the roundings inside of an evaluation of a polynomial add to its result.
+//! How the roundings inside of a polynomial's evaluation affect its result.
 
 use std::collections::BTreeMap;
 
 use super::{
     Polynomial,
     polynomial::split,
-    polynomial_evaluation::{Steps, depth_of, is_leaf, split_power},
+    polynomial_evaluation::{EvaluationShape, depth_of, is_leaf, split_power},
     trace::{Step, Trace},
 };
 
-/// How an error in the argument and the roundings inside of an evaluation come out.
+/// The factors by which an error of the argument and the roundings of an evaluation are multiplied.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Gains {
-    /// `|p'(x)|`.
+    /// Factor of the argument's error: `|p'(x)|`.
     pub(crate) argument: f64,
-    /// The variance of what the roundings of each depth add, from 0 for the argument, in units of
-    /// that of a single rounding at the scale that products of this depth have.
+    /// Variance that the roundings of each depth add to the result, starting with depth 0 for the
+    /// argument. The unit is the variance of a single rounding at the scale of products of this
+    /// depth.
     pub(crate) roundings: Vec<f64>,
 }
 
 impl Polynomial {
-    /// What [`Evaluator::polynomial`](crate::Evaluator::polynomial) makes of errors at the argument
-    /// `x`: with `r_j` the rounding errors of products, of sums of powers, and of powers that are
-    /// brought to smaller moduli, the roundings add the sum of the squares of `dp/dr_j` as a
-    /// variance.
+    /// Returns the factors of errors in [`Evaluator::polynomial`](crate::Evaluator::polynomial) at
+    /// the argument `x`.
+    ///
+    /// Let `r_j` be the rounding errors of products, of sums of powers, and of powers that are
+    /// moved to smaller moduli. Together they add a variance of the sum of the squares of
+    /// `dp/dr_j`.
     pub(crate) fn gains(&self, x: f64) -> Gains {
         let mut gains = self.gains_at(&[x]);
         gains.swap_remove(0)
     }
 
-    /// [`Polynomial::gains`] at each of several arguments.
+    /// Returns [`Polynomial::gains`] at each of several arguments.
     pub(crate) fn gains_at(&self, arguments: &[f64]) -> Vec<Gains> {
-        let Steps { squared, coefficients, depth, chebyshev, baby } = Steps::of(self);
+        let EvaluationShape { squared, coefficients, depth, chebyshev, leaf_size } =
+            EvaluationShape::of(self);
         let first = usize::from(squared);
         let (powers, lowered) = (BTreeMap::from([(1, 0)]), BTreeMap::new());
         let (trace, depths) = (Trace::new(), vec![None]);
-        let mut evaluation = Evaluation { chebyshev, baby, first, trace, depths, powers, lowered };
+        let mut evaluation =
+            Evaluation { chebyshev, leaf_size, first, trace, depths, powers, lowered };
         let mut argument = 0;
         if let Some((a, b)) = self.affine() {
             let mut affine = Step::multiple(a, 0);
@@ -65,36 +70,37 @@ impl Polynomial {
     }
 }
 
-/// The evaluation of `polynomial_evaluation.rs`, step by step.
+/// The steps of the evaluation in `polynomial_evaluation.rs`, without ciphertexts.
 struct Evaluation {
     chebyshev: bool,
-    baby: usize,
-    /// The depth of what the powers are of.
+    leaf_size: usize,
+    /// The depth of the argument of the powers: 1 if the polynomial is evaluated in the square, 0
+    /// otherwise.
     first: usize,
     trace: Trace,
-    /// At which depth the rounding of each step is; none is that of the argument.
+    /// The depth of each step's rounding. It is `None` for the argument.
     depths: Vec<Option<usize>>,
     powers: BTreeMap<usize, usize>,
-    /// Powers brought to the modulus that squarings would have reached by now, by how many.
+    /// The powers that were moved to another modulus, by power and depth of that modulus.
     lowered: BTreeMap<(usize, usize), usize>,
 }
 
 impl Evaluation {
-    /// A step with a rounding at that depth, from 0 for the argument.
+    /// Adds a step with a rounding at a depth that counts from the argument of the polynomial.
     fn push(&mut self, step: Step, depth: usize) -> usize {
         self.depths.push(Some(depth));
         self.trace.push(step)
     }
 
-    /// A step with a rounding at the depth, from 0 for what the powers are of.
+    /// Adds a step with a rounding at a depth that counts from the argument of the powers.
     fn rounded(&mut self, step: Step, depth: usize) -> usize {
         self.push(step, self.first + depth)
     }
 
-    /// A polynomial that is not constant.
+    /// Adds the steps of a polynomial that is not constant, and returns the position of its value.
     fn evaluate(&mut self, coefficients: &[f64], depth: usize) -> usize {
         let mut step = Step::default();
-        if is_leaf(coefficients, depth, self.baby) {
+        if is_leaf(coefficients, depth, self.leaf_size) {
             step.constant = coefficients[0];
             for (i, c) in coefficients.iter().enumerate().skip(1).filter(|(_, c)| **c != 0.0) {
                 step.terms.push((*c, self.power(i)));
@@ -114,6 +120,7 @@ impl Evaluation {
         self.rounded(step, depth)
     }
 
+    /// Returns the position of power `n` at the modulus of depth `place`.
     fn lowered(&mut self, n: usize, place: usize) -> usize {
         if depth_of(n) == place {
             return self.power(n);
@@ -127,6 +134,7 @@ impl Evaluation {
         lowered
     }
 
+    /// Returns the position of power `n`, and adds its steps if it is new.
     fn power(&mut self, n: usize) -> usize {
         if let Some(power) = self.powers.get(&n) {
             return *power;

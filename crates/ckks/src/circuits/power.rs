@@ -3,24 +3,27 @@
 use std::borrow::Cow;
 
 use super::{
-    followed::Errors,
     polynomial_evaluation::{Evaluation, depth_of},
+    tracked_errors::ErrorTracker,
 };
 use crate::{Ciphertext, CkksError, Evaluator, Scale};
 
 const OPERATION: &str = "power";
 
 impl Evaluator {
-    /// `a^n`, slot by slot, for `n >= 1`, by products of the powers `a^(2^k)`: `ceil(log2 n)` of
-    /// them deep, each at a scale near `target`. Modulus and exact scale of the result are those of
-    /// `a` squared as often and rescaled to `target` each time ([`Evaluator::after_product`]). An
-    /// `a` of larger scale is rescaled to the target first.
+    /// Returns `a^n`, slot by slot, for `n >= 1`, by products of the powers `a^(2^k)`.
     ///
-    /// The noise is what the errors of `a` and of every product add up to, each on all of its ways
-    /// to the result, where values are worst: as large as the bound of `a`.
+    /// The depth is `ceil(log2 n)` products, each at a scale near `target`. Modulus and exact scale
+    /// of the result are those of `a` squared that many times and rescaled to `target` each time
+    /// ([`Evaluator::after_product`]). If the scale of `a` is larger than the target, `a` is
+    /// rescaled first.
+    ///
+    /// The noise of the result covers the errors of `a` and of every product, along all paths to
+    /// the result, at the largest values: those at the bound of `a`.
     ///
     /// # Errors
-    /// [`CkksError::Argument`] for `n = 0`, [`CkksError::Capacity`] when too few bits are left.
+    /// Fails with [`CkksError::Argument`] for `n = 0` and with [`CkksError::Capacity`] if too few
+    /// bits are left.
     pub fn power(&self, a: &Ciphertext, n: u32, target: Scale) -> Result<Ciphertext, CkksError> {
         if n == 0 {
             let what = "the exponent is 0, an integer from 1 is needed".into();
@@ -32,9 +35,9 @@ impl Evaluator {
         let a = self.at_most(Cow::Borrowed(a), target)?.into_owned();
         self.check_depth(&a, depth, |_| target, OPERATION)?;
         let chain = self.square_chain((a.modulus(), a.scale()), depth, |_| target);
-        // Errors whose squares count make values larger.
+        // An error whose square matters makes values larger.
         let worst = |error| vec![bound.hypot(error).into()];
-        let (errors, argument) = Errors::new(a, self.context().rlwe().degree(), worst);
+        let (errors, argument) = ErrorTracker::new(a, self.context().rlwe().degree(), worst);
         Evaluation::new(self, false, 1, chain, errors, argument).into_power(n)
     }
 }

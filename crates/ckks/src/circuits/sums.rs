@@ -5,12 +5,15 @@ use crate::{Ciphertext, CkksError, Evaluator};
 const SUM: &str = "sum of slots";
 
 impl Evaluator {
-    /// The sum of `count` rotations by multiples of `step`: slot `i` of the result is the sum of
-    /// slots `i + k step` of `a` over `k < count`. `log2(count)` rotations, by `step 2^k`, and one
-    /// more for each bit of `count` but the first.
+    /// Returns the sum of `count` rotations by multiples of `step`: slot `i` of the result is the
+    /// sum of slots `i + k step` of `a` over `k < count`.
+    ///
+    /// It uses `floor(log2(count))` rotations by `step 2^k`, and one more for each further bit that
+    /// is set in `count`.
     ///
     /// # Errors
-    /// [`CkksError::Argument`] when `count` is 0, and when a rotation key is missing or the sum
+    /// Fails with [`CkksError::Argument`] if `count` is 0. Fails also if a rotation key is missing
+    /// or the sum does not fit the modulus.
     /// does not fit the modulus.
     pub fn inner_sum(
         &self,
@@ -23,7 +26,7 @@ impl Evaluator {
             return Err(CkksError::Argument { operation: SUM, what });
         }
         self.check_own(a, SUM)?;
-        // The sum of 2^k rotations, and that of as many as the bits of `count` below bit k say.
+        // `power` is the sum of 2^k rotations. `sum` is the sum of `count mod 2^k` rotations.
         let (mut power, mut sum): (_, Option<Ciphertext>) = (a.clone(), None);
         for k in 0..=count.ilog2() {
             let by = (step << k) as i64;
@@ -41,7 +44,7 @@ impl Evaluator {
         }
         let mut sum = sum.unwrap_or(power);
         if step == 1 && count == a.slots() {
-            // The same sum in all slots, with its error.
+            // All slots hold the same sum with the same error.
             let noise = sum.inner().noise();
             sum.inner_mut().set_noise(noise.with_common(noise));
         }

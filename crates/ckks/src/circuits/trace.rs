@@ -1,9 +1,10 @@
-//! How errors that are made on the way reach the result of sums and products.
+//! How the errors of single steps reach the result of a computation of sums and products.
 
 use num_complex::Complex64;
 
-/// `constant + sum_i c_i v_i + sum_j c_j u_j w_j + e`, of the values of earlier steps, which are
-/// named by their places, with an error `e` of its own.
+/// One step of a computation: `constant + sum_i c_i v_i + sum_j c_j u_j w_j + e`, where `v_i`,
+/// `u_j` and `w_j` are the values of earlier steps, given by their positions, and `e` is an error
+/// of this step.
 #[derive(Debug, Default)]
 pub(super) struct Step {
     pub(super) constant: f64,
@@ -19,13 +20,13 @@ impl Step {
         Step { terms: vec![(factor, of)], ..Self::default() }
     }
 
-    /// `u w`, and twice that for Chebyshev polynomials.
+    /// `u w`, or `2 u w` for Chebyshev polynomials.
     pub(super) fn product(u: usize, w: usize, chebyshev: bool) -> Self {
         let factor = if chebyshev { 2.0 } else { 1.0 };
         Step { products: vec![(factor, u, w)], ..Self::default() }
     }
 
-    /// `v^2`, or `2 v^2 - 1`, which makes `T_2n` of `T_n`.
+    /// `v^2`, or `2 v^2 - 1` for Chebyshev polynomials, which turns `T_n` into `T_2n`.
     pub(super) fn square(of: usize, chebyshev: bool) -> Self {
         let constant = if chebyshev { -1.0 } else { 0.0 };
         Step { constant, ..Self::product(of, of, chebyshev) }
@@ -39,20 +40,22 @@ pub(super) struct Trace {
 }
 
 impl Trace {
-    /// Of an argument to which nothing has been done yet, step 0.
+    /// Starts a trace with the argument as step 0.
     pub(super) fn new() -> Self {
         Trace { steps: vec![Step::default()] }
     }
 
-    /// One more step, of those that there are; its place.
+    /// Adds a step and returns its position.
     pub(super) fn push(&mut self, step: Step) -> usize {
         self.steps.push(step);
         self.steps.len() - 1
     }
 
-    /// `dv/de_i`, the derivatives of the value of a step by the errors of all steps up to it, at
-    /// the argument `x`: backwards from `dv/dv = 1`. Errors that reach it by several ways are
-    /// counted as what they are: one.
+    /// Returns the derivatives `dv/de_i` of the value `v` of step `of` by the errors of all steps
+    /// up to it, at the argument `x`.
+    ///
+    /// They are computed backwards from `dv/dv = 1`. An error that reaches the value along several
+    /// paths counts as one error.
     pub(super) fn derivatives(&self, of: usize, x: Complex64) -> Vec<Complex64> {
         let steps = &self.steps[..=of];
         let mut values = Vec::with_capacity(steps.len());

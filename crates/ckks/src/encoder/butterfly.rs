@@ -1,7 +1,8 @@
-//! The arithmetic of the special FFT, eight complex numbers at a time, as real and imaginary parts.
+//! The arithmetic of the special FFT on eight complex numbers at a time, as real and imaginary
+//! parts.
 //!
-//! Products are rounded before they are added (no fused multiply-add), on every CPU: the transform
-//! gives the same bits everywhere, and so does encoding.
+//! Products are rounded before they are added (no fused multiply-add) on every CPU. So the
+//! transform, and with it the encoding, gives the same bits everywhere.
 
 use super::lanes::Lanes;
 
@@ -13,13 +14,13 @@ pub(super) struct Complex8<L> {
 }
 
 impl<L: Lanes> Complex8<L> {
-    /// The same number eight times.
+    /// Returns the same number eight times.
     #[inline(always)]
     pub(super) fn splat((re, im): (f64, f64)) -> Self {
         Complex8 { re: L::splat(re), im: L::splat(im) }
     }
 
-    /// The numbers at `at .. at + 8`.
+    /// Loads the numbers at `at .. at + 8`.
     #[inline(always)]
     pub(super) fn load(re: &[f64], im: &[f64], at: usize) -> Self {
         let (re, im) = (re[at..].first_chunk(), im[at..].first_chunk());
@@ -29,7 +30,7 @@ impl<L: Lanes> Complex8<L> {
         }
     }
 
-    /// Writes the numbers to `at .. at + 8`.
+    /// Stores the numbers at `at .. at + 8`.
     #[inline(always)]
     pub(super) fn store(self, re: &mut [f64], im: &mut [f64], at: usize) {
         self.re.store(re[at..].first_chunk_mut().expect("room for eight numbers"));
@@ -46,19 +47,19 @@ impl<L: Lanes> Complex8<L> {
         Complex8 { re: self.re - other.re, im: self.im - other.im }
     }
 
-    /// `self + i other`.
+    /// Returns `self + i other`.
     #[inline(always)]
     pub(super) fn add_i(self, other: Self) -> Self {
         Complex8 { re: self.re - other.im, im: self.im + other.re }
     }
 
-    /// `self - i other`.
+    /// Returns `self - i other`.
     #[inline(always)]
     pub(super) fn sub_i(self, other: Self) -> Self {
         Complex8 { re: self.re + other.im, im: self.im - other.re }
     }
 
-    /// `i (self - other)`.
+    /// Returns `i (self - other)`.
     #[inline(always)]
     pub(super) fn i_times_difference(self, other: Self) -> Self {
         Complex8 { re: other.im - self.im, im: self.re - other.re }
@@ -69,13 +70,13 @@ impl<L: Lanes> Complex8<L> {
         Complex8 { re: self.re * w.re - self.im * w.im, im: self.re * w.im + self.im * w.re }
     }
 
-    /// `self` times the conjugate of `w`.
+    /// Returns `self` times the conjugate of `w`.
     #[inline(always)]
     pub(super) fn mul_conj(self, w: Self) -> Self {
         Complex8 { re: self.re * w.re + self.im * w.im, im: self.im * w.re - self.re * w.im }
     }
 
-    /// The rows of an 8 x 8 matrix as its columns.
+    /// Transposes an 8 x 8 matrix.
     #[inline(always)]
     pub(super) fn transpose([a, b, c, d, e, f, g, h]: [Self; 8]) -> [Self; 8] {
         let re = L::transpose([a.re, b.re, c.re, d.re, e.re, f.re, g.re, h.re]);
@@ -96,9 +97,9 @@ pub(super) struct Powers<L> {
     pub cube: Complex8<L>,
 }
 
-/// Coefficients to values and back, four at a time.
+/// A radix-4 butterfly between coefficients and values.
 pub(super) trait Radix4 {
-    /// The butterfly with the roots `w`; `TOP` for the node at the top of the tree.
+    /// Applies the butterfly with the roots `w`. `TOP` is true for the node at the top of the tree.
     fn apply<L: Lanes, const TOP: bool>(x: [Complex8<L>; 4], w: &Powers<L>) -> [Complex8<L>; 4];
 }
 

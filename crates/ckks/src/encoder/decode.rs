@@ -1,4 +1,4 @@
-//! From plaintexts to values.
+//! Decoding of plaintexts into values.
 
 use std::{
     borrow::Borrow,
@@ -17,28 +17,31 @@ use super::{
     scratch::Scratch,
 };
 
-/// Constants are kept for this many lists of moduli.
-const KEPT: usize = 64;
+/// Maximum number of lists of moduli whose constants are cached. Chosen.
+const MAX_CACHED_CONSTANTS: usize = 64;
 
-/// About so many bits more are read to see whether they were.
-const CHECK: f64 = 40.0;
+/// Number of additional bits that are read to check whether the first limbs were enough. Chosen.
+const CHECK_BITS: f64 = 40.0;
 
-/// What coefficients are likely to be below, in bits above the scale.
-pub(super) const HEADROOM: f64 = 24.0;
+/// Assumed largest size of coefficients, in bits above the scale. Chosen.
+pub(super) const ASSUMED_HEADROOM_BITS: f64 = 24.0;
 
 impl Encoder {
-    /// The real parts of the slots of `plaintext`, divided by `scale`, of which `out.len()` are
-    /// read (its slot count). Limb `i` belongs to `rings[i]`; either domain will do.
+    /// Decodes the real parts of the slots of `plaintext`, divided by `scale`. The number of slots
+    /// is `out.len()`. Limb `i` belongs to `rings[i]`, in either domain.
     ///
-    /// The coefficients are taken as the representatives in `[-Q/2, Q/2)`, each to a relative error
-    /// of a few 2^-53. `magnitude_bits` says what `log2` of the largest of them will hardly exceed
-    /// (24 bits above the scale if it is not given): only as many limbs as that needs are read at
-    /// first, and 40 bits more, to see whether it was exceeded; then all are. The result does not
-    /// depend on it, but for a chance of 2^-40 for each coefficient that a larger one looks small.
+    /// The coefficients are taken as representatives in `[-Q/2, Q/2)`, each with a relative error
+    /// of a few 2^-53.
+    ///
+    /// `magnitude_bits` is an estimate of `log2` of the largest coefficient. The default is 24 bits
+    /// above the scale. At first only the limbs for that size are read, and 40 bits more to check
+    /// it. If the coefficients are larger, all limbs are read. The result does not depend on the
+    /// estimate, except with a probability of 2^-40 for each coefficient that a larger one looks
+    /// small.
     ///
     /// # Errors
-    /// [`EncodeError`] when the slot count, the scale or the shape is not possible, or the result
-    /// is out of the range of `f64`.
+    /// Fails with [`EncodeError`] if the number of slots, the scale or the shape is not possible,
+    /// or if the result is outside of the range of `f64`.
     pub fn decode_real<R: Borrow<ResidueRing>>(
         &self,
         plaintext: &Poly,
@@ -56,10 +59,10 @@ impl Encoder {
         })
     }
 
-    /// [`Encoder::decode_real`] with the imaginary parts.
+    /// Like [`Encoder::decode_real`], with the imaginary parts.
     ///
     /// # Errors
-    /// As [`Encoder::decode_real`].
+    /// Fails as [`Encoder::decode_real`] does.
     pub fn decode_complex<R: Borrow<ResidueRing>>(
         &self,
         plaintext: &Poly,
@@ -81,7 +84,7 @@ impl Encoder {
         })
     }
 
-    /// The coefficients of `plaintext` over `scale`, folded for the transform, to
+    /// Writes the coefficients of `plaintext`, divided by `scale` and folded for the transform, to
     /// `scratch.coefficients`.
     fn coefficients<R: Borrow<ResidueRing>>(
         &self,
@@ -93,15 +96,16 @@ impl Encoder {
         scratch: &mut Scratch,
     ) -> Result<(), EncodeError> {
         check_scale(scale)?;
-        let likely_bits = magnitude_bits.unwrap_or(scale.log2() + HEADROOM);
+        let likely_bits = magnitude_bits.unwrap_or(scale.log2() + ASSUMED_HEADROOM_BITS);
         let Scratch { coefficients, blocks, weights, .. } = scratch;
         let halves = (&mut coefficients.re[..slots], &mut coefficients.im[..slots]);
         let mut doubles = Doubles { kernel: self.kernel, scale, weights, halves };
         self.recombine(plaintext, rings, likely_bits, slots, blocks, &mut doubles)
     }
 
-    /// Recombines the coefficients that `slots` slots have: as many limbs as coefficients of
-    /// `likely_bits` bits need are read at first, then all if they are larger.
+    /// Recombines the coefficients that `slots` slots have from their residues. At first it reads
+    /// as many limbs as coefficients of `likely_bits` bits need, and then all of them if the
+    /// coefficients are larger.
     pub(super) fn recombine<R: Borrow<ResidueRing>>(
         &self,
         plaintext: &Poly,
@@ -143,7 +147,7 @@ impl Encoder {
         Ok(())
     }
 
-    /// Hands the limbs that belong to `rings` to `work` in the coefficient domain.
+    /// Calls `work` with the limbs that belong to `rings`, in the coefficient domain.
     fn with_coefficients<R: Borrow<ResidueRing>, T>(
         &self,
         plaintext: &Poly,
@@ -162,8 +166,8 @@ impl Encoder {
         work(copy.as_slice())
     }
 
-    /// Recombines the coefficients that `slots` slots have from these limbs; returns how many
-    /// mixed-radix digits the largest of them needs.
+    /// Recombines the coefficients that `slots` slots have from these limbs. Returns the number of
+    /// mixed-radix digits that the largest of them needs.
     fn recombine_limbs<R: Borrow<ResidueRing>>(
         &self,
         limbs: &[u64],
@@ -196,7 +200,7 @@ impl Encoder {
         Ok(most)
     }
 
-    /// The constants for the moduli of `rings`, computed the first time.
+    /// Returns the constants for the moduli of `rings`, from the cache if they are in it.
     fn mixed_radix<R: Borrow<ResidueRing>>(
         &self,
         rings: &[R],
@@ -206,7 +210,7 @@ impl Encoder {
             return Ok(found.clone());
         }
         let new = Arc::new(MixedRadix::new(rings)?);
-        if kept.len() == KEPT {
+        if kept.len() == MAX_CACHED_CONSTANTS {
             kept.clear();
         }
         kept.push(new.clone());
@@ -214,14 +218,14 @@ impl Encoder {
     }
 }
 
-/// Where recombined coefficients go.
+/// A consumer of recombined coefficients.
 pub(super) trait Recombined {
-    /// Coefficients modulo the product of these moduli will follow. It may be said again, with more
-    /// moduli, when they were not enough.
+    /// Announces coefficients modulo the product of these moduli. It is called again with more
+    /// moduli if they were not enough.
     fn begin(&mut self, radix: &MixedRadix);
 
-    /// Takes the coefficients at `places` of a half (0: the lower one) as their first `count`
-    /// digits, one block each.
+    /// Receives the coefficients at `places` of a half (0 is the lower one) as blocks of their
+    /// first `count` digits.
     fn block(
         &mut self,
         radix: &MixedRadix,
@@ -232,7 +236,7 @@ pub(super) trait Recombined {
     ) -> Result<(), EncodeError>;
 }
 
-/// Coefficients over a scale, as `f64`.
+/// Receives coefficients as `f64`, divided by a scale.
 struct Doubles<'a> {
     kernel: Kernel,
     scale: f64,
@@ -264,14 +268,14 @@ impl Recombined for Doubles<'_> {
     }
 }
 
-/// The order in which digits are taken: that of the limbs, but an even modulus first.
+/// Returns the order of the digits: that of the limbs, but with an even modulus first.
 fn even_first<R: Borrow<ResidueRing>>(rings: &[R]) -> Vec<usize> {
     let is_even = |&i: &usize| rings[i].borrow().modulus().is_multiple_of(2);
     let (even, odd): (Vec<usize>, Vec<usize>) = (0..rings.len()).partition(is_even);
     [even, odd].concat()
 }
 
-/// Every `gap`-th of `from`.
+/// Copies every `gap`-th number of `from`.
 fn gather(to: &mut [u64], from: &[u64], gap: usize) {
     if gap == 1 {
         to.copy_from_slice(&from[..to.len()]);
@@ -282,8 +286,8 @@ fn gather(to: &mut [u64], from: &[u64], gap: usize) {
     }
 }
 
-/// How many limbs hold every centred number of `bits` bits, and how many are [`CHECK`] bits more;
-/// when both exist.
+/// Returns the number of limbs that hold every centred number of `bits` bits, and the number that
+/// hold [`CHECK_BITS`] more, if both exist.
 fn limbs_for<R: Borrow<ResidueRing>>(rings: &[R], bits: f64) -> Option<(usize, usize)> {
     let past = |bits: f64, from: usize| {
         let mut room = 0.0;
@@ -295,5 +299,5 @@ fn limbs_for<R: Borrow<ResidueRing>>(rings: &[R], bits: f64) -> Option<(usize, u
             .map(|last| last + 1)
     };
     let enough = past(bits + 1.0, 0)?;
-    Some((enough, past(CHECK - 1.0, enough)?))
+    Some((enough, past(CHECK_BITS - 1.0, enough)?))
 }

@@ -1,4 +1,4 @@
-//! From values to plaintexts.
+//! Encoding of values into plaintexts.
 
 use std::borrow::Borrow;
 
@@ -9,18 +9,20 @@ use super::{
     EncodeError, Encoder, IntegerPolynomial, Rounding, integer::DIGIT_BITS, round, scratch::Scratch,
 };
 
-/// Coefficients up to `2^62` are kept to the unit.
+/// Coefficients up to `2^62` are exact to the unit.
 const INTEGER_BITS: i32 = 62;
 
 impl Encoder {
-    /// Encodes real `values` into the first of `slots` slots, the others zero: the plaintext whose
-    /// slots are `scale * values`, up to the rounding of its coefficients to nearest, modulo the
-    /// product of the moduli of `rings`. `out` is given one limb for each ring, in the evaluation
-    /// domain.
+    /// Encodes real `values` into the first of `slots` slots, with zeros in the others.
+    ///
+    /// The slots of the plaintext are `scale * values`, up to the rounding of its coefficients to
+    /// nearest, modulo the product of the moduli of `rings`. `out` gets one limb for each ring, in
+    /// the evaluation domain.
     ///
     /// # Errors
-    /// [`EncodeError`] when a value is not finite, the scaled values do not fit the modulus, there
-    /// are more values than slots, or the slot count, the scale or a ring is not possible.
+    /// Fails with [`EncodeError`] if a value is not finite, the scaled values do not fit the
+    /// modulus, there are more values than slots, or the number of slots, the scale or a ring is
+    /// not possible.
     pub fn encode_real<R: Borrow<ResidueRing>>(
         &self,
         values: &[f64],
@@ -37,10 +39,10 @@ impl Encoder {
         })
     }
 
-    /// [`Encoder::encode_real`] for complex values.
+    /// Like [`Encoder::encode_real`], for complex values.
     ///
     /// # Errors
-    /// As [`Encoder::encode_real`].
+    /// Fails as [`Encoder::encode_real`] does.
     pub fn encode_complex<R: Borrow<ResidueRing>>(
         &self,
         values: &[Complex64],
@@ -57,12 +59,12 @@ impl Encoder {
         })
     }
 
-    /// The first half of [`Encoder::encode_real`]: the plaintext over the integers, for a modulus
-    /// of `modulus_bits` bits. It can be reduced modulo many primes, in any order and by many
-    /// threads, with [`Encoder::reduce`].
+    /// Runs the first half of [`Encoder::encode_real`]: computes the plaintext over the integers,
+    /// for a modulus of `modulus_bits` bits. [`Encoder::reduce`] can reduce it modulo many primes,
+    /// in any order and on many threads.
     ///
     /// # Errors
-    /// As [`Encoder::encode_real`].
+    /// Fails as [`Encoder::encode_real`] does.
     pub fn quantise_real(
         &self,
         values: &[f64],
@@ -80,10 +82,10 @@ impl Encoder {
         })
     }
 
-    /// [`Encoder::quantise_real`] for complex values.
+    /// Like [`Encoder::quantise_real`], for complex values.
     ///
     /// # Errors
-    /// As [`Encoder::encode_real`].
+    /// Fails as [`Encoder::encode_real`] does.
     pub fn quantise_complex(
         &self,
         values: &[Complex64],
@@ -101,11 +103,12 @@ impl Encoder {
         })
     }
 
-    /// The second half of encoding, for one limb: `plaintext` modulo the modulus of `ring`, in the
-    /// evaluation domain.
+    /// Runs the second half of encoding for one limb: computes `plaintext` modulo the modulus of
+    /// `ring`, in the evaluation domain.
     ///
     /// # Errors
-    /// [`EncodeError::Shape`] when the plaintext, the ring or the limb is of another ring degree.
+    /// Fails with [`EncodeError::Shape`] if the plaintext, the ring or the limb has another ring
+    /// degree.
     pub fn reduce(
         &self,
         plaintext: &IntegerPolynomial,
@@ -137,6 +140,7 @@ impl Encoder {
         Ok(())
     }
 
+    /// Reduces a plaintext modulo all rings.
     fn reduce_all<R: Borrow<ResidueRing>>(
         &self,
         plaintext: &IntegerPolynomial,
@@ -158,13 +162,14 @@ impl Encoder {
             .try_for_each(|(ring, limb)| self.reduce(plaintext, ring.borrow(), limb))
     }
 
-    /// Exchanges what was quantised, which has one digit for each coefficient, with `out`.
+    /// Exchanges the quantised polynomial, which has one digit for each coefficient, with `out`.
     fn hand_over(&self, scratch: &mut Scratch, out: &mut IntegerPolynomial) {
         std::mem::swap(&mut scratch.integers, out);
         scratch.integers.coefficients.resize(self.degree, 0);
         scratch.integers.set_digit_count(1);
     }
 
+    /// Copies real values and zeros into the slots of `scratch`.
     fn load_real(
         &self,
         values: &[f64],
@@ -183,6 +188,7 @@ impl Encoder {
         Ok(())
     }
 
+    /// Copies complex values and zeros into the slots of `scratch`.
     fn load_complex(
         &self,
         values: &[Complex64],
@@ -207,7 +213,7 @@ impl Encoder {
         Ok(())
     }
 
-    /// The slots in `scratch`, through the inverse transform, scaled and rounded.
+    /// Transforms the slots in `scratch` to coefficients, scales them and rounds them.
     fn quantise(
         &self,
         slots: usize,
@@ -223,12 +229,12 @@ impl Encoder {
 
         let largest = |re: &[f64], im: &[f64]| {
             let (re, im) = (round::largest(self.kernel, re), round::largest(self.kernel, im));
-            // Not `f64::max`, which would hide a NaN that an overflow left.
+            // `f64::max` would hide a NaN from an overflow.
             if re.to_bits() > im.to_bits() { re } else { im }
         };
         let magnitude = largest(x, y) / slots as f64 * scale;
-        // A centred representative needs one bit more; the last term covers the rounding of these
-        // very numbers.
+        // A centred representative needs one bit more. The last term covers the rounding of this
+        // computation.
         let needed_bits = if magnitude.is_finite() {
             magnitude.max(1.0).log2() + 1.0 + 1e-9
         } else {
@@ -243,7 +249,8 @@ impl Encoder {
             });
         }
 
-        // The least power of two above `magnitude` is kept below `2^INTEGER_BITS`.
+        // The smallest power of two above `magnitude` must not exceed `2^INTEGER_BITS` after the
+        // shift.
         let shift = ((magnitude.to_bits() >> 52) as i32 - 1022 - INTEGER_BITS).max(0);
         let factor = scale * 2f64.powi(-shift) / slots as f64;
         scratch.integers.shift = shift as u32;
@@ -276,20 +283,22 @@ impl Encoder {
     }
 }
 
-/// `log2` of the product of the moduli.
+/// Returns `log2` of the product of the moduli.
 fn modulus_bits<R: Borrow<ResidueRing>>(rings: &[R]) -> f64 {
     rings.iter().map(|ring| ring.borrow().log2()).sum()
 }
 
+/// Checks that a scale is positive and finite.
 pub(super) fn check_scale(scale: f64) -> Result<(), EncodeError> {
     if scale.is_finite() && scale > 0.0 { Ok(()) } else { Err(EncodeError::Scale { scale }) }
 }
 
+/// Checks that the values fit the slots.
 pub(super) fn check_count(values: usize, slots: usize) -> Result<(), EncodeError> {
     if values <= slots { Ok(()) } else { Err(EncodeError::TooManyValues { values, slots }) }
 }
 
-/// Names the first part that is not finite.
+/// Returns the error for the first part that is not finite.
 fn not_finite(mut parts: impl Iterator<Item = (usize, f64)>) -> EncodeError {
     let (index, value) = parts.find(|(_, x)| !x.is_finite()).unwrap_or((0, f64::NAN));
     EncodeError::NotFinite { index, value }

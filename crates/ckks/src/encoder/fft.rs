@@ -3,14 +3,14 @@
 //! approximate numbers", 2017, 3.2).
 //!
 //! For `n` slots and `xi = exp(2 pi i / 4n)`, a real polynomial `p` of degree below `2n` is folded
-//! to the `n` complex numbers `c_k = p_k + i p_(k+n)`; since `xi^(5^j n) = i`, slot `j` is
-//! `p(xi^(5^j)) = sum_k c_k xi^(5^j k)`. That is an evaluation at the roots of `Y^n - i`, and goes
-//! down the tree of remainders described at [`Roots`].
+//! to the `n` complex numbers `c_k = p_k + i p_(k+n)`. Since `xi^(5^j n) = i`, slot `j` is
+//! `p(xi^(5^j)) = sum_k c_k xi^(5^j k)`. This is an evaluation at the roots of `Y^n - i`. It
+//! descends the tree of remainders that [`Roots`] describes.
 //!
-//! The tree leaves slot `j` at the bit reversal of `j`. For `n >= 64` the last three levels of the
-//! tree are one pass over tiles: 8 rows of 8 numbers, `n/8` apart. A tile is transposed in
-//! registers, so that what is left of the tree is between registers, and then its eight registers,
-//! 8 slots each, have their natural places: the reordering costs nothing.
+//! The tree leaves slot `j` at the bit reversal of `j`. For `n >= 64`, the last three levels of the
+//! tree are one pass over tiles of 8 rows of 8 numbers, `n/8` apart. Each tile is transposed in
+//! registers. The rest of the tree then combines whole registers. Finally each of the eight
+//! registers holds 8 slots in their natural order, so the reordering costs nothing.
 
 use aligned_vec::{AVec, ConstAlign};
 use hippocrene_ring::{Kernel, arith::bit_reverse};
@@ -31,18 +31,18 @@ pub(super) struct Split {
 }
 
 impl Split {
-    /// `n` zeros.
+    /// Returns `n` zeros.
     pub(super) fn zero(n: usize) -> Self {
         let zeros = || AVec::from_iter(64, std::iter::repeat_n(0.0, n));
         Split { re: zeros(), im: zeros() }
     }
 }
 
-/// Blocks of this many complex numbers (16 KiB) stay in the first-level cache through all their
-/// levels.
+/// Number of complex numbers per block. Blocks of 16 KiB stay in the first-level cache through all
+/// their levels.
 const BLOCK: usize = 1024;
 
-/// Three bits reversed: which row of a tile becomes which lane, and which register which eighth of
+/// The reversal of three bits. It maps the rows of a tile to lanes, and the registers to eighths of
 /// the slots.
 const REVERSED: [usize; 8] = [0, 4, 2, 6, 1, 5, 3, 7];
 
@@ -54,13 +54,13 @@ pub(super) struct SpecialFft {
 }
 
 impl SpecialFft {
-    /// For up to `2^log_slots` slots, `log_slots >= 1`.
+    /// Prepares transforms for up to `2^log_slots` slots, with `log_slots >= 1`.
     pub(super) fn new(log_slots: u32, kernel: Kernel) -> Self {
         SpecialFft { roots: Roots::new(log_slots), kernel }
     }
 
-    /// Coefficients `c_k` to slots, in natural order. `(x, y)` holds the coefficients and is
-    /// overwritten. All four slices have one length, the number of slots.
+    /// Transforms coefficients `c_k` to slots, in natural order. `(x, y)` holds the coefficients
+    /// and is overwritten. The length of all four slices is the number of slots.
     pub(super) fn forward(&self, x: &mut [f64], y: &mut [f64], re: &mut [f64], im: &mut [f64]) {
         if re.len() < 64 {
             return self.forward_small(x, y, re, im);
@@ -78,8 +78,8 @@ impl SpecialFft {
         }
     }
 
-    /// Slots in natural order to `n` times the coefficients `c_k`. All four slices have one length,
-    /// the number `n` of slots.
+    /// Transforms slots in natural order to `n` times the coefficients `c_k`. The length of all
+    /// four slices is the number `n` of slots.
     pub(super) fn inverse(&self, re: &[f64], im: &[f64], x: &mut [f64], y: &mut [f64]) {
         if re.len() < 64 {
             return self.inverse_small(re, im, x, y);
@@ -97,7 +97,7 @@ impl SpecialFft {
         }
     }
 
-    /// [`Self::forward`] for fewer than 64 slots, level by level.
+    /// Like [`Self::forward`], for fewer than 64 slots, level by level.
     fn forward_small(&self, x: &mut [f64], y: &mut [f64], re: &mut [f64], im: &mut [f64]) {
         let log = x.len().ilog2();
         for depth in 0..log {
@@ -117,7 +117,7 @@ impl SpecialFft {
         }
     }
 
-    /// [`Self::inverse`] for fewer than 64 slots, level by level.
+    /// Like [`Self::inverse`], for fewer than 64 slots, level by level.
     fn inverse_small(&self, re: &[f64], im: &[f64], x: &mut [f64], y: &mut [f64]) {
         let log = x.len().ilog2();
         for j in 0..x.len() {
@@ -137,7 +137,8 @@ impl SpecialFft {
     }
 }
 
-/// The depth of the first level that radix-4 passes take, and that of the first one inside a block.
+/// Returns the depth of the first level of the radix-4 passes, and that of the first one inside a
+/// block.
 fn schedule(n: usize) -> (u32, u32) {
     let levels = n.ilog2() - 3;
     let first = levels % 2;
@@ -222,7 +223,7 @@ fn inverse<L: Lanes>(roots: &Roots, re: &[f64], im: &[f64], x: &mut [f64], y: &m
     }
 }
 
-/// Two levels, for the nodes that `x + i y` is cut into.
+/// Runs two levels for the nodes that `x + i y` consists of.
 #[inline(always)]
 fn pass<L: Lanes, R: Radix4>(nodes: &[Node], x: &mut [f64], y: &mut [f64], top: bool) {
     if top {
@@ -236,7 +237,7 @@ fn pass<L: Lanes, R: Radix4>(nodes: &[Node], x: &mut [f64], y: &mut [f64], top: 
     }
 }
 
-/// A radix-4 butterfly between the four quarters of a node.
+/// Applies a radix-4 butterfly to the four quarters of a node.
 #[inline(always)]
 fn quarters<L: Lanes, R: Radix4, const TOP: bool>(node: &Node, x: &mut [f64], y: &mut [f64]) {
     let quarter = x.len() / 4;
@@ -264,7 +265,7 @@ fn quarters<L: Lanes, R: Radix4, const TOP: bool>(node: &Node, x: &mut [f64], y:
     }
 }
 
-/// The roots of the last three levels for the slots `a .. a + 8` of the first eighth.
+/// Returns the roots of the last three levels for the slots `a .. a + 8` of the first eighth.
 #[inline(always)]
 fn tile_roots<L: Lanes>(roots: &Roots, log: u32, a: usize) -> (Powers<L>, [Complex8<L>; 2]) {
     let (third, second, last) = (1 << (log - 3), 1 << (log - 2), 1 << (log - 1));
@@ -274,7 +275,7 @@ fn tile_roots<L: Lanes>(roots: &Roots, log: u32, a: usize) -> (Powers<L>, [Compl
     (powers, [Complex8::load(re, im, last + a), Complex8::load(re, im, last + third + a)])
 }
 
-/// The last three levels, and every slot to its place.
+/// Runs the last three levels and writes every slot to its place.
 #[inline(always)]
 fn forward_tiles<L: Lanes>(roots: &Roots, x: &[f64], y: &[f64], re: &mut [f64], im: &mut [f64]) {
     let (n, log) = (x.len(), x.len().ilog2());
@@ -299,7 +300,7 @@ fn forward_tiles<L: Lanes>(roots: &Roots, x: &[f64], y: &[f64], re: &mut [f64], 
     }
 }
 
-/// Eight times the inverse of [`forward_tiles`].
+/// Computes eight times the inverse of [`forward_tiles`].
 #[inline(always)]
 fn inverse_tiles<L: Lanes>(roots: &Roots, re: &[f64], im: &[f64], x: &mut [f64], y: &mut [f64]) {
     let (n, log) = (x.len(), x.len().ilog2());

@@ -6,17 +6,17 @@ use std::ops::{Add, Mul, Sub};
 pub(super) trait Lanes:
     Copy + Add<Output = Self> + Sub<Output = Self> + Mul<Output = Self>
 {
-    /// The same number eight times.
+    /// Returns the same number eight times.
     fn splat(x: f64) -> Self;
-    /// Eight numbers from memory.
+    /// Loads eight numbers.
     fn load(from: &[f64; 8]) -> Self;
-    /// Eight numbers to memory.
+    /// Stores eight numbers.
     fn store(self, to: &mut [f64; 8]);
-    /// The rows of an 8 x 8 matrix as its columns.
+    /// Transposes an 8 x 8 matrix.
     fn transpose(rows: [Self; 8]) -> [Self; 8];
 }
 
-/// For every CPU.
+/// An implementation for every CPU.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Portable([f64; 8]);
 
@@ -71,8 +71,8 @@ impl Lanes for Portable {
 #[cfg(target_arch = "x86_64")]
 pub(super) use x86::{Avx2, Avx512};
 
-/// Values of these types are made only inside functions compiled for AVX2 or AVX-512, which run
-/// only where the CPU has them: that is what every `unsafe` block here rests on.
+/// Values of these types exist only inside functions that are compiled for AVX2 or AVX-512. These
+/// functions run only on CPUs that support them. Every `unsafe` block here relies on that.
 #[cfg(target_arch = "x86_64")]
 mod x86 {
     use super::{Add, Lanes, Mul, Sub};
@@ -156,13 +156,13 @@ mod x86 {
         }
     }
 
-    /// The transpose of a 4 x 4 matrix of pairs, rows 0, 2, 1, 3.
+    /// Returns the transpose of a 4 x 4 matrix of pairs, with the rows in the order 0, 2, 1, 3.
     ///
     /// # Safety
-    /// The CPU has AVX-512F.
+    /// The CPU must support AVX-512F.
     #[inline(always)]
     unsafe fn four_columns(a: __m512d, b: __m512d, c: __m512d, d: __m512d) -> [Avx512; 4] {
-        // SAFETY: AVX-512F is there.
+        // SAFETY: the caller guarantees AVX-512F.
         unsafe {
             let (ab, cd) = (_mm512_shuffle_f64x2::<0x88>(a, b), _mm512_shuffle_f64x2::<0x88>(c, d));
             let (ab2, cd2) =
@@ -220,13 +220,13 @@ mod x86 {
         }
     }
 
-    /// The transpose of a 4 x 4 matrix.
+    /// Returns the transpose of a 4 x 4 matrix.
     ///
     /// # Safety
-    /// The CPU has AVX.
+    /// The CPU must support AVX.
     #[inline(always)]
     unsafe fn transpose4(a: __m256d, b: __m256d, c: __m256d, d: __m256d) -> [__m256d; 4] {
-        // SAFETY: AVX is there.
+        // SAFETY: the caller guarantees AVX.
         unsafe {
             let (ab0, ab1) = (_mm256_unpacklo_pd(a, b), _mm256_unpackhi_pd(a, b));
             let (cd0, cd1) = (_mm256_unpacklo_pd(c, d), _mm256_unpackhi_pd(c, d));

@@ -1,17 +1,16 @@
-//! From residues to `f64`, exactly as far as `f64` reaches.
+//! Conversion of residues to `f64`, as exactly as `f64` allows.
 //!
-//! An integer `m`, `|m| < Q/2`, has balanced mixed-radix digits `v_j` in `[-q_j/2, q_j/2)`: `m =
-//! sum_j v_j q_0 ... q_(j-1)` (Garner 1959). All digits above those that `|m|` needs are zero, and
-//! the sum of the others has no cancellation worth speaking of (each term is at least as large as
-//! all below it together), so in `f64` it comes out with a relative error of a few 2^-53, however
-//! much larger `Q` is: a small message is not lost in a large modulus, and big integers are not
-//! needed.
+//! An integer `m` with `|m| < Q/2` has balanced mixed-radix digits `v_j` in `[-q_j/2, q_j/2)`: `m =
+//! sum_j v_j q_0 ... q_(j-1)` (Garner 1959). All digits above those that `|m|` needs are zero. The
+//! sum of the others has hardly any cancellation, because each term is at least as large as the sum
+//! of all terms below it. So its relative error in `f64` is a few 2^-53, however much larger `Q`
+//! is. A small message is precise even in a large modulus, without big integers.
 //!
-//! One modulus may be even, and then it comes first: the numbers that such digits stand for are
-//! `[-Q/2, Q/2)` just when every modulus after the first is odd. (With 2 as the last of two moduli
-//! they would be `-3 q_0/2 .. q_0/2`.)
+//! One modulus may be even, and then it comes first. The digits represent exactly the numbers in
+//! `[-Q/2, Q/2)` only if every modulus after the first is odd. (With 2 as the last of two moduli
+//! they would represent `-3 q_0/2 .. q_0/2`.)
 //!
-//! The digits are found unsigned, with `m + sum_j floor(q_j/2) q_0 ... q_(j-1)` in place of `m`.
+//! The digits are computed unsigned, for `m + sum_j floor(q_j/2) q_0 ... q_(j-1)` instead of `m`.
 
 use std::borrow::Borrow;
 
@@ -24,7 +23,7 @@ use hippocrene_ring::{
 use super::round;
 use crate::double_double::DoubleDouble;
 
-/// How many coefficients are taken at a time, so that all their limbs stay in cache.
+/// Number of coefficients per block, so that all their limbs fit the cache. Chosen.
 pub(super) const BLOCK: usize = 512;
 
 /// The constants for one list of moduli.
@@ -33,20 +32,20 @@ pub(super) struct MixedRadix {
     moduli: Vec<u64>,
     /// `floor(q_j/2)`.
     halves: Vec<u64>,
-    /// `[j][i - j]`, `i >= j`: what is left in limb `i` before step `j` when digit `j` and all
-    /// above it are zero.
+    /// `[j][i - j]` for `i >= j`: the value in limb `i` before step `j` if digit `j` and all above
+    /// it are zero.
     zeros: Vec<Vec<u64>>,
-    /// `[j][i - j - 1]`, `i > j`: the inverse of `q_j` modulo `q_i`.
+    /// `[j][i - j - 1]` for `i > j`: the inverse of `q_j` modulo `q_i`.
     inverses: Vec<Vec<Scalar>>,
 }
 
 impl MixedRadix {
-    /// For the moduli of `rings`.
+    /// Computes the constants for the moduli of `rings`.
     pub(super) fn new<R: Borrow<ResidueRing>>(rings: &[R]) -> Result<Self, RingError> {
         let moduli: Vec<u64> = rings.iter().map(|ring| ring.borrow().modulus()).collect();
         let halves: Vec<u64> = moduli.iter().map(|q| q / 2).collect();
         let offset = |q: u64| {
-            // By Horner from the last digit down.
+            // Horner's rule, from the last digit down.
             let sum = moduli.iter().zip(&halves).rev().fold(0u128, |sum, (&p, &half)| {
                 (sum * u128::from(p % q) + u128::from(half)) % u128::from(q)
             });
@@ -67,7 +66,7 @@ impl MixedRadix {
         Ok(MixedRadix { moduli, halves, zeros, inverses })
     }
 
-    /// Whether this is for the moduli of `rings`.
+    /// Whether these are the constants for the moduli of `rings`.
     pub(super) fn is_for<R: Borrow<ResidueRing>>(&self, rings: &[R]) -> bool {
         self.moduli.len() == rings.len()
             && self.moduli.iter().zip(rings).all(|(&q, ring)| q == ring.borrow().modulus())
@@ -78,17 +77,18 @@ impl MixedRadix {
         &self.moduli
     }
 
-    /// `floor(q_j/2)`: what is taken from each unsigned digit.
+    /// The offsets `floor(q_j/2)`, which are subtracted from unsigned digits.
     pub(super) fn halves(&self) -> &[u64] {
         &self.halves
     }
 
-    /// `log2` of the product of the first `count` moduli.
+    /// Returns `log2` of the product of the first `count` moduli.
     pub(super) fn log2(&self, count: usize) -> f64 {
         self.moduli[..count].iter().map(|&q| (q as f64).log2()).sum()
     }
 
-    /// The weights `q_0 ... q_(j-1) / scale` of the digits; infinite from 2^900 on.
+    /// Computes the weights `q_0 ... q_(j-1) / scale` of the digits. They are infinite from 2^900
+    /// on.
     pub(super) fn weights(&self, scale: f64, out: &mut Vec<f64>) {
         out.clear();
         let mut weight = DoubleDouble::ONE.div_f64(scale);
@@ -101,9 +101,9 @@ impl MixedRadix {
         }
     }
 
-    /// Replaces the residues in `limbs` (limb `i` at `i * BLOCK`, `length` of them, a multiple
-    /// of 8) by unsigned digits, as far as there are digits that are not zero, and returns how many
-    /// that is (at least 1).
+    /// Replaces the residues in `limbs` by unsigned digits, up to the last digit that is not zero,
+    /// and returns their number (at least 1). Limb `i` is at `i * BLOCK` and has `length` residues,
+    /// a multiple of 8.
     pub(super) fn digits<R: Borrow<ResidueRing>>(
         &self,
         kernel: Kernel,
@@ -144,7 +144,7 @@ impl MixedRadix {
         rings.len()
     }
 
-    /// `out = sum_j (digit_j - floor(q_j/2)) weight_j` over the first `count` digits.
+    /// Computes `out = sum_j (digit_j - floor(q_j/2)) weight_j` over the first `count` digits.
     pub(super) fn evaluate(
         &self,
         kernel: Kernel,

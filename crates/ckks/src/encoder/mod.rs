@@ -1,32 +1,34 @@
-//! Vectors to plaintext polynomials and back: the canonical embedding, scaled and rounded.
+//! Encoding of vectors into plaintext polynomials and decoding: the canonical embedding, scaled and
+//! rounded.
 //!
-//! A vector `z` of `n` slots, `n` a power of two from 1 to `N/2`, and a scale `S` are encoded as
-//! the integer polynomial `m = p(X^(N/2n))`, of which `p(xi^(5^j)) = S z_j` up to rounding, where
-//! `xi = exp(2 pi i / 4n)` and `p` is real of degree below `2n`. Sums and products of such
+//! A vector `z` of `n` slots, where `n` is a power of two from 1 to `N/2`, and a scale `S` are
+//! encoded as the integer polynomial `m = p(X^(N/2n))` with `p(xi^(5^j)) = S z_j` up to rounding.
+//! Here `xi = exp(2 pi i / 4n)`, and `p` is real of degree below `2n`. Sums and products of such
 //! polynomials modulo `X^N + 1` are sums and products of their slots, and the automorphism `X ->
 //! X^(5^k)` rotates the slots by `k`.
 //!
 //! # Precision
-//! The special FFT has a relative error of about 2^-52 (of the root mean square), so plaintexts are
-//! accurate to the unit for scaled values up to about 2^50; above, scales still work (up to the
-//! modulus), but values keep the 53 bits of `f64`.
+//! The special FFT has a relative error of about 2^-52 (of the root mean square). So plaintexts are
+//! exact to the unit for scaled values up to about 2^50. Larger scales work up to the modulus, but
+//! values keep only the 53 bits of `f64`.
 //!
-//! Numbers of more bits ([`crate::BigFloat`]) take another road ([`Encoder::quantise_big_real`],
-//! [`Encoder::decode_big_real`]), on which plaintexts are exact to the unit up to about 2^280.
-//! [`crate::Context::encode`] takes it for doubles too where scaled values exceed 2^55; below,
-//! `f64` holds all that a ciphertext does, and is faster: at ring degree 2^14 with eight limbs,
-//! encoding takes 4.1 ms at scale 2^120 and 0.26 ms from `f64`, decoding 4.4 ms and 0.05 ms
-//! (`hippocrene-bench ops`).
+//! Multi-precision numbers ([`crate::BigFloat`]) use a different transform
+//! ([`Encoder::quantise_big_real`], [`Encoder::decode_big_real`]), with which plaintexts are exact
+//! to the unit up to about 2^280. [`crate::Context::encode`] also uses it for doubles if scaled
+//! values exceed 2^55. Below that, `f64` is as precise as a ciphertext, and faster. At ring degree
+//! 2^14 with eight limbs, encoding takes 4.1 ms at scale 2^120 and 0.26 ms from `f64`, and decoding
+//! takes 4.4 ms and 0.05 ms (`hippocrene-bench ops`).
 //!
 //! # Time
-//! How long an encoding or a decoding takes depends on the magnitude of the largest value (its size
-//! decides whether coefficients take one word or more, and how many limbs are read back), and on
-//! nothing else of the values.
+//! The time of an encoding or a decoding depends on the magnitude of the largest value, and on
+//! nothing else about the values. That magnitude determines the number of words of a coefficient
+//! and the number of limbs that are read back.
 //!
-//! # The same plaintext everywhere
-//! Everything here is a fixed sequence of correctly rounded additions and multiplications, never
-//! fused and with tables that rest on no library function: the same vector gives the same
-//! plaintext, and the same plaintext the same vector, bit by bit, whatever the kernel and the CPU.
+//! # Reproducibility
+//! All computations are fixed sequences of correctly rounded additions and multiplications. They
+//! are never fused, and the tables use no library function. So the same vector always gives the
+//! same plaintext, and the same plaintext the same vector, bit by bit, on every kernel and every
+//! CPU.
 
 mod big;
 mod butterfly;
@@ -64,8 +66,8 @@ use scratch::Pool;
 
 use crate::BigFloat;
 
-/// Encodes and decodes for one ring degree. It can be shared by threads; memory that a call works
-/// in is kept for the next.
+/// Encodes and decodes vectors for one ring degree. Threads can share it. Calls keep their scratch
+/// memory for reuse.
 ///
 /// ```
 /// use hippocrene_ckks::encoder::Encoder;
@@ -98,7 +100,7 @@ pub struct Encoder {
     mixed_radix: Mutex<Vec<Arc<MixedRadix>>>,
 }
 
-/// Without its tables.
+/// Leaves out the tables.
 impl std::fmt::Debug for Encoder {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         write!(f, "Encoder {{ degree: {}, kernel: {:?}, .. }}", self.degree, self.kernel)
@@ -106,13 +108,13 @@ impl std::fmt::Debug for Encoder {
 }
 
 impl Encoder {
-    /// For ring degree `degree`, a power of two from `2^4` to `2^17`, on a kernel that this CPU
-    /// supports ([`Kernel::detect`]). Takes about 40 ns per coefficient and keeps 16 bytes for
-    /// each.
+    /// Creates an encoder for the ring degree `degree`, a power of two from `2^4` to `2^17`, with a
+    /// kernel that this CPU supports ([`Kernel::detect`]). This takes about 40 ns per coefficient
+    /// and 16 bytes of memory for each.
     ///
     /// # Errors
-    /// [`RingError::RingDegree`] when the degree is not supported, [`RingError::Kernel`] when the
-    /// kernel is not.
+    /// Fails with [`RingError::RingDegree`] if the degree is not supported, and with
+    /// [`RingError::Kernel`] if the kernel is not.
     pub fn new(degree: usize, kernel: Kernel) -> Result<Self, EncodeError> {
         if !degree.is_power_of_two() || !(16..=1 << 17).contains(&degree) {
             return Err(RingError::RingDegree { degree }.into());
@@ -143,7 +145,7 @@ impl Encoder {
         self.degree / 2
     }
 
-    /// `exp(2 pi i t / 2^log_order)`, rounded correctly, where `2^log_order` divides `2N`.
+    /// Returns `exp(2 pi i t / 2^log_order)`, correctly rounded, where `2^log_order` divides `2N`.
     pub(crate) fn root(&self, t: u32, log_order: u32) -> Complex64 {
         let log = self.degree.ilog2() + 1;
         let circle = self.circle.get_or_init(|| Circle::new(log));
@@ -151,19 +153,20 @@ impl Encoder {
         Complex64 { re, im }
     }
 
-    /// [`Encoder::root`] to 320 bits, times `2^shift`, `shift` at most 0.
+    /// Returns [`Encoder::root`] to 320 bits, times `2^shift` with `shift <= 0`.
     pub(crate) fn big_root(&self, t: u32, log_order: u32, shift: i32) -> Complex<BigFloat> {
         let (re, im) = self.big.root(t, log_order, shift);
         Complex { re, im }
     }
 
-    /// Wipes the memory that calls have worked in and keep for the next, which may hold what they
-    /// encoded or decoded, and gives it back. Dropping the encoder does the same.
+    /// Wipes and frees the scratch memory that calls keep for reuse. It may contain data that was
+    /// encoded or decoded. Dropping the encoder does the same.
     pub fn forget(&self) {
         self.pool.forget();
         self.limbs.forget();
     }
 
+    /// Checks the number of slots.
     fn check_slots(&self, slots: usize) -> Result<(), EncodeError> {
         if slots.is_power_of_two() && slots <= self.max_slots() {
             Ok(())
@@ -172,6 +175,7 @@ impl Encoder {
         }
     }
 
+    /// Checks that there are rings and that all have the encoder's degree.
     fn check_rings<R: Borrow<ResidueRing>>(&self, rings: &[R]) -> Result<(), EncodeError> {
         if rings.is_empty() {
             return Err(EncodeError::Shape { what: "moduli", have: 0, need: 1 });

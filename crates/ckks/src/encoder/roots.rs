@@ -5,7 +5,7 @@ use hippocrene_ring::arith::bit_reverse;
 
 use crate::double_double::DoubleDouble;
 
-/// The roots that one radix-4 butterfly multiplies by.
+/// The roots of one radix-4 butterfly.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct Node {
     /// `w(d+1, a)^2 = w(d, a)`, `w(d+1, a)` and `w(d+1, a)^3`, each as (real, imaginary).
@@ -14,25 +14,26 @@ pub(super) struct Node {
     pub cube: (f64, f64),
 }
 
-/// All roots for ring degree `N`, correctly rounded (up to cases within 2^-90 of a tie).
+/// All roots for ring degree `N`, correctly rounded (except within 2^-90 of a tie).
 ///
-/// The special FFT walks down a tree of remainders: the node `(d, a)`, `0 <= a < 2^d`, holds the
-/// polynomial modulo `Y^(n/2^d) - w(d, a)^2`, where `w(d, a) = exp(2 pi i 5^a / 2^(d+3))`, and its
+/// The special FFT descends a tree of remainders. The node `(d, a)` with `0 <= a < 2^d` holds the
+/// polynomial modulo `Y^(n/2^d) - w(d, a)^2`, where `w(d, a) = exp(2 pi i 5^a / 2^(d+3))`. Its
 /// children `(d+1, a)` and `(d+1, a + 2^d)` hold it modulo `Y^(n/2^(d+1)) -+ w(d, a)`. These roots
-/// do not depend on the number `n` of slots, so one table serves every slot count. Siblings differ
-/// by a quarter turn: `w(d, a + 2^(d-1)) = -i w(d, a)` (`+i w(1, 0)` at the top), since
-/// `5^(2^(d-1)) = 1 + 3 2^(d+1) mod 2^(d+3)` for `d > 1`.
+/// do not depend on the number `n` of slots, so one table serves all of them. Siblings differ by a
+/// quarter turn: `w(d, a + 2^(d-1)) = -i w(d, a)` (`+i w(1, 0)` at the top), since `5^(2^(d-1)) = 1
+/// + 3 2^(d+1) mod 2^(d+3)` for `d > 1`.
 #[derive(Debug)]
 pub(super) struct Roots {
-    /// `w(d, a)` at `2^d + a`: the order of the slots.
+    /// `w(d, a)` at index `2^d + a`, which is the order of the slots.
     pub re: AVec<f64, ConstAlign<64>>,
     pub im: AVec<f64, ConstAlign<64>>,
-    /// For the node at position `k` of depth `d` (`a = brv(k)`, `d` bits reversed) at `2^d + k`.
+    /// The node at position `k` of depth `d`, at index `2^d + k`, where `a` is `k` with its `d`
+    /// bits reversed.
     pub nodes: Vec<Node>,
 }
 
 impl Roots {
-    /// The roots for up to `2^log_slots` slots.
+    /// Computes the roots for up to `2^log_slots` slots.
     pub(super) fn new(log_slots: u32) -> Self {
         let circle = Circle::new(log_slots + 2);
         let root = |depth: u32, a: usize, power: usize| {
@@ -53,8 +54,8 @@ impl Roots {
                 exponent = (exponent * 5) % order;
             }
         }
-        // Radix-4 passes reach down to depth log_slots - 4 at most: the last three levels are a
-        // pass of their own.
+        // Radix-4 passes reach depth log_slots - 4 at most, because the last three levels are a
+        // separate pass.
         let mut nodes = vec![Node::default()];
         for depth in 0..log_slots.saturating_sub(4) {
             nodes.extend((0..1usize << depth).map(|k| {
@@ -69,20 +70,20 @@ impl Roots {
         Roots { re, im, nodes }
     }
 
-    /// `w(depth, a)`.
+    /// Returns `w(depth, a)`.
     pub(super) fn at(&self, depth: u32, a: usize) -> (f64, f64) {
         let i = (1usize << depth) + a;
         (self.re[i], self.im[i])
     }
 
-    /// The nodes of depth `depth` below the one at position `k` of depth `depth - below`.
+    /// Returns the nodes of depth `depth` below the one at position `k` of depth `depth - below`.
     pub(super) fn level(&self, depth: u32, k: usize, below: u32) -> &[Node] {
         let start = ((1usize << (depth - below)) + k) << below;
         &self.nodes[start..start + (1usize << below)]
     }
 }
 
-/// `5^exponent mod order`, for `order` a power of two below 2^32.
+/// Returns `5^exponent mod order`, for a power of two `order` below 2^32.
 pub(super) fn power_of_five(mut exponent: usize, order: usize) -> usize {
     let (mut base, mut result) = (5 % order, 1 % order);
     while exponent > 0 {
@@ -95,8 +96,9 @@ pub(super) fn power_of_five(mut exponent: usize, order: usize) -> usize {
     result
 }
 
-/// The points `exp(2 pi i t / 2^log_order)`, rounded from double-double: one octant is stored,
-/// symmetry gives the rest, so that conjugate, opposite and mirrored points agree in every bit.
+/// The points `exp(2 pi i t / 2^log_order)`, rounded from double-double. Only one octant is stored.
+/// The others follow by symmetry, so that conjugate, opposite and mirrored points agree in every
+/// bit.
 #[derive(Debug)]
 pub(super) struct Circle {
     log_order: u32,
@@ -105,11 +107,11 @@ pub(super) struct Circle {
 }
 
 impl Circle {
-    /// For `log_order >= 2`.
+    /// Computes the points for `log_order >= 2`.
     pub(super) fn new(log_order: u32) -> Self {
         let last = (1usize << log_order) / 8;
-        // t = coarse 2^half + fine: the series is summed about 2 sqrt(last) times, and one product
-        // gives each point.
+        // t = coarse 2^half + fine. The series is summed about 2 sqrt(last) times, and each point
+        // is one product.
         let half = last.max(1).ilog2().div_ceil(2);
         let unit = DoubleDouble::PI.mul(DoubleDouble::from(2.0 / (1u64 << log_order) as f64));
         let series = |t: usize| unit.mul(DoubleDouble::from(t as u64)).cos_sin();
@@ -122,7 +124,7 @@ impl Circle {
         Circle { log_order, octant: octant.collect() }
     }
 
-    /// `exp(2 pi i t / 2^log_order)` for `t < 2^log_order`.
+    /// Returns `exp(2 pi i t / 2^log_order)` for `t < 2^log_order`.
     pub(super) fn point(&self, t: usize) -> (f64, f64) {
         let quarter = (1usize << self.log_order) / 4;
         let (quadrant, t) = (t / quarter, t % quarter);

@@ -1,4 +1,4 @@
-//! Loops over `f64`, compiled once for each instruction set.
+//! Loops over `f64` that are compiled once for each instruction set.
 
 use hippocrene_ring::Kernel;
 
@@ -36,17 +36,18 @@ macro_rules! per_kernel {
 }
 
 per_kernel! {
-    /// The largest absolute value, 0 for none; infinity or NaN when there is one among them.
+    /// The largest absolute value, or 0 for an empty slice. It is infinity or NaN if there is one
+    /// among the values.
     fn largest(values: &[f64]) -> f64 {
-        // Without the sign, the bits of `f64` are in the order of the numbers, infinity and NaN
-        // above them all.
+        // Without the sign, the bits of `f64` have the order of the numbers, with infinity and NaN
+        // above all.
         let largest = values.iter().fold(0, |most, x| most.max(x.to_bits() & (u64::MAX >> 1)));
         f64::from_bits(largest)
     }
 }
 
 per_kernel! {
-    /// `out = values * factor`, rounded to nearest, ties to even. For products up to 2^62.
+    /// Computes `out = values * factor`, rounded to nearest, ties to even, for products up to 2^62.
     fn round(out: &mut [i64], values: &[f64], factor: f64) {
         for (out, x) in out.iter_mut().zip(values) {
             *out = nearest(x * factor);
@@ -55,8 +56,8 @@ per_kernel! {
 }
 
 per_kernel! {
-    /// `out = values * factor`, rounded by [`dithered`]; the first is coefficient `first`. For
-    /// products up to 2^62.
+    /// Computes `out = values * factor`, rounded by [`dithered`], for products up to 2^62. The
+    /// first value is coefficient `first`.
     fn dither(out: &mut [i64], values: &[f64], factor: f64, first: u64) {
         for ((out, x), index) in out.iter_mut().zip(values).zip(first..) {
             *out = dithered(x * factor, index);
@@ -65,7 +66,7 @@ per_kernel! {
 }
 
 per_kernel! {
-    /// `out = (digits - half) * weight`.
+    /// Computes `out = (digits - half) * weight`.
     fn weigh(out: &mut [f64], digits: &[u64], half: u64, weight: f64) {
         for (out, digit) in out.iter_mut().zip(digits) {
             *out = digit.wrapping_sub(half) as i64 as f64 * weight;
@@ -74,7 +75,7 @@ per_kernel! {
 }
 
 per_kernel! {
-    /// `out = out + (digits - half) * weight`.
+    /// Computes `out = out + (digits - half) * weight`.
     fn weigh_add(out: &mut [f64], digits: &[u64], half: u64, weight: f64) {
         for (out, digit) in out.iter_mut().zip(digits) {
             *out += digit.wrapping_sub(half) as i64 as f64 * weight;
@@ -89,22 +90,22 @@ per_kernel! {
     }
 }
 
-/// `x` rounded to nearest, ties to even; `|x| <= 2^62`. Additions only: conversions are slow where
-/// there is no AVX-512.
+/// Rounds `x` to nearest, ties to even, for `|x| <= 2^62`. It uses additions only, because
+/// conversions are slow without AVX-512.
 #[inline(always)]
 pub(super) fn nearest(x: f64) -> i64 {
-    // 2^52 + 2^51: the unit in the last place of its neighbours within 2^51 is 1, so adding it
-    // rounds, and then the low bits of the representation hold the integer.
+    // The magic number is 2^52 + 2^51. Its neighbours within 2^51 have a distance of 1, so adding
+    // it rounds, and the low bits of the representation then hold the integer.
     const MAGIC: f64 = (3u64 << 51) as f64;
     const TWO_32: f64 = (1u64 << 32) as f64;
     let integer = |rounded: f64| rounded.to_bits().wrapping_sub(MAGIC.to_bits()) as i64;
     let high = x * (1.0 / TWO_32) + MAGIC;
-    // What the multiple of 2^32 leaves is exact, and below 2^32.
+    // The remainder modulo 2^32 is exact and below 2^32.
     let low = (x - (high - MAGIC) * TWO_32) + MAGIC;
     (integer(high) << 32) + integer(low)
 }
 
-/// The dither of coefficient `index`: 32 bits that look random.
+/// Returns the dither of coefficient `index`: 32 bits that look random.
 #[inline(always)]
 pub(super) fn dither_bits(index: u64) -> u32 {
     // The finaliser of SplitMix64.
@@ -114,8 +115,8 @@ pub(super) fn dither_bits(index: u64) -> u32 {
     ((x ^ (x >> 31)) >> 32) as u32
 }
 
-/// `x` rounded down or up, as coefficient `index` of a plaintext: see
-/// [`super::Rounding::Dithered`]. Integers stay as they are.
+/// Rounds `x` down or up, as coefficient `index` of a plaintext: see [`super::Rounding::Dithered`].
+/// Integers do not change.
 #[inline(always)]
 pub(super) fn dithered(x: f64, index: u64) -> i64 {
     // In (-1/2, 1/2).

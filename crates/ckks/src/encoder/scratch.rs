@@ -1,4 +1,4 @@
-//! Memory that encodings and decodings use again.
+//! Scratch memory of encodings and decodings, which is reused.
 
 use std::{
     fmt,
@@ -10,7 +10,7 @@ use zeroize::Zeroize;
 
 use super::{IntegerPolynomial, fft::Split};
 
-/// What one encoding or decoding works in.
+/// The scratch memory of one encoding or decoding.
 pub(super) struct Scratch {
     pub slots: Split,
     pub coefficients: Split,
@@ -20,7 +20,7 @@ pub(super) struct Scratch {
     pub weights: Vec<f64>,
 }
 
-/// It may hold what a client has encrypted or decrypted.
+/// Wipes the memory, which may contain data that a client has encrypted or decrypted.
 impl Drop for Scratch {
     fn drop(&mut self) {
         for split in [&mut self.slots, &mut self.coefficients] {
@@ -31,13 +31,13 @@ impl Drop for Scratch {
     }
 }
 
-/// Scratch memory that nobody is using; as many pieces as were ever in use at once.
+/// The free pieces of scratch memory. There are as many pieces as were ever in use at once.
 pub(super) struct Pool {
     degree: usize,
     free: Mutex<Vec<Scratch>>,
 }
 
-/// Without what is in it, which clients may have encrypted or decrypted.
+/// Leaves out the contents, which a client may have encrypted or decrypted.
 impl fmt::Debug for Pool {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Pool").field("degree", &self.degree).finish_non_exhaustive()
@@ -45,12 +45,12 @@ impl fmt::Debug for Pool {
 }
 
 impl Pool {
-    /// For ring degree `degree`.
+    /// Creates an empty pool for ring degree `degree`.
     pub(super) fn new(degree: usize) -> Self {
         Pool { degree, free: Mutex::new(Vec::new()) }
     }
 
-    /// Gives the memory back, wiped.
+    /// Wipes and frees all pieces.
     pub(super) fn forget(&self) {
         self.free.lock().unwrap_or_else(PoisonError::into_inner).clear();
     }
@@ -76,7 +76,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn nothing_prints_what_was_encoded() {
+    fn debug_prints_no_encoded_values() {
         let pool = Pool::new(16);
         let printed = pool.lend(|scratch| {
             scratch.slots.re.fill(1_234_567.0);

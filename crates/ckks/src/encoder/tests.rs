@@ -1,5 +1,5 @@
-//! The encoder against the definition, against itself on every kernel, and against what plaintexts
-//! are for.
+//! Tests of the encoder against its definition, against itself on every kernel, and against the
+//! arithmetic of plaintexts.
 
 use hippocrene_ring::{Domain, Kernel, Poly, ResidueRing, RnsBasis, arith::signed_mod, primes};
 use num_bigint::BigInt;
@@ -13,12 +13,11 @@ use super::{
 };
 use crate::{BigFloat, Scale, double_double::DoubleDouble};
 
-/// `exp(2 pi i t / order)` in double-double, by quarter turns and the series.
+/// Returns `exp(2 pi i t / order)` in double-double, by quarter turns and the series.
 fn root(t: usize, order: usize) -> (DoubleDouble, DoubleDouble) {
     let t = t % order;
     if 8 * t > order {
-        // A quarter turn back at a time, until the angle is within an eighth of a turn of a
-        // multiple of it.
+        // Takes quarter turns off until the angle is at most an eighth of a turn.
         if 4 * t >= order {
             let (c, s) = root(t - order / 4, order);
             return (s.neg(), c);
@@ -29,7 +28,7 @@ fn root(t: usize, order: usize) -> (DoubleDouble, DoubleDouble) {
     DoubleDouble::PI.mul(DoubleDouble::from(2.0 * t as f64 / order as f64)).cos_sin()
 }
 
-/// The definition: slot `j` of the coefficients `c`, in double-double.
+/// Returns slot `j` of the coefficients `c` by definition, in double-double.
 fn slot(c: &[Complex64], j: usize) -> Complex64 {
     let order = 4 * c.len();
     let base = power_of_five(j, order);
@@ -43,7 +42,7 @@ fn slot(c: &[Complex64], j: usize) -> Complex64 {
     Complex64::new(sum.0.to_f64(), sum.1.to_f64())
 }
 
-/// Repeatable numbers in `[-1, 1)`.
+/// Returns repeatable numbers in `[-1, 1)`.
 fn noise(seed: u64) -> impl Iterator<Item = f64> {
     let mut state = seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1;
     std::iter::repeat_with(move || {
@@ -76,7 +75,7 @@ fn empty(degree: usize) -> Poly {
     Poly::zero(degree, 0, Domain::Evaluation)
 }
 
-/// The polynomial with these coefficients in every ring, in the coefficient domain.
+/// Returns the polynomial with these coefficients in every ring, in the coefficient domain.
 fn poly_of(coefficients: &[i128], rings: &[ResidueRing]) -> Poly {
     let mut poly = Poly::zero(coefficients.len(), rings.len(), Domain::Coefficient);
     for (ring, limb) in rings.iter().zip(poly.limbs_mut()) {
@@ -149,8 +148,8 @@ fn kernels_give_the_same_plaintext_and_the_same_values() {
 
 #[test]
 fn plaintext_is_the_rounded_inverse() {
-    // The polynomial of a plaintext has the values in its slots, within half a unit for each
-    // coefficient, and is in X^gap.
+    // The polynomial of a plaintext is a polynomial in X^gap. It has the values in its slots,
+    // within half a unit for each coefficient.
     let degree = 256;
     let encoder = Encoder::new(degree, Kernel::Portable).unwrap();
     for log in 0..=7 {
@@ -171,7 +170,10 @@ fn plaintext_is_the_rounded_inverse() {
             .collect();
         for (j, value) in values.iter().enumerate() {
             let error = (slot(&folded, j) - value * 1e6).norm();
-            assert!(error <= slots as f64 * 0.5f64.sqrt(), "slot {j} of {slots} is off by {error}");
+            assert!(
+                error <= slots as f64 * 0.5f64.sqrt(),
+                "slot {j} of {slots} has an error of {error}"
+            );
         }
     }
 }
@@ -260,7 +262,7 @@ fn bound_saves_limbs_but_changes_nothing() {
         assert_eq!(decode(&poly, Some(bits)).unwrap(), all);
     }
     assert_eq!(decode(&poly, None).unwrap(), all);
-    // The limbs beyond the bound and those that check it are not read.
+    // The limbs beyond the bound and beyond those that check it are not read.
     poly.limb_mut(5).fill(12345);
     assert_eq!(decode(&poly, Some(80.0)).unwrap(), all);
     assert_eq!(decode(&poly, None).unwrap(), all);
@@ -268,7 +270,7 @@ fn bound_saves_limbs_but_changes_nothing() {
 }
 
 #[test]
-fn what_cannot_be_encoded_is_named() {
+fn invalid_values_are_refused() {
     let degree = 64;
     let encoder = Encoder::new(degree, Kernel::Portable).unwrap();
     let rings = rings(degree, &[40, 40], Kernel::Portable);
@@ -292,7 +294,7 @@ fn what_cannot_be_encoded_is_named() {
     }
     assert!(matches!(encode(&[1.0], 8, f64::NAN), Err(EncodeError::Scale { .. })));
 
-    // Four equal values make one coefficient, so what fits is known: less than half the modulus,
+    // Four equal values give one coefficient, so the limit is known: less than half the modulus,
     // just under 2^80.
     assert_eq!(encode(&[-3.0; 4], 4, 2f64.powi(77)), Ok(()));
     let error = encode(&[-5.0; 4], 4, 2f64.powi(77)).unwrap_err();
@@ -302,7 +304,8 @@ fn what_cannot_be_encoded_is_named() {
     );
     assert_eq!(
         error.to_string(),
-        "encode: values at scale 2^77.00 need a modulus of 81 bits, it has 80.0: take a smaller scale (less precision) or a larger modulus (another preset)"
+        "encode: values at scale 2^77.00 need a modulus of 81 bits, it has 80.0: take a smaller \
+         scale (less precision) or a larger modulus (another preset)"
     );
     for huge in [[f64::MAX; 4], [f64::MAX, -f64::MAX, f64::MAX, 1.0]] {
         assert!(matches!(encode(&huge, 4, 1.0), Err(EncodeError::TooLarge { .. })));
@@ -317,7 +320,7 @@ fn what_cannot_be_encoded_is_named() {
 }
 
 #[test]
-fn what_cannot_be_decoded_is_named() {
+fn invalid_plaintexts_are_refused() {
     let degree = 64;
     assert!(matches!(Encoder::new(48, Kernel::Portable), Err(EncodeError::Ring(_))));
     let encoder = Encoder::new(degree, Kernel::Portable).unwrap();
@@ -341,8 +344,7 @@ fn what_cannot_be_decoded_is_named() {
         Err(EncodeError::Shape { what: "moduli", .. })
     ));
 
-    // Residues that have nothing to do with each other are a number of the size of the modulus,
-    // here 2^1080.
+    // Unrelated residues represent a number of the size of the modulus, here 2^1080.
     let many = rings(degree, &[60; 18], Kernel::Portable);
     let mut garbage = Poly::zero(degree, 18, Domain::Coefficient);
     for (x, r) in garbage.as_mut_slice().iter_mut().zip(noise(4)) {
@@ -436,8 +438,8 @@ proptest! {
         order in Just(vec![61u32, 28, 50, 40, 33]).prop_shuffle(),
         bits_given in 0f64..200.0,
     ) {
-        // One slot of ring degree 16 is coefficient 0 plus i times coefficient 8: what is decoded
-        // is what was recombined.
+        // One slot of ring degree 16 is coefficient 0 plus i times coefficient 8, so the slot is
+        // the recombined number.
         let encoder = Encoder::new(16, Kernel::Portable).unwrap();
         let rings = rings(16, &order, Kernel::Portable);
         for (c, bits) in coefficients {
@@ -454,7 +456,8 @@ proptest! {
     }
 }
 
-/// A prime, a product of two primes and a power of two; so many bits in all.
+/// Returns a prime, a product of two primes and a power of two as rings, and their number of bits
+/// in total.
 fn grafted(degree: usize, exponent: u32, kernel: Kernel) -> (Vec<ResidueRing>, f64) {
     let small = primes::ntt_primes(25, degree, 2, &[]).unwrap();
     let rings = vec![
@@ -545,7 +548,8 @@ proptest! {
         for (ring, limb) in rings.iter().zip(poly.limbs_mut()) {
             encoder.reduce(&integers, ring, limb).unwrap();
         }
-        // The result is the same in `f64` but for its own rounding, and exact to the plaintext's.
+        // The results are equal up to the rounding of `f64`, and exact up to the rounding of the
+        // plaintext.
         encoder.decode_complex(&poly, &rings, scale.to_f64(), None, &mut out).unwrap();
         let exact = encoder.decode_big_complex(&poly, &rings, scale, None, slots).unwrap();
         for ((have, exact), want) in out.iter().zip(&exact).zip(&values) {

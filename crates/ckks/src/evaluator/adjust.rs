@@ -1,4 +1,4 @@
-//! Bringing operands to one modulus and one scale (GRAFT Alg. 2; on simple chains Kim,
+//! Bringing operands to one modulus and one scale (GRAFT Alg. 2; for simple chains Kim,
 //! Papadimitriou, Polyakov, ePrint 2020/1118).
 
 use std::borrow::Cow;
@@ -8,71 +8,74 @@ use hippocrene_rlwe::{Modulus, Noise, noise};
 use super::Evaluator;
 use crate::{Ciphertext, CkksError, Scale};
 
-/// Integer constants have this many bits at most, their rounding then being `2^-111` of the
-/// message. What is larger is such an integer times a power of two.
-const LARGEST_CONSTANT: f64 = 110.0;
+/// Largest size of an integer constant in bits. Rounding it changes the message by a factor of at
+/// most `2^-111`. A larger constant is such an integer times a power of two.
+const MAX_CONSTANT_BITS: f64 = 110.0;
 
-/// log2 of the largest such power: what the limbs of a modulus are off by, and more.
-const LARGEST_SHIFT: f64 = 63.0;
+/// Largest log2 of that power of two. It exceeds the differences of moduli that the choice of limbs
+/// can cause.
+const MAX_SHIFT_BITS: f64 = 63.0;
 
 const ALIGN: &str = "align two operands";
 
-/// An integer that is to take the scale of a ciphertext modulo `middle` to a wanted one modulo
-/// `to`.
+/// An integer that brings the scale of a ciphertext modulo `middle` to a given scale modulo `to`.
 struct Constant {
     middle: Modulus,
     /// The integer nearest to `scale' middle/(2^shift scale to)`.
     value: u128,
-    /// Not 0 where the number has more than 118 bits.
+    /// Not 0 if the factor has more than 118 bits.
     shift: u32,
-    /// log2 of the number before rounding.
+    /// log2 of the factor before it is rounded.
     log2: f64,
-    /// What rounding it adds to the result.
+    /// The noise that rounding the factor adds to the result.
     rounding: Noise,
-    /// What is in the result besides.
+    /// All other noise of the result.
     noise: Noise,
 }
 
 impl Constant {
-    /// Whether the rounding stays below the noise that is there besides, so that no precision is
-    /// lost to speak of (half a bit at most).
-    fn is_fine(&self) -> bool {
+    /// Whether the noise of rounding is no larger than the other noise. Then the result loses at
+    /// most half a bit of precision.
+    fn is_precise(&self) -> bool {
         self.value > 0 && self.rounding.log2_std() <= self.noise.log2_std()
     }
 }
 
 impl Evaluator {
     /// Brings `a`, of modulus `Q` and scale `Delta`, to the modulus `to = Q'` and to `scale =
-    /// Delta'` (GRAFT Alg. 2, C.3): it is reduced to a divisor `Q_mid` of `Q`, multiplied by the
-    /// integer `c` nearest to `Q_mid Delta'/(Q' Delta)`, and brought to `Q'` by a rational rescale.
-    /// Beside the error that was there, scaled by `Delta'/Delta`, and that of the rescale, the
-    /// result has `(Q'/Q_mid) delta (Delta m + e)`, `delta` what rounding took from `c`: at most
-    /// `Delta m/2c`, which counts as noise.
+    /// Delta'` (GRAFT Alg. 2, C.3).
     ///
-    /// `Q_mid` is the divisor of the fewest limbs with `Q_mid >= Q' Delta`, or `Q' Delta B` for
-    /// values up to a `B` beyond 1 where `c` would be too coarse for them, if `Q` is so large, else
-    /// `Q`. Where `Q'` divides `Q` and an integer takes one scale to the other, nothing is
-    /// rescaled.
+    /// It reduces `a` to a divisor `Q_mid` of `Q`, multiplies it by the integer `c` nearest to
+    /// `Q_mid Delta'/(Q' Delta)`, and rescales it to `Q'`. The error of the result has three parts:
+    /// - the earlier error, multiplied by `Delta'/Delta`;
+    /// - the error of the rescale;
+    /// - `(Q'/Q_mid) delta (Delta m + e)`, where `delta` is the rounding error of `c`. It is at
+    ///   most `Delta m/2c` and counts as noise.
+    ///
+    /// `Q_mid` is the divisor with the fewest limbs such that `Q_mid >= Q' Delta`. If `c` would be
+    /// too coarse for values up to a bound `B` above 1, it is the one such that `Q_mid >= Q' Delta
+    /// B`. If `Q` is too small for either, `Q_mid = Q`. If `Q'` divides `Q` and the factor is an
+    /// integer, nothing is rescaled.
     ///
     /// # Errors
-    /// [`CkksError::Capacity`] when `Q` is too small for a `c` whose rounding stays below the
-    /// noise, so that precision would be lost, or when the values at the new scale do not fit `Q'`;
-    /// when `a` or `Q'` is not of these parameters.
+    /// Fails with [`CkksError::Capacity`] if `Q` is too small for a `c` whose rounding noise stays
+    /// below the other noise, or if the values at the new scale do not fit `Q'`. Fails if `a` or
+    /// `Q'` belongs to other parameters.
     pub fn adjust(
         &self,
         a: &Ciphertext,
         to: Modulus,
         scale: Scale,
     ) -> Result<Ciphertext, CkksError> {
-        self.adjust_beside(a, a.inner().noise(), to, scale)
+        self.adjust_with_error(a, a.inner().noise(), to, scale)
     }
 
-    /// [`Evaluator::adjust`] of what has an error `there` that it need not state, beside which `c`
-    /// may be rounded.
-    pub(crate) fn adjust_beside(
+    /// Like [`Evaluator::adjust`], for a ciphertext with the actual error `actual_error`, which its
+    /// own noise estimate need not contain. `c` may be rounded relative to that error.
+    pub(crate) fn adjust_with_error(
         &self,
         a: &Ciphertext,
-        there: Noise,
+        actual_error: Noise,
         to: Modulus,
         scale: Scale,
     ) -> Result<Ciphertext, CkksError> {
@@ -81,19 +84,20 @@ impl Evaluator {
         let (from, bits) = (a.modulus(), self.log2(to));
         self.check_capacity(a, to, scale.log2(), a.bound(), OPERATION)?;
         let (scale_bits, bound_bits) = (a.scale().log2(), a.bound().max(1.0).log2());
-        let [enough, for_large] = [scale_bits.min(LARGEST_CONSTANT), scale_bits + bound_bits]
+        let [enough, for_large] = [scale_bits.min(MAX_CONSTANT_BITS), scale_bits + bound_bits]
             .map(|more| self.divisor_at_least(from, bits + more));
         let candidates =
             [to.divides(from).then_some(to), Some(enough), Some(for_large), Some(from)];
         let mut last = None;
         for middle in candidates.into_iter().flatten() {
-            let constant = self.constant(a, there, middle, to, scale);
-            if constant.is_fine() {
+            let constant = self.constant(a, actual_error, middle, to, scale);
+            if constant.is_precise() {
                 return self.adjust_by(a, &constant, to, scale);
             }
             last = Some(constant);
         }
-        // The bits of the last constant that could be had, and those that would have done.
+        // The error reports the bits of the last constant that was tried, and the bits that would
+        // have sufficed.
         let (have, short) = last.map_or((0.0, 0.0), |c| {
             let short = if c.value == 0 {
                 1.0 - c.log2
@@ -105,10 +109,11 @@ impl Evaluator {
         Err(CkksError::Capacity { operation: OPERATION, need: have + short.max(0.1), have })
     }
 
+    /// Returns the constant for a given middle modulus, with its noise.
     fn constant(
         &self,
         a: &Ciphertext,
-        there: Noise,
+        actual_error: Noise,
         middle: Modulus,
         to: Modulus,
         scale: Scale,
@@ -116,22 +121,23 @@ impl Evaluator {
         let exact = self.switched_scale(scale, to, middle);
         let (log2, down) = (exact.log2() - a.scale().log2(), self.log2(to) - self.log2(middle));
         let shift =
-            if log2 < LARGEST_CONSTANT + 8.0 { 0.0 } else { (log2 - LARGEST_CONSTANT).ceil() };
-        let shift = if shift > LARGEST_SHIFT { None } else { Some(shift as u32) };
+            if log2 < MAX_CONSTANT_BITS + 8.0 { 0.0 } else { (log2 - MAX_CONSTANT_BITS).ceil() };
+        let shift = if shift > MAX_SHIFT_BITS { None } else { Some(shift as u32) };
         let unit = a.scale().times(Scale::power_of_two(shift.unwrap_or(0) as i32));
         let value = shift.and_then(|_| exact.ratio_rounded(unit)).unwrap_or(0);
         let is_integer = Scale::from_integer(value).is_some_and(|c| unit.times(c).is_close(exact));
         let shift = shift.unwrap_or(0);
         let rounding = match is_integer {
             true => Noise::NONE,
-            false => Self::message(a)
+            false => Self::message_as_noise(a)
                 .scaled(noise::log2(distance_to_integer(exact.over(unit))) + f64::from(shift)),
         };
-        let scaled = there.scaled(log2 + down);
+        let scaled = actual_error.scaled(log2 + down);
         let noise = if middle == to { scaled } else { scaled.plus(self.switch_noise()) };
         Constant { middle, value, shift, log2, rounding: rounding.scaled(down), noise }
     }
 
+    /// Applies a constant to `a`.
     fn adjust_by(
         &self,
         a: &Ciphertext,
@@ -156,8 +162,8 @@ impl Evaluator {
         Ok(out)
     }
 
-    /// Rescales a multiple of a ciphertext by a number with so many factors 2: where no more than
-    /// these are divided away, nothing is rounded.
+    /// Rescales a multiple of a ciphertext by a number that is divisible by `2^twos`. If only
+    /// factors 2 are divided away and there are enough of them, nothing is rounded.
     fn rescale_multiple_into(
         &self,
         out: &mut Ciphertext,
@@ -175,7 +181,7 @@ impl Evaluator {
         Ok(())
     }
 
-    /// The rounding of a modulus switch.
+    /// Returns the noise of the rounding of a modulus switch.
     pub(crate) fn switch_noise(&self) -> Noise {
         hippocrene_rlwe::noise::rounding(self.context().parameters().secret_weight(), 2)
     }
@@ -183,16 +189,17 @@ impl Evaluator {
     /// Brings two ciphertexts to one modulus and one scale.
     ///
     /// The one with the larger modulus is adjusted to modulus and scale of the other
-    /// ([`Evaluator::adjust`]), which stays as it is; of one modulus, the one with the smaller
-    /// scale is. Where the moduli are too near for that, both are multiplied by an integer and
-    /// rescaled: with `rho = (Q_a Delta_b)/(Q_b Delta_a)`, `a` by `c_a` and `b` by `c_b`, `c_a/c_b`
-    /// a convergent of the continued fraction of `rho`. This takes as many bits of capacity as
-    /// `c_b` has: about half of those that the precision has, less half of what lies between the
-    /// moduli. What stays as it is is not copied.
+    /// ([`Evaluator::adjust`]), which does not change. If the moduli are equal, the one with the
+    /// smaller scale is adjusted. An unchanged ciphertext is not copied.
+    ///
+    /// If the moduli are too close for that, both are multiplied by an integer and rescaled. With
+    /// `rho = (Q_a Delta_b)/(Q_b Delta_a)`, the integers `c_a` and `c_b` are such that `c_a/c_b` is
+    /// a convergent of the continued fraction of `rho`. This uses as many bits of capacity as `c_b`
+    /// has: about half the bits of the precision, minus half the bits between the moduli.
     ///
     /// # Errors
-    /// [`CkksError::Capacity`] when too few bits are left to adjust with; when one was made with
-    /// other parameters.
+    /// Fails with [`CkksError::Capacity`] if too few bits are left to adjust with. Fails if one of
+    /// them was made with other parameters.
     pub fn align<'a>(
         &self,
         a: &'a Ciphertext,
@@ -223,13 +230,16 @@ impl Evaluator {
         }
     }
 
-    /// `a + b`, brought together, where no slot of both is other than 0: the bound is the larger
-    /// one. The noise is that of a sum, which is more than any slot has; it is what sums over the
-    /// slots have where `b` is a copy of `a`, whose errors add up. Where nothing is summed that is
-    /// in both (`apart`), it is what comes to the slots of each ([`Noise::beside`]).
+    /// Returns `a + b`, after aligning them, if no slot is non-zero in both. The bound is therefore
+    /// the larger one of the two.
+    ///
+    /// The noise is that of a sum, which is more than any single slot has. It is the noise of sums
+    /// over the slots if `b` is a copy of `a`, because the errors of copies add up. If nothing that
+    /// is in both operands will be summed (`apart`), the noise is that of the slots of each
+    /// ([`Noise::beside`]).
     ///
     /// # Errors
-    /// As [`Evaluator::align`] and [`Evaluator::add`].
+    /// Fails as [`Evaluator::align`] and [`Evaluator::add`] do.
     pub fn overlay(
         &self,
         a: &Ciphertext,
@@ -245,30 +255,31 @@ impl Evaluator {
         Ok(out)
     }
 
-    /// [`Evaluator::align`] by a constant for each.
+    /// Like [`Evaluator::align`], by a constant for each operand.
     fn align_both(
         &self,
         a: &Ciphertext,
         b: &Ciphertext,
     ) -> Result<(Ciphertext, Ciphertext), CkksError> {
         let (from_a, from_b) = (a.modulus(), b.modulus());
-        // rho = Q_a Delta_b/(Q_b Delta_a); where it is below 1 the roles change.
+        // rho = Q_a Delta_b/(Q_b Delta_a). If it is below 1, the operands are exchanged.
         let rho = self.switched_scale(b.scale(), from_b, from_a).over(a.scale());
         if rho < Scale::power_of_two(0) {
             let (b, a) = self.align_both(b, a)?;
             return Ok((a, b));
         }
-        // How well the ratio has to be met: off by no more than the noise of that operand whose
-        // precision is lower.
-        let precise = |c: &Ciphertext| Self::message(c).log2_std() - c.inner().noise().log2_std();
-        let need = precise(a).min(precise(b)).clamp(0.0, LARGEST_CONSTANT);
+        // The error of the ratio may be as large as the noise of the operand with the lower
+        // precision.
+        let precise =
+            |c: &Ciphertext| Self::message_as_noise(c).log2_std() - c.inner().noise().log2_std();
+        let need = precise(a).min(precise(b)).clamp(0.0, MAX_CONSTANT_BITS);
         let Some((of_a, of_b)) = convergent(rho, need) else {
             let have = a.capacity_bits(self.context());
             return Err(CkksError::Capacity { operation: ALIGN, need: need.max(have + 1.0), have });
         };
         let bits = (of_b as f64).log2();
         let to = self.modulus_at_most(self.log2(from_b) - bits, b, ALIGN)?;
-        // What is left of the quotient of the moduli goes into both constants.
+        // The remaining part of the quotient of the moduli goes into both constants.
         let rest = (self.log2(from_b) - self.log2(to) - bits).exp2().round().max(1.0) as u128;
         let mut out = [Ciphertext::empty(self.context()), Ciphertext::empty(self.context())];
         for (out, (c, constant)) in out.iter_mut().zip([(a, of_a), (b, of_b)]) {
@@ -281,17 +292,18 @@ impl Evaluator {
         }
         let [mut a, mut b] = out;
         let difference = a.scale().relative_difference(b.scale());
-        // The less precise one is said to have the scale of the other.
+        // The less precise operand is declared to have the scale of the other.
         let (off, scale) =
             if precise(&a) <= precise(&b) { (&mut a, b.scale()) } else { (&mut b, a.scale()) };
-        let noise = off.inner().noise().plus(Self::message(off).scaled(noise::log2(difference)));
+        let noise =
+            off.inner().noise().plus(Self::message_as_noise(off).scaled(noise::log2(difference)));
         off.inner_mut().set_noise(noise);
         off.set_meta(scale, off.slots(), off.bound());
         Ok((a, b))
     }
 }
 
-/// How far a number is from the nearest integer, to within `2^-128` of the number.
+/// Returns the distance of a number from the nearest integer, to within `2^-128` of the number.
 fn distance_to_integer(x: Scale) -> f64 {
     let (mantissa, exponent) = x.to_parts();
     match exponent {
@@ -307,8 +319,8 @@ fn distance_to_integer(x: Scale) -> f64 {
     }
 }
 
-/// The first convergent `p/q` of the continued fraction of `rho >= 1` with a relative error of at
-/// most `2^-bits`; `None` when its terms are beyond 110 bits.
+/// Returns the first convergent `p/q` of the continued fraction of `rho >= 1` with a relative error
+/// of at most `2^-bits`, or `None` if its terms exceed 110 bits.
 fn convergent(rho: Scale, bits: f64) -> Option<(u128, u128)> {
     let (mantissa, exponent) = rho.to_parts();
     if exponent >= 0 {
@@ -324,7 +336,7 @@ fn convergent(rho: Scale, bits: f64) -> Option<(u128, u128)> {
         if q > 0 && (p as f64).log2() + (q1 as f64).log2() >= bits {
             return Some((p, q));
         }
-        if p1 as f64 > LARGEST_CONSTANT.exp2() {
+        if p1 as f64 > MAX_CONSTANT_BITS.exp2() {
             return None;
         }
         ((p0, q0), (p, q)) = ((p, q), (p1, q1));

@@ -1,4 +1,4 @@
-//! Sums, and products with what is not encrypted.
+//! Sums, and products with plain values.
 
 use hippocrene_ring::arith::{neg_mod, signed_mod};
 use hippocrene_rlwe::{self as rlwe, CombineInto, Modulus, Noise, RlweError, noise::log2};
@@ -11,7 +11,8 @@ use crate::{BigFloat, Ciphertext, CkksError, Plaintext, Scale, encoding::encodin
 const ADD_NUMBER: &str = "add a number";
 const MULTIPLY_NUMBER: &str = "multiply by a number";
 
-/// An integer, to be reduced modulo many limbs' moduli, and how far it is from what it stands for.
+/// An integer to be reduced modulo the moduli of limbs, with the distance to the number that it
+/// approximates.
 #[derive(Debug, Clone, PartialEq)]
 struct Integer {
     value: BigInt,
@@ -19,7 +20,7 @@ struct Integer {
 }
 
 impl Integer {
-    /// The integer nearest to `value scale`.
+    /// Returns the integer nearest to `value scale`.
     fn scaled(value: &BigFloat, scale: Scale, operation: &'static str) -> Result<Self, CkksError> {
         let scaled = value.scaled_and_rest(scale);
         let (value, rest) =
@@ -27,26 +28,29 @@ impl Integer {
         Ok(Integer { value, rest })
     }
 
+    /// Returns the residue modulo `q`.
     fn residue(&self, q: u64) -> u64 {
         let r = (self.value.magnitude() % q).iter_u64_digits().next().unwrap_or(0);
         if self.value.sign() == Sign::Minus { neg_mod(r, q) } else { r }
     }
 
-    /// What its rounding adds to a product with `a`: the message times what the rounding took away.
+    /// Returns the noise that the rounding adds to a product with `a`: the message times the
+    /// rounding error.
     fn noise(&self, a: &Ciphertext) -> Noise {
-        Evaluator::message(a).scaled(log2(self.rest))
+        Evaluator::message_as_noise(a).scaled(log2(self.rest))
     }
 }
 
 /// A ciphertext plus a number.
 struct SumWithNumber {
-    /// What is added to the message.
+    /// The integer that is added to the message.
     integer: Integer,
     noise: Noise,
     bound: f64,
 }
 
 impl SumWithNumber {
+    /// Sets noise and bound of the sum.
     fn describe(&self, sum: &mut Ciphertext) {
         sum.inner_mut().set_noise(self.noise);
         sum.set_bound(self.bound);
@@ -54,59 +58,59 @@ impl SumWithNumber {
 }
 
 impl Evaluator {
-    /// `a + b`, slot by slot.
+    /// Returns `a + b`, slot by slot.
     ///
     /// # Errors
-    /// When moduli, scales, slots or keys differ; see [`Evaluator::align`].
+    /// Fails if moduli, scales, slots or keys differ; see [`Evaluator::align`].
     pub fn add(&self, a: &Ciphertext, b: &Ciphertext) -> Result<Ciphertext, CkksError> {
         self.combined(a, b, "add", rlwe::Context::add_into, |x, y| x + y)
     }
 
-    /// `a += b`, slot by slot.
+    /// Computes `a += b`, slot by slot.
     ///
     /// # Errors
-    /// When moduli, scales, slots or keys differ; see [`Evaluator::align`].
+    /// Fails if moduli, scales, slots or keys differ; see [`Evaluator::align`].
     pub fn add_assign(&self, a: &mut Ciphertext, b: &Ciphertext) -> Result<(), CkksError> {
         self.check_terms(a, b, "add")?;
         self.context().rlwe().add_assign(a.inner_mut(), b.inner())?;
         a.set_bound(a.bound() + b.bound());
-        a.set_known(a.known().zip(b.known(), |x, y| x + y));
+        a.set_dry_run_values(a.dry_run_values().zip(b.dry_run_values(), |x, y| x + y));
         Ok(())
     }
 
-    /// `a += b`, slot by slot, of parts of one message, such as `b` a rotation of `a`: what errors
-    /// of all slots have in common adds up ([`rlwe::Noise::plus_alike`]).
+    /// Computes `a += b`, slot by slot, for parts of one message, such as a rotation `b` of `a`.
+    /// The common parts of their errors add up ([`rlwe::Noise::plus_of_same_message`]).
     ///
     /// # Errors
-    /// As [`Evaluator::add_assign`].
+    /// Fails as [`Evaluator::add_assign`] does.
     pub fn add_alike(&self, a: &mut Ciphertext, b: &Ciphertext) -> Result<(), CkksError> {
-        let noise = a.inner().noise().plus_alike(b.inner().noise());
+        let noise = a.inner().noise().plus_of_same_message(b.inner().noise());
         self.add_assign(a, b)?;
         a.inner_mut().set_noise(noise);
         Ok(())
     }
 
-    /// `a - b`, slot by slot.
+    /// Returns `a - b`, slot by slot.
     ///
     /// # Errors
-    /// When moduli, scales, slots or keys differ; see [`Evaluator::align`].
+    /// Fails if moduli, scales, slots or keys differ; see [`Evaluator::align`].
     pub fn sub(&self, a: &Ciphertext, b: &Ciphertext) -> Result<Ciphertext, CkksError> {
         self.combined(a, b, "subtract", rlwe::Context::sub_into, |x, y| x - y)
     }
 
-    /// `a -= b`, slot by slot.
+    /// Computes `a -= b`, slot by slot.
     ///
     /// # Errors
-    /// When moduli, scales, slots or keys differ; see [`Evaluator::align`].
+    /// Fails if moduli, scales, slots or keys differ; see [`Evaluator::align`].
     pub fn sub_assign(&self, a: &mut Ciphertext, b: &Ciphertext) -> Result<(), CkksError> {
         self.check_terms(a, b, "subtract")?;
         self.context().rlwe().sub_assign(a.inner_mut(), b.inner())?;
         a.set_bound(a.bound() + b.bound());
-        a.set_known(a.known().zip(b.known(), |x, y| x - y));
+        a.set_dry_run_values(a.dry_run_values().zip(b.dry_run_values(), |x, y| x - y));
         Ok(())
     }
 
-    /// A sum or difference, by one pass over both.
+    /// Returns a sum or difference, by one pass over both operands.
     fn combined(
         &self,
         a: &Ciphertext,
@@ -119,10 +123,11 @@ impl Evaluator {
         let mut out = self.empty_like(a);
         combine(self.context().rlwe(), out.inner_mut(), a.inner(), b.inner())?;
         out.set_bound(a.bound() + b.bound());
-        out.set_known(a.known().zip(b.known(), known));
+        out.set_dry_run_values(a.dry_run_values().zip(b.dry_run_values(), known));
         Ok(out)
     }
 
+    /// Checks that two ciphertexts can be added and that the sum fits.
     fn check_terms(
         &self,
         a: &Ciphertext,
@@ -135,21 +140,21 @@ impl Evaluator {
         self.check_capacity(a, a.modulus(), a.scale().log2(), a.bound() + b.bound(), operation)
     }
 
-    /// `-a`.
+    /// Returns `-a`.
     ///
     /// # Errors
-    /// When it was made with other parameters.
+    /// Fails if `a` was made with other parameters.
     pub fn negate(&self, a: &Ciphertext) -> Result<Ciphertext, CkksError> {
         let mut out = self.empty_like(a);
         self.context().rlwe().negate_into(out.inner_mut(), a.inner())?;
-        out.set_known(a.known().map(|x| -x));
+        out.set_dry_run_values(a.dry_run_values().map(|x| -x));
         Ok(out)
     }
 
-    /// `a + p` for an encoded vector of `a`'s modulus, scale and slots.
+    /// Returns `a + p` for an encoded vector with the modulus, scale and slots of `a`.
     ///
     /// # Errors
-    /// When they differ, or one of both was made with other parameters.
+    /// Fails if they differ, or if one of both was made with other parameters.
     pub fn add_plain(&self, a: &Ciphertext, p: &Plaintext) -> Result<Ciphertext, CkksError> {
         const OPERATION: &str = "add a plaintext";
         self.check_plain(a, p, OPERATION)?;
@@ -159,15 +164,15 @@ impl Evaluator {
         self.context().rlwe().add_plain_into(out.inner_mut(), a.inner(), p.poly())?;
         out.inner_mut().set_noise(a.inner().noise().plus(encoding_noise()));
         out.set_bound(a.bound() + p.bound());
-        out.set_known(a.known().zip(p.known(), |x, y| x + y));
+        out.set_dry_run_values(a.dry_run_values().zip(p.dry_run_values(), |x, y| x + y));
         Ok(out)
     }
 
-    /// `a c` for an encoded vector `c` of `a`'s modulus and slots; the scales multiply. Rescale
-    /// afterwards.
+    /// Returns `a p` for an encoded vector with the modulus and slots of `a`. The scales multiply.
+    /// Rescale afterwards.
     ///
     /// # Errors
-    /// When modulus, slots or parameters differ, or the product does not fit the modulus.
+    /// Fails if modulus, slots or parameters differ, or if the product does not fit the modulus.
     pub fn mul_plain(&self, a: &Ciphertext, p: &Plaintext) -> Result<Ciphertext, CkksError> {
         const OPERATION: &str = "multiply by a plaintext";
         self.check_plain(a, p, OPERATION)?;
@@ -178,14 +183,14 @@ impl Evaluator {
         self.context().rlwe().mul_plain_into(out.inner_mut(), a.inner(), p.poly())?;
         out.inner_mut().set_noise(self.plain_product_noise(a, p));
         out.set_meta(scale, a.slots(), bound);
-        out.set_known(a.known().zip(p.known(), |x, y| x * y));
+        out.set_dry_run_values(a.dry_run_values().zip(p.dry_run_values(), |x, y| x * y));
         Ok(out)
     }
 
-    /// `acc += a p`: `acc` has the scale of the product.
+    /// Computes `acc += a p`. `acc` has the scale of the product.
     ///
     /// # Errors
-    /// When moduli, slots or scales do not fit.
+    /// Fails if moduli, slots or scales do not match.
     pub fn mul_plain_add_assign(
         &self,
         acc: &mut Ciphertext,
@@ -202,17 +207,21 @@ impl Evaluator {
         let noise = acc.inner().noise().plus(self.plain_product_noise(a, p));
         acc.inner_mut().set_noise(noise);
         acc.set_bound(bound);
-        acc.set_known(acc.known().zip(&a.known().zip(p.known(), |x, y| x * y), |x, y| x + y));
+        acc.set_dry_run_values(
+            acc.dry_run_values()
+                .zip(&a.dry_run_values().zip(p.dry_run_values(), |x, y| x * y), |x, y| x + y),
+        );
         Ok(())
     }
 
-    /// `m_p e_a + m_a e_p`, `e_p` the rounding of the plaintext.
+    /// Returns the noise `m_p e_a + m_a e_p`, where `e_p` is the rounding error of the plaintext.
     fn plain_product_noise(&self, a: &Ciphertext, p: &Plaintext) -> Noise {
         Self::message_times(p.scale().log2(), p.bound(), a.inner().noise())
             .plus(Self::message_times(a.scale().log2(), a.bound(), encoding_noise()))
     }
 
-    /// Checks that a plaintext is of these parameters and has the modulus and the slots of `a`.
+    /// Checks that a plaintext belongs to these parameters and has the modulus and the slots of
+    /// `a`.
     fn check_plain(
         &self,
         a: &Ciphertext,
@@ -233,18 +242,19 @@ impl Evaluator {
         }
     }
 
-    /// `a + c`, the number `c` added to every slot.
+    /// Returns `a + c`, where the number `c` is added to every slot.
     ///
     /// # Errors
-    /// When `c` is not finite or too large for the modulus.
+    /// Fails if `c` is not finite or too large for the modulus.
     pub fn add_number(&self, a: &Ciphertext, c: f64) -> Result<Ciphertext, CkksError> {
         self.add_big_number(a, &finite(c, ADD_NUMBER)?)
     }
 
-    /// [`Evaluator::add_number`] for a number of many bits: to the unit of the scale.
+    /// Like [`Evaluator::add_number`], for a multi-precision number. It is rounded only to the unit
+    /// of the scale.
     ///
     /// # Errors
-    /// When `c` is too large for the modulus.
+    /// Fails if `c` is too large for the modulus.
     pub fn add_big_number(&self, a: &Ciphertext, c: &BigFloat) -> Result<Ciphertext, CkksError> {
         let sum = self.sum_with_number(a, c)?;
         let mut out = self.empty_like(a);
@@ -252,23 +262,23 @@ impl Evaluator {
             .rlwe()
             .add_constant_into(out.inner_mut(), a.inner(), |q| sum.integer.residue(q))?;
         sum.describe(&mut out);
-        out.set_known(a.known().map(|x| x + c.to_f64()));
+        out.set_dry_run_values(a.dry_run_values().map(|x| x + c.to_f64()));
         Ok(out)
     }
 
-    /// `a += c`, the number `c` added to every slot.
+    /// Computes `a += c`, where the number `c` is added to every slot.
     ///
     /// # Errors
-    /// As [`Evaluator::add_number`].
+    /// Fails as [`Evaluator::add_number`] does.
     pub fn add_number_assign(&self, a: &mut Ciphertext, c: f64) -> Result<(), CkksError> {
         let sum = self.sum_with_number(a, &finite(c, ADD_NUMBER)?)?;
         self.context().rlwe().add_constant_assign(a.inner_mut(), |q| sum.integer.residue(q))?;
         sum.describe(a);
-        a.set_known(a.known().map(|x| x + c));
+        a.set_dry_run_values(a.dry_run_values().map(|x| x + c));
         Ok(())
     }
 
-    /// What `a + c` is, after the checks.
+    /// Checks the operands and returns the integer, noise and bound of `a + c`.
     fn sum_with_number(&self, a: &Ciphertext, c: &BigFloat) -> Result<SumWithNumber, CkksError> {
         let integer = Integer::scaled(c, a.scale(), ADD_NUMBER)?;
         let bound = a.bound() + c.to_f64().abs();
@@ -278,18 +288,18 @@ impl Evaluator {
         Ok(SumWithNumber { integer, noise, bound })
     }
 
-    /// A ciphertext without limbs, of the scale, slots and bound of `a`.
+    /// Returns a ciphertext without limbs, with the scale, slots and bound of `a`.
     pub(crate) fn empty_like(&self, a: &Ciphertext) -> Ciphertext {
         let mut out = Ciphertext::empty(self.context());
         out.set_meta(a.scale(), a.slots(), a.bound());
         out
     }
 
-    /// `a c`, every slot times the number `c` taken at `scale`; the scales multiply. Rescale
-    /// afterwards.
+    /// Returns `a c`, where every slot is multiplied by the number `c`, encoded at `scale`. The
+    /// scales multiply. Rescale afterwards.
     ///
     /// # Errors
-    /// When `c` is not finite, or the product does not fit the modulus.
+    /// Fails if `c` is not finite, or if the product does not fit the modulus.
     pub fn mul_number(
         &self,
         a: &Ciphertext,
@@ -299,13 +309,14 @@ impl Evaluator {
         self.mul_big_number(a, &finite(c, MULTIPLY_NUMBER)?, scale)
     }
 
-    /// `sum_i c_i a_i`, slot by slot, modulo `to` and at `scale`: each number is taken at the scale
-    /// that the sum has over that of its ciphertext, and each ciphertext reduced to `to`, a divisor
-    /// of its modulus. Rescale afterwards.
+    /// Returns `sum_i c_i a_i`, slot by slot, modulo `to` and at `scale`.
+    ///
+    /// Each number is encoded at the quotient of `scale` and the scale of its ciphertext. Each
+    /// ciphertext is reduced to `to`, a divisor of its modulus. Rescale afterwards.
     ///
     /// # Errors
-    /// When there are no terms, a number is not finite, slots or keys differ, `to` does not divide
-    /// a modulus, or the sum does not fit it.
+    /// Fails if there are no terms, a number is not finite, slots or keys differ, `to` does not
+    /// divide a modulus, or the sum does not fit it.
     pub fn linear_combination(
         &self,
         terms: &[(&Ciphertext, f64)],
@@ -331,7 +342,7 @@ impl Evaluator {
             integers.push(integer);
             bound += a.bound() * c.abs();
         }
-        // What is said to be common is so at most: nothing of it is taken to cancel.
+        // The common part is an upper bound, so no cancellation is assumed.
         let together = Noise::alike(&common);
         let apart = common.iter().fold(Noise::NONE, |sum, (part, _)| sum.plus(*part));
         let most = if apart.log2_std() > together.log2_std() { apart } else { together };
@@ -345,15 +356,18 @@ impl Evaluator {
         self.context().rlwe().sum_of_multiples_into(out.inner_mut(), head, tail, to)?;
         out.inner_mut().set_noise(noise);
         out.set_meta(scale, first.slots(), bound);
-        let known = terms.iter().map(|(a, c)| a.known().map(|x| x * *c));
-        out.set_known(known.reduce(|sum, term| sum.zip(&term, |x, y| x + y)).unwrap_or_default());
+        let known = terms.iter().map(|(a, c)| a.dry_run_values().map(|x| x * *c));
+        out.set_dry_run_values(
+            known.reduce(|sum, term| sum.zip(&term, |x, y| x + y)).unwrap_or_default(),
+        );
         Ok(out)
     }
 
-    /// [`Evaluator::mul_number`] for a number of many bits: to the unit of `scale`.
+    /// Like [`Evaluator::mul_number`], for a multi-precision number. It is rounded only to the unit
+    /// of `scale`.
     ///
     /// # Errors
-    /// When the product does not fit the modulus.
+    /// Fails if the product does not fit the modulus.
     pub fn mul_big_number(
         &self,
         a: &Ciphertext,
@@ -378,14 +392,14 @@ impl Evaluator {
             Self::message_times(scale.log2(), size, a.inner().noise()).plus(integer.noise(a));
         out.inner_mut().set_noise(noise);
         out.set_meta(a.scale().times(scale), a.slots(), bound);
-        out.set_known(a.known().map(|x| x * c.to_f64()));
+        out.set_dry_run_values(a.dry_run_values().map(|x| x * c.to_f64()));
         Ok(out)
     }
 
-    /// `a c` for an integer `c`; the scale stays, and nothing is rounded.
+    /// Returns `a c` for an integer `c`. The scale does not change and nothing is rounded.
     ///
     /// # Errors
-    /// When the product does not fit the modulus.
+    /// Fails if the product does not fit the modulus.
     pub fn mul_integer(&self, a: &Ciphertext, c: i64) -> Result<Ciphertext, CkksError> {
         let bound = a.bound() * c.unsigned_abs() as f64;
         self.check_capacity(a, a.modulus(), a.scale().log2(), bound, "multiply by an integer")?;
@@ -400,13 +414,13 @@ impl Evaluator {
         };
         out.inner_mut().set_noise(noise);
         out.set_bound(bound);
-        out.set_known(a.known().map(|x| x * c as f64));
+        out.set_dry_run_values(a.dry_run_values().map(|x| x * c as f64));
         Ok(out)
     }
 
-    /// The coefficients of the message, as if they were noise: with `n` slots, `2n` coefficients of
-    /// root mean square `scale bound/sqrt(2n)`.
-    pub(super) fn message(a: &Ciphertext) -> Noise {
+    /// Returns the size of the coefficients of the message, as a noise. With `n` slots, they are
+    /// `2n` coefficients of root mean square `scale bound/sqrt(2n)`.
+    pub(super) fn message_as_noise(a: &Ciphertext) -> Noise {
         let coefficients = 2.0 * a.slots() as f64;
         Self::message_times(
             a.scale().log2() - 0.5 * coefficients.log2(),
@@ -416,6 +430,7 @@ impl Evaluator {
     }
 }
 
+/// Returns a finite number, or an error.
 fn finite(c: f64, operation: &'static str) -> Result<BigFloat, CkksError> {
     BigFloat::try_from(c)
         .map_err(|error| CkksError::Argument { operation, what: error.to_string() })

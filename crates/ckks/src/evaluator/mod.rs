@@ -1,7 +1,7 @@
 //! Arithmetic on encrypted vectors.
 //!
-//! Operations whose name ends in `_into` write to a ciphertext that is there and allocate nothing
-//! once they have run; the others return a new one.
+//! Operations whose name ends in `_into` write to an existing ciphertext. After their first call
+//! they allocate no memory. The others return a new ciphertext.
 
 mod adjust;
 mod linear;
@@ -16,7 +16,8 @@ use hippocrene_rlwe::{Modulus, Noise, PreparedEvaluationKeys};
 
 use crate::{Ciphertext, CkksError, Context};
 
-/// Computes on ciphertexts with the evaluation keys of one client. It holds no secret.
+/// Computes on ciphertexts with the evaluation keys of one client. It holds no secret. See
+/// [`Context`] for an example.
 #[derive(Debug, Clone)]
 pub struct Evaluator {
     context: Arc<Context>,
@@ -24,7 +25,7 @@ pub struct Evaluator {
 }
 
 impl Evaluator {
-    /// An evaluator with these keys.
+    /// Creates an evaluator with these keys.
     pub fn new(context: Arc<Context>, keys: Arc<PreparedEvaluationKeys>) -> Self {
         Evaluator { context, keys }
     }
@@ -39,10 +40,12 @@ impl Evaluator {
         &self.keys
     }
 
+    /// Returns log2 of a modulus.
     pub(crate) fn log2(&self, modulus: Modulus) -> f64 {
         self.context.parameters().log2(modulus)
     }
 
+    /// Checks that two ciphertexts have the same number of slots.
     pub(crate) fn check_slots(
         &self,
         a: &Ciphertext,
@@ -56,6 +59,7 @@ impl Evaluator {
         }
     }
 
+    /// Checks that two scales are equal up to rounding.
     pub(crate) fn check_scales(
         &self,
         a: crate::Scale,
@@ -69,9 +73,9 @@ impl Evaluator {
         }
     }
 
-    /// Checks that `a` is of these parameters, and that values up to `bound` at a scale (as log2),
-    /// computed from it, fit `modulus`. The error counts as [`Ciphertext::capacity_bits`] of `a`
-    /// does: what the operation takes of it, and what is left.
+    /// Checks that `a` belongs to these parameters and that values up to `bound` at a scale (as
+    /// log2), computed from it, fit `modulus`. The error states the capacity of `a`, in the sense
+    /// of [`Ciphertext::capacity_bits`], that is needed and that is left.
     pub(crate) fn check_capacity(
         &self,
         a: &Ciphertext,
@@ -86,7 +90,7 @@ impl Evaluator {
     /// Checks that values up to `bound` would fit the modulus of `a` at its scale.
     ///
     /// # Errors
-    /// [`CkksError::Capacity`] where they do not.
+    /// Fails with [`CkksError::Capacity`] if they do not fit.
     pub fn check_bound(
         &self,
         a: &Ciphertext,
@@ -96,7 +100,7 @@ impl Evaluator {
         self.check_capacity(a, a.modulus(), a.scale().log2(), bound, operation)
     }
 
-    /// Checks that `a` is of these parameters.
+    /// Checks that `a` belongs to these parameters.
     pub(crate) fn check_own(
         &self,
         a: &Ciphertext,
@@ -105,7 +109,7 @@ impl Evaluator {
         Ok(self.context.rlwe().check_operand(a.inner(), operation)?)
     }
 
-    /// Checks that `a` is of these parameters, and that ciphertexts can be modulo `to`.
+    /// Checks that `a` belongs to these parameters and that `to` is a modulus of ciphertexts.
     pub(crate) fn check_move(
         &self,
         a: &Ciphertext,
@@ -116,9 +120,9 @@ impl Evaluator {
         Ok(self.context.rlwe().check_modulus(to, operation)?)
     }
 
-    /// The noise of a product of a message (bound times scale) with an error: with `n` slots, `2n`
-    /// coefficients of a message of root mean square `scale bound / sqrt(2n)` (Parseval), each
-    /// times an independent error.
+    /// Returns the noise of a product of a message (bound times scale) with an error. With `n`
+    /// slots, the message has `2n` coefficients of root mean square `scale bound / sqrt(2n)`
+    /// (Parseval), and each is multiplied by an independent error.
     pub(crate) fn message_times(log2_scale: f64, bound: f64, error: Noise) -> Noise {
         if bound > 0.0 { error.scaled(log2_scale + bound.log2()) } else { Noise::NONE }
     }

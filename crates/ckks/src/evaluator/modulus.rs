@@ -1,41 +1,44 @@
-//! Which modulus comes next (GRAFT Alg. 2 and 3). Moduli are chosen by their bits: how many limbs
-//! they have is nobody's business.
+//! The choice of the next modulus (GRAFT Alg. 2 and 3). Moduli are chosen by their bits, whatever
+//! their number of limbs.
 
 use hippocrene_rlwe::{Modulus, Noise, noise};
 
 use super::Evaluator;
 use crate::{Ciphertext, CkksError, Scale};
 
-/// A scale that would end this many bits below the wanted one is not rescaled so far. Only simple
-/// chains whose primes do not match the scale come to this; a universal sprout is always nearer.
-const LARGEST_LOSS: f64 = 2.0;
+/// Largest number of bits by which rescaling may miss the target scale from below. If it would miss
+/// by more, it divides by less. This only happens on simple chains whose primes do not match the
+/// scale, because a universal sprout always comes closer. Chosen.
+const MAX_RESCALE_MISS_BITS: f64 = 2.0;
 
-/// How many bits of capacity a sum of plain products may cost for being had without the limb modulo
-/// a power of two.
-const DEAR_LIMB: f64 = 4.0;
+/// Largest number of bits of capacity that a sum of plain products may give up to avoid a limb
+/// modulo a power of two. Chosen.
+const MAX_LOST_CAPACITY_BITS: f64 = 4.0;
 
-/// log2 of what a scale may be off by, relatively, after a switch of moduli: it is followed to 128
-/// bits, and rounded for each limb.
-const SCALE_ERROR: f64 = -126.0;
+/// log2 of the relative error of a scale after a modulus switch. Scales are tracked to 128 bits and
+/// rounded for each limb.
+const LOG2_SCALE_ERROR: f64 = -126.0;
 
-/// A scale that is smaller than a target by no more bits is as good.
-const COARSER: f64 = 1.0;
+/// Number of bits by which a scale may be below a target and still count as equal to it. Chosen.
+const SCALE_TOLERANCE_BITS: f64 = 1.0;
 
-/// By so many bits roundings of plain numbers are to be smaller than what rescaling adds; values of
-/// as many bits count as small.
-const FINER: f64 = 3.0;
+/// Number of bits by which the rounding errors of plain numbers should be below those of rescaling.
+/// Values of at most this many bits count as small. Chosen.
+const PLAIN_ROUNDING_MARGIN_BITS: f64 = 3.0;
 
-/// By so many bits at most the scale of plain numbers is larger for large values.
-const MOST_FINER: f64 = 512.0;
+/// Largest number of bits by which the scale of plain numbers is increased for large values.
+/// Chosen.
+const MAX_EXTRA_PLAIN_SCALE_BITS: f64 = 512.0;
 
 impl Evaluator {
-    /// The modulus that brings `scale` modulo `from` nearest to `target` (GRAFT Alg. 3): the
-    /// grafted modulus nearest to `from target/scale`, and `from` itself where the scale is no
-    /// larger than the target. Where `from`, a divisor of `PQ_max`, leaves more bits than `Q_max`
-    /// has, it is `Q_max`.
+    /// Returns the modulus that brings `scale` modulo `from` nearest to `target` (GRAFT Alg. 3).
+    ///
+    /// It is the grafted modulus nearest to `from target/scale`. It is `from` itself if the scale
+    /// is not larger than the target. If `from`, a divisor of `PQ_max`, would lead to more bits
+    /// than `Q_max` has, it is `Q_max`.
     ///
     /// # Panics
-    /// When `from` has a unit or special that the parameters have not.
+    /// Panics if `from` has a unit or special modulus that the parameters do not have.
     pub fn rescaled_modulus(&self, from: Modulus, scale: Scale, target: Scale) -> Modulus {
         let (bits, surplus) = (self.log2(from), scale.log2() - target.log2());
         if surplus < 0.5 {
@@ -49,41 +52,44 @@ impl Evaluator {
             if have >= bits {
                 return from;
             }
-            if have >= bits - surplus - LARGEST_LOSS || to == top {
+            if have >= bits - surplus - MAX_RESCALE_MISS_BITS || to == top {
                 return to;
             }
             wanted += 1.0;
         }
     }
 
-    /// Where `a^2` lands when it is rescaled to `target`: modulus and exact scale. Every operation
-    /// that is one multiplication deep lands there, so that results of operations of one depth can
-    /// be added as they are.
+    /// Returns modulus and exact scale of `a^2` after it is rescaled to `target`. Every operation
+    /// with a depth of one product gives this modulus and scale, so that results of the same depth
+    /// can be added without adjustment.
     ///
     /// # Panics
-    /// When `a` is of larger parameters, whose units these have not.
+    /// Panics if `a` belongs to larger parameters, whose units these do not have.
     pub fn after_product(&self, a: &Ciphertext, target: Scale) -> (Modulus, Scale) {
         self.after_square(a.modulus(), a.scale(), target)
     }
 
-    /// As [`Evaluator::after_product`], for a ciphertext of this modulus and scale.
+    /// Like [`Evaluator::after_product`], for a ciphertext of this modulus and scale.
     ///
     /// # Panics
-    /// When `from` has a unit or special that the parameters have not.
+    /// Panics if `from` has a unit or special modulus that the parameters do not have.
     pub fn after_square(&self, from: Modulus, scale: Scale, target: Scale) -> (Modulus, Scale) {
         let square = scale.times(scale);
         let to = self.rescaled_modulus(from, square, target);
         (to, self.switched_scale(square, from, to))
     }
 
-    /// The scale at which plain numbers up to `largest` are taken that `a` is multiplied by, for a
-    /// product that is rescaled to `target`: that of `a`. Roundings of plain numbers, of that
-    /// variance in each slot in the unit of the scale, are multiplied by the values of `a`: where
-    /// the scale of `a` is smaller than the target, and they would be more than the noise of `a`
-    /// times `largest`, it is as much larger, up to the target; and where these values are so large
-    /// that they would be more than what rescaling adds, by no more than the bound of the product
-    /// is smaller, which costs no capacity. The second scale is the one to rescale the product to,
-    /// the target or as much larger.
+    /// Returns the scale at which to encode plain numbers up to `largest` for a product with `a`,
+    /// and the scale to rescale this product to, which is `target` or larger.
+    ///
+    /// The first scale is normally that of `a`. The rounding errors of plain numbers have the given
+    /// `variance` in each slot, in the unit of the scale, and are multiplied by the values of `a`.
+    /// Two cases need a larger scale:
+    /// - If the scale of `a` is smaller than the target and these errors would exceed the noise of
+    ///   `a` times `largest`, the first scale is increased by that difference, up to the target.
+    /// - If the values are so large that these errors would exceed those of rescaling, both scales
+    ///   are increased, by at most the factor by which the bound of the product is smaller. This
+    ///   uses no capacity.
     pub fn plain_scale(
         &self,
         a: &Ciphertext,
@@ -94,30 +100,35 @@ impl Evaluator {
         let coarser = target.log2() - a.scale().log2();
         let lost = noise::log2(a.bound()) + 0.5 * variance.log2() - noise::log2(largest)
             + a.precision_bits();
-        let more = (lost + FINER - a.scale().log2()).min(coarser).ceil();
-        let scale = if coarser > COARSER && more >= coarser {
+        let more = (lost + PLAIN_ROUNDING_MARGIN_BITS - a.scale().log2()).min(coarser).ceil();
+        let scale = if coarser > SCALE_TOLERANCE_BITS && more >= coarser {
             target
-        } else if coarser > COARSER && more >= 1.0 {
+        } else if coarser > SCALE_TOLERANCE_BITS && more >= 1.0 {
             a.scale().times(Scale::power_of_two(more as i32))
         } else {
             a.scale()
         };
         let rescaling =
             a.slots() as f64 * (1.0 + self.context().parameters().secret_weight()) / 12.0;
-        let room = (0.5 * (rescaling / variance).log2() - FINER).max(FINER);
-        let bits =
-            (noise::log2(a.bound()) - room).min(-noise::log2(largest)).min(MOST_FINER).floor();
+        let room = (0.5 * (rescaling / variance).log2() - PLAIN_ROUNDING_MARGIN_BITS)
+            .max(PLAIN_ROUNDING_MARGIN_BITS);
+        let bits = (noise::log2(a.bound()) - room)
+            .min(-noise::log2(largest))
+            .min(MAX_EXTRA_PLAIN_SCALE_BITS)
+            .floor();
         let finer = Scale::power_of_two(bits.max(0.0) as i32);
         (scale.times(finer), target.times(finer))
     }
 
-    /// `2^k` by which plain numbers at `scale`, and the product of them and `a` that is rescaled to
-    /// `target`, are to be the finer where so many roundings of the product are added up
-    /// afterwards, so that they are no more than one is at that target, or than the error of `a` of
-    /// which the variance counts `energy` times in the end: about half the binary logarithm of
-    /// their number, and `k` bits of capacity, of which half are left at least. It is 1 on a simple
-    /// chain, where scales cannot be chosen.
-    pub fn finer_for_sums(
+    /// Returns the factor `2^k` by which the scales of plain numbers and of their product with `a`
+    /// should be increased if the product is added up `added` times afterwards.
+    ///
+    /// Without it, the roundings of the summed products would add up. With it, they are no larger
+    /// than a single one at that target, or than the error of `a`, whose variance counts `energy`
+    /// times in the end. `k` is about half the binary logarithm of `added`. It uses `k` bits of
+    /// capacity, and at least half of the capacity remains. The factor is 1 on a simple chain,
+    /// where scales cannot be chosen.
+    pub fn sum_scale_factor(
         &self,
         a: &Ciphertext,
         scale: Scale,
@@ -126,7 +137,7 @@ impl Evaluator {
         energy: f64,
     ) -> Scale {
         let parameters = self.context().parameters();
-        let most = self.finest_for_sums(added);
+        let most = self.max_sum_scale_factor(added);
         if most == Scale::power_of_two(0) {
             return most;
         }
@@ -138,8 +149,8 @@ impl Evaluator {
         Scale::power_of_two(bits.max(0.0) as i32)
     }
 
-    /// The most that [`Evaluator::finer_for_sums`] is for so many roundings.
-    pub fn finest_for_sums(&self, added: usize) -> Scale {
+    /// Returns the largest value of [`Evaluator::sum_scale_factor`] for a number of roundings.
+    pub fn max_sum_scale_factor(&self, added: usize) -> Scale {
         let is_simple = self.context().parameters().top().sprout().is_one();
         Scale::power_of_two(if is_simple {
             0
@@ -148,26 +159,31 @@ impl Evaluator {
         })
     }
 
-    /// `scale to/from`, exactly: the scale that a message has once it is brought from the modulus
-    /// `from` to `to`.
+    /// Returns `scale to/from`, exactly: the scale of a message after it is brought from the
+    /// modulus `from` to `to`.
     ///
     /// # Panics
-    /// When one of them has a unit or special that the other and the parameters have not.
+    /// Panics if one of them has a unit or special modulus that neither the other one nor the
+    /// parameters have.
     pub fn switched_scale(&self, scale: Scale, from: Modulus, to: Modulus) -> Scale {
         self.context().switched_scale(scale, from, to)
     }
 
-    /// What the values of a ciphertext of this scale and bound are off by since its scale was
-    /// switched: `2^-126` of the bound. It is more than the noise where values and precision
-    /// together have more bits than that.
+    /// Returns the error of the values that comes from the error of the scale after a modulus
+    /// switch: `2^-126` of the bound. It exceeds the noise if values and precision together have
+    /// more bits than that.
     pub(super) fn scale_noise(a: &Ciphertext) -> Noise {
-        if a.bound().is_finite() { Self::message(a).scaled(SCALE_ERROR) } else { Noise::NONE }
+        if a.bound().is_finite() {
+            Self::message_as_noise(a).scaled(LOG2_SCALE_ERROR)
+        } else {
+            Noise::NONE
+        }
     }
 
-    /// The largest grafted modulus of at most `bits` bits, give or take half a bit.
+    /// Returns the largest grafted modulus of at most `bits` bits, to within half a bit.
     ///
     /// # Errors
-    /// [`CkksError::Capacity`] when there is none so small.
+    /// Fails with [`CkksError::Capacity`] if there is none.
     pub(crate) fn modulus_at_most(
         &self,
         bits: f64,
@@ -180,8 +196,8 @@ impl Evaluator {
         })
     }
 
-    /// The largest grafted modulus of at most `bits` bits, give or take half a bit, if there is one
-    /// so small.
+    /// Returns the largest grafted modulus of at most `bits` bits, to within half a bit, or `None`
+    /// if there is none.
     pub(crate) fn largest_modulus(&self, bits: f64) -> Option<Modulus> {
         let mut wanted = bits;
         while wanted > 0.0 {
@@ -194,11 +210,11 @@ impl Evaluator {
         None
     }
 
-    /// A divisor of `modulus` of at least `bits` bits: of the fewest limbs, and of those the
-    /// smallest; `modulus` itself if it has fewer bits.
+    /// Returns a divisor of `modulus` of at least `bits` bits with the fewest limbs, and among
+    /// these the smallest. Returns `modulus` itself if it has fewer bits.
     ///
     /// # Panics
-    /// When `modulus` has a unit or special that the parameters have not.
+    /// Panics if `modulus` has a unit or special modulus that the parameters do not have.
     pub fn divisor_at_least(&self, modulus: Modulus, bits: f64) -> Modulus {
         let mut best = (modulus.limb_count(), self.log2(modulus), modulus);
         let exponents = [0, modulus.two()];
@@ -225,10 +241,12 @@ impl Evaluator {
         best.2
     }
 
-    /// Where sums of many products with plaintexts are best had instead of modulo `modulus`: every
-    /// product in the ring modulo `2^e` costs transforms. The smallest grafted modulus without a
-    /// power of two that is no smaller (going up costs no capacity); failing that, near the top,
-    /// the largest below it if that costs few bits; else `modulus` itself.
+    /// Returns the modulus at which sums of many products with plaintexts are computed instead of
+    /// `modulus`. Every product in the ring modulo `2^e` would cost extra transforms.
+    ///
+    /// It is the smallest grafted modulus without a power of two that is at least as large, because
+    /// moving up uses no capacity. Near the top there may be none. Then it is the largest one below
+    /// if that costs few bits, and otherwise `modulus` itself.
     pub(crate) fn without_two(&self, modulus: Modulus) -> Modulus {
         if modulus.two() == 0 {
             return modulus;
@@ -243,10 +261,10 @@ impl Evaluator {
                 }
                 let bits = self.log2(candidate) - have;
                 let better = match best {
-                    _ if bits < -DEAR_LIMB => false,
+                    _ if bits < -MAX_LOST_CAPACITY_BITS => false,
                     None => true,
-                    Some((known, _)) if known < 0.0 => bits > known,
-                    Some((known, _)) => (0.0..known).contains(&bits),
+                    Some((best_bits, _)) if best_bits < 0.0 => bits > best_bits,
+                    Some((best_bits, _)) => (0.0..best_bits).contains(&bits),
                 };
                 if better {
                     best = Some((bits, candidate));

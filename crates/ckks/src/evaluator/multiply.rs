@@ -7,15 +7,15 @@ use crate::{Ciphertext, CkksError, Scale};
 
 const MULTIPLY: &str = "multiply";
 
-/// The operation that errors of sums name.
+/// The name of sums of products in errors.
 const PRODUCTS: &str = "add products";
 
 impl Evaluator {
-    /// `a b`, slot by slot, relinearised: the scales multiply, the modulus stays. Rescale
-    /// afterwards, or use [`Evaluator::mul_rescale`], which is faster.
+    /// Returns `a b`, slot by slot, relinearised. The scales multiply, and the modulus does not
+    /// change. Rescale afterwards, or use [`Evaluator::mul_rescale`], which is faster.
     ///
     /// # Errors
-    /// When moduli, slots or keys differ, the product does not fit the modulus, or the
+    /// Fails if moduli, slots or keys differ, the product does not fit the modulus, or the
     /// relinearisation key is missing.
     pub fn mul(&self, a: &Ciphertext, b: &Ciphertext) -> Result<Ciphertext, CkksError> {
         let mut out = Ciphertext::empty(self.context());
@@ -23,12 +23,12 @@ impl Evaluator {
         Ok(out)
     }
 
-    /// `a b`, relinearised and rescaled to the scale nearest to `target`, in one modulus switch
-    /// (GRAFT Alg. 1): at the modulus [`Evaluator::rescaled_modulus`], with the exact scale that
-    /// this gives.
+    /// Returns `a b`, relinearised and rescaled to the scale nearest to `target` in one modulus
+    /// switch (GRAFT Alg. 1). The modulus is [`Evaluator::rescaled_modulus`], and the scale is the
+    /// exact one for that modulus.
     ///
     /// # Errors
-    /// As [`Evaluator::mul`].
+    /// Fails as [`Evaluator::mul`] does.
     pub fn mul_rescale(
         &self,
         a: &Ciphertext,
@@ -40,10 +40,10 @@ impl Evaluator {
         Ok(out)
     }
 
-    /// [`Evaluator::mul_rescale`] into a ciphertext that is there.
+    /// Like [`Evaluator::mul_rescale`], with the result in an existing ciphertext.
     ///
     /// # Errors
-    /// As [`Evaluator::mul_rescale`].
+    /// Fails as [`Evaluator::mul_rescale`] does.
     pub fn mul_rescale_into(
         &self,
         out: &mut Ciphertext,
@@ -56,19 +56,20 @@ impl Evaluator {
         self.mul_to_into(out, a, b, to)
     }
 
-    /// `a^2`, relinearised and rescaled to the scale nearest to `target`.
+    /// Returns `a^2`, relinearised and rescaled to the scale nearest to `target`.
     ///
     /// # Errors
-    /// As [`Evaluator::mul_rescale`].
+    /// Fails as [`Evaluator::mul_rescale`] does.
     pub fn square_rescale(&self, a: &Ciphertext, target: Scale) -> Result<Ciphertext, CkksError> {
         self.mul_rescale(a, a, target)
     }
 
-    /// `a b`, relinearised and brought from the modulus `Q` of the operands to `to = Q'`, any other
-    /// divisor of `PQ_max`, in one modulus switch: message and scale are multiplied by `Q'/Q`.
+    /// Computes `a b`, relinearised and brought from the modulus `Q` of the operands to `to = Q'`,
+    /// any other divisor of `PQ_max`, in one modulus switch. Message and scale are multiplied by
+    /// `Q'/Q`.
     ///
     /// # Errors
-    /// As [`Evaluator::mul`].
+    /// Fails as [`Evaluator::mul`] does.
     pub fn mul_to_into(
         &self,
         out: &mut Ciphertext,
@@ -79,7 +80,7 @@ impl Evaluator {
         self.mul_multiple_to_into(out, a, b, 1, to)
     }
 
-    /// [`Evaluator::mul_to_into`] of `n a b`, `n` a small integer, which costs nothing.
+    /// Like [`Evaluator::mul_to_into`], for `n a b` with a small integer `n`, at no extra cost.
     pub(crate) fn mul_multiple_to_into(
         &self,
         out: &mut Ciphertext,
@@ -105,18 +106,18 @@ impl Evaluator {
         out.set_meta(self.switched_scale(a.scale().times(b.scale()), from, to), a.slots(), bound);
         let noise = noise.plus(Self::scale_noise(out));
         out.inner_mut().set_noise(noise);
-        out.set_known(a.known().zip(b.known(), |x, y| x * y * n as f64));
+        out.set_dry_run_values(a.dry_run_values().zip(b.dry_run_values(), |x, y| x * y * n as f64));
         Ok(())
     }
 
-    /// `sum_i a_i b_i`, slot by slot, relinearised once and rescaled to the scale nearest to
-    /// `target` in one modulus switch: one product costs a key switch, each further one hardly
-    /// anything.
+    /// Returns `sum_i a_i b_i`, slot by slot, relinearised once and rescaled to the scale nearest
+    /// to `target` in one modulus switch. The first product costs a key switch, and each further
+    /// one costs little.
     ///
-    /// Errors of products are taken as independent.
+    /// The errors of the products are assumed to be independent.
     ///
     /// # Errors
-    /// As [`Evaluator::mul`], and when there are no products, or they are not all of one scale.
+    /// Fails as [`Evaluator::mul`] does, and if there are no products or their scales differ.
     pub fn sum_of_products(
         &self,
         pairs: &[(&Ciphertext, &Ciphertext)],
@@ -130,17 +131,17 @@ impl Evaluator {
             pairs.iter().find(|(a, b)| !a.scale().times(b.scale()).is_close(scale))
         {
             let (have, need) = (a.scale().times(b.scale()).log2(), scale.log2());
-            return fail(format!("products of scales 2^{have} and 2^{need}"));
+            return fail(format!("the products have different scales, 2^{have} and 2^{need}"));
         }
         self.sum_of_products_to(pairs, self.rescaled_modulus(first.modulus(), scale, target))
     }
 
-    /// `sum_i a_i b_i`, relinearised once, and brought from the modulus `Q` of the factors to `to =
-    /// Q'` as by [`Evaluator::mul_to_into`]. All products are to be of one scale; that of the first
-    /// is taken for all.
+    /// Returns `sum_i a_i b_i`, relinearised once and brought from the modulus `Q` of the factors
+    /// to `to = Q'`, as [`Evaluator::mul_to_into`] does. All products need to have the scale of the
+    /// first.
     ///
     /// # Errors
-    /// As [`Evaluator::mul`].
+    /// Fails as [`Evaluator::mul`] does.
     pub(crate) fn sum_of_products_to(
         &self,
         pairs: &[(&Ciphertext, &Ciphertext)],
@@ -163,7 +164,8 @@ impl Evaluator {
             noise = noise.plus(self.product_noise(a, b));
             bound += a.bound() * b.bound();
         }
-        let known = pairs.iter().map(|(a, b)| a.known().zip(b.known(), |x, y| x * y));
+        let known =
+            pairs.iter().map(|(a, b)| a.dry_run_values().zip(b.dry_run_values(), |x, y| x * y));
         let known =
             known.reduce(|sum, product| sum.zip(&product, |x, y| x + y)).unwrap_or_default();
         self.check_capacity(first, from, scale.log2(), bound, PRODUCTS)?;
@@ -173,17 +175,19 @@ impl Evaluator {
         out.set_meta(self.switched_scale(scale, from, to), first.slots(), bound);
         let noise = noise.plus(Self::scale_noise(&out));
         out.inner_mut().set_noise(noise);
-        out.set_known(known);
+        out.set_dry_run_values(known);
         Ok(out)
     }
 
+    /// Returns the noise of the product of two ciphertexts before relinearisation.
     fn product_noise(&self, a: &Ciphertext, b: &Ciphertext) -> Noise {
         let of = |c: &Ciphertext| (c.scale(), c.bound(), c.inner().noise());
         self.noise_of_product(of(a), of(b), std::ptr::eq(a, b))
     }
 
-    /// `m_a e_b + m_b e_a + e_a e_b`, of scale, bound and noise of the factors; in a square the
-    /// first two are one and the same, and `e^2` has every product of two coefficients twice.
+    /// Returns the noise `m_a e_b + m_b e_a + e_a e_b`, given scale, bound and noise of the
+    /// factors. In a square the first two terms are equal, and every product of two coefficients
+    /// appears twice in `e^2`.
     pub(crate) fn noise_of_product(
         &self,
         (scale_a, bound_a, e_a): (Scale, f64, Noise),

@@ -7,30 +7,30 @@ use hippocrene_rlwe::Modulus;
 use super::Evaluator;
 use crate::{Ciphertext, CkksError, Scale};
 
-/// A message is multiplied by an integer of at least this many bits, so that its scale can stay
-/// where it is to within `2^-9`.
-const FINE: f64 = 8.0;
+/// Size in bits of the integer that a message is multiplied by when its modulus changes. With 8
+/// bits, the scale stays the same to within `2^-9`. Chosen.
+const MIN_CONSTANT_BITS: f64 = 8.0;
 
 const RESCALE: &str = "rescale";
 
 impl Evaluator {
-    /// Divides message and modulus by (nearly) the same number, so that the scale comes as near to
-    /// `target` as moduli allow: the values stay, and so does the capacity. The new modulus is
-    /// [`Evaluator::rescaled_modulus`]; the new scale is exact. A scale that is no larger than the
-    /// target stays.
+    /// Divides message and modulus by (nearly) the same number, so that the scale comes as close to
+    /// `target` as the moduli allow. The values and the capacity stay the same. The new modulus is
+    /// [`Evaluator::rescaled_modulus`], and the new scale is exact. A scale that is not larger than
+    /// the target does not change.
     ///
     /// # Errors
-    /// When it was made with other parameters.
+    /// Fails if `a` was made with other parameters.
     pub fn rescale(&self, a: &Ciphertext, target: Scale) -> Result<Ciphertext, CkksError> {
         let mut out = Ciphertext::empty(self.context());
         self.rescale_into(&mut out, a, target)?;
         Ok(out)
     }
 
-    /// [`Evaluator::rescale`] into a ciphertext that is there.
+    /// Like [`Evaluator::rescale`], with the result in an existing ciphertext.
     ///
     /// # Errors
-    /// As [`Evaluator::rescale`].
+    /// Fails as [`Evaluator::rescale`] does.
     pub fn rescale_into(
         &self,
         out: &mut Ciphertext,
@@ -42,14 +42,15 @@ impl Evaluator {
         self.rescale_to_into(out, a, to)
     }
 
-    /// Brings `a` from its modulus `Q` to `to = Q'`, any other modulus of these parameters,
-    /// multiplying message and scale by `Q'/Q`: the rational rescale (GRAFT Def. 3.1). The rounding
-    /// adds an error of standard deviation `sqrt((1 + h)/12)` for a secret of squared norm `h`,
-    /// however large `Q/Q'` is; Theorem 3.2 bounds it by `(1 + |s|_1)/2`, our division being exact
-    /// (its `l` is 1).
+    /// Brings `a` from its modulus `Q` to any other modulus `to = Q'` of these parameters and
+    /// multiplies message and scale by `Q'/Q`: the rational rescale (GRAFT Def. 3.1).
+    ///
+    /// The rounding adds an error of standard deviation `sqrt((1 + h)/12)` for a secret of squared
+    /// norm `h`, whatever the size of `Q/Q'`. Theorem 3.2 bounds it by `(1 + |s|_1)/2`, because the
+    /// division here is exact (its `l` is 1).
     ///
     /// # Errors
-    /// When `to` is not a modulus of these parameters, or `a` was made with others.
+    /// Fails if `to` is not a modulus of these parameters, or if `a` was made with others.
     pub fn rescale_to_into(
         &self,
         out: &mut Ciphertext,
@@ -63,15 +64,15 @@ impl Evaluator {
             let noise = out.inner().noise().plus(Self::scale_noise(out));
             out.inner_mut().set_noise(noise);
         }
-        out.set_known(a.known().clone());
+        out.set_dry_run_values(a.dry_run_values().clone());
         Ok(())
     }
 
-    /// Reduces `a` to the divisor `to` of its modulus; message and scale stay.
+    /// Reduces `a` to the divisor `to` of its modulus. Message and scale do not change.
     ///
     /// # Errors
-    /// When `to` does not divide the modulus, or the values do not fit it; when `a` was made with
-    /// other parameters.
+    /// Fails if `to` does not divide the modulus, if the values do not fit it, or if `a` was made
+    /// with other parameters.
     pub fn reduce_modulus(&self, a: &Ciphertext, to: Modulus) -> Result<Ciphertext, CkksError> {
         const OPERATION: &str = "reduce the modulus";
         self.check_move(a, to, OPERATION)?;
@@ -79,27 +80,31 @@ impl Evaluator {
         let mut out = Ciphertext::empty(self.context());
         self.context().rlwe().reduce_modulus_into(out.inner_mut(), a.inner(), to)?;
         out.set_meta(a.scale(), a.slots(), a.bound());
-        out.set_known(a.known().clone());
+        out.set_dry_run_values(a.dry_run_values().clone());
         Ok(out)
     }
 
-    /// Brings `a` to any other modulus `to = Q'`, and leaves the scale about where it is; the new
-    /// one is exact, and nothing is rounded but in the modulus switch. Where `to` divides the
-    /// modulus `Q`, it is reduced. Where it is smaller, Alg. 2 of GRAFT does it with a free hand:
-    /// reduced to some `Q_mid`, multiplied by the integer `c` nearest to `Q_mid/Q'`, brought to
-    /// `Q'`, and of scale `scale c Q'/Q_mid`. Where it is larger, message and scale grow by `Q'/Q`.
+    /// Brings `a` to any other modulus `to = Q'` and keeps the scale approximately. The new scale
+    /// is exact, and only the modulus switch rounds.
+    ///
+    /// - If `to` divides the modulus `Q`, `a` is reduced to it.
+    /// - If `to` is smaller, this is Alg. 2 of GRAFT with a free choice of the scale: `a` is
+    ///   reduced to some `Q_mid`, multiplied by the integer `c` nearest to `Q_mid/Q'`, and brought
+    ///   to `Q'`. The scale becomes `scale c Q'/Q_mid`.
+    /// - If `to` is larger, message and scale are multiplied by `Q'/Q`.
+    ///
     /// Use [`Evaluator::adjust`] for a certain scale.
     ///
     /// # Errors
-    /// When the values do not fit `to`, or it is not a modulus of ciphertexts of these parameters;
-    /// when `a` was made with others.
+    /// Fails if the values do not fit `to`, if it is not a modulus of ciphertexts of these
+    /// parameters, or if `a` was made with others.
     pub fn bring_to(&self, a: &Ciphertext, to: Modulus) -> Result<Ciphertext, CkksError> {
         const OPERATION: &str = "change the modulus";
         self.check_move(a, to, OPERATION)?;
         if to.divides(a.modulus()) {
             return self.reduce_modulus(a, to);
         }
-        let middle = self.divisor_at_least(a.modulus(), self.log2(to) + FINE);
+        let middle = self.divisor_at_least(a.modulus(), self.log2(to) + MIN_CONSTANT_BITS);
         let constant = (self.log2(middle) - self.log2(to)).exp2().round().max(1.0);
         let mut raised = self.reduce_modulus(a, middle)?;
         self.multiply_constant(&mut raised, constant as u128)?;
@@ -110,7 +115,7 @@ impl Evaluator {
         Ok(out)
     }
 
-    /// `a`, rescaled to `target` if its scale is larger by more than a bit.
+    /// Returns `a`, rescaled to `target` if its scale is larger by more than a bit.
     pub(crate) fn at_most<'a>(
         &self,
         a: Cow<'a, Ciphertext>,
@@ -124,8 +129,8 @@ impl Evaluator {
         }
     }
 
-    /// [`Evaluator::bring_to`], unless `a` is there.
-    pub(crate) fn brought<'a>(
+    /// Returns `a` brought to `to` ([`Evaluator::bring_to`]), or unchanged if that is its modulus.
+    pub(crate) fn at_modulus<'a>(
         &self,
         a: &'a Ciphertext,
         to: Modulus,
@@ -133,7 +138,7 @@ impl Evaluator {
         if a.modulus() == to { Ok(Cow::Borrowed(a)) } else { self.bring_to(a, to).map(Cow::Owned) }
     }
 
-    /// Message and scale times an integer that is not zero: nothing is rounded.
+    /// Multiplies message and scale by an integer that is not zero. Nothing is rounded.
     pub(crate) fn multiply_constant(
         &self,
         a: &mut Ciphertext,

@@ -10,21 +10,21 @@ use crate::{Ciphertext, CkksError};
 const ROTATE: &str = "rotate";
 
 impl Evaluator {
-    /// The slots rotated by `steps` to the left: slot `i` of the result is slot `i + steps` of `a`.
-    /// Where this rotation has no key of its own, it is composed of rotations by powers of two.
+    /// Rotates the slots by `steps` to the left: slot `i` of the result is slot `i + steps` of `a`.
+    /// If this rotation has no key of its own, it is composed of rotations by powers of two.
     ///
     /// # Errors
-    /// When the key of this rotation is missing and it cannot be composed.
+    /// Fails if the key of this rotation is missing and other keys cannot compose it.
     pub fn rotate(&self, a: &Ciphertext, steps: i64) -> Result<Ciphertext, CkksError> {
         let mut out = Ciphertext::empty(self.context());
         self.rotate_into(&mut out, a, steps)?;
         Ok(out)
     }
 
-    /// [`Evaluator::rotate`] into a ciphertext that is there.
+    /// Like [`Evaluator::rotate`], with the result in an existing ciphertext.
     ///
     /// # Errors
-    /// When the key of this rotation is missing and it cannot be composed.
+    /// Fails if the key of this rotation is missing and other keys cannot compose it.
     pub fn rotate_into(
         &self,
         out: &mut Ciphertext,
@@ -38,17 +38,18 @@ impl Evaluator {
             let before = out.clone();
             self.apply_galois_into(out, &before, *element)?;
         }
-        out.set_known(a.known().rotated(steps));
+        out.set_dry_run_values(a.dry_run_values().rotated(steps));
         Ok(())
     }
 
-    /// Several rotations of one ciphertext, which share its decomposition (hoisting): much cheaper
-    /// than one by one. Those without a key of their own, which are composed, share what they have
-    /// in common: with keys of the powers of two, those by all of `1..2^k` are `2^k - 1` key
-    /// switches in all.
+    /// Returns several rotations of one ciphertext. They share its decomposition (hoisting), which
+    /// is much cheaper than rotating one by one.
+    ///
+    /// Composed rotations share their common steps: with the keys of the powers of two, all
+    /// rotations by `1..2^k` need `2^k - 1` key switches in total.
     ///
     /// # Errors
-    /// When the key of a rotation is missing.
+    /// Fails if the key of a rotation is missing.
     pub fn rotate_many(&self, a: &Ciphertext, steps: &[i64]) -> Result<Vec<Ciphertext>, CkksError> {
         self.check_own(a, ROTATE)?;
         let slots = a.slots();
@@ -56,15 +57,17 @@ impl Evaluator {
             steps.iter().map(|step| step.rem_euclid(slots as i64) as usize).collect();
         let tree = self.rotation_tree(slots, places.iter().copied(), a.modulus());
         let mut out = tree.at_steps(a, self.rotate_along(a, &tree)?, &places);
-        out.iter_mut().zip(steps).for_each(|(out, step)| out.set_known(a.known().rotated(*step)));
+        out.iter_mut()
+            .zip(steps)
+            .for_each(|(out, step)| out.set_dry_run_values(a.dry_run_values().rotated(*step)));
         Ok(out)
     }
 
-    /// [`Evaluator::rotate_many`] into ciphertexts that are there, one for each step. Rotations
-    /// without a key of their own share nothing.
+    /// Like [`Evaluator::rotate_many`], with the results in existing ciphertexts, one for each
+    /// step. Composed rotations share nothing here.
     ///
     /// # Errors
-    /// When the key of a rotation is missing.
+    /// Fails if the key of a rotation is missing or the numbers of results and steps differ.
     pub fn rotate_many_into(
         &self,
         out: &mut [Ciphertext],
@@ -72,7 +75,7 @@ impl Evaluator {
         steps: &[i64],
     ) -> Result<(), CkksError> {
         if out.len() != steps.len() {
-            let what = format!("{} results for {} rotations", out.len(), steps.len());
+            let what = format!("there are {} results for {} rotations", out.len(), steps.len());
             return Err(CkksError::Argument { operation: ROTATE, what });
         }
         self.check_own(a, ROTATE)?;
@@ -98,15 +101,15 @@ impl Evaluator {
                 self.keys(),
             )?;
             out.set_meta(a.scale(), a.slots(), a.bound());
-            out.set_known(a.known().rotated(steps));
+            out.set_dry_run_values(a.dry_run_values().rotated(steps));
         }
         Ok(())
     }
 
-    /// The complex conjugate of every slot.
+    /// Returns the complex conjugate of every slot.
     ///
     /// # Errors
-    /// When the conjugation key is missing.
+    /// Fails if the conjugation key is missing.
     pub fn conjugate(&self, a: &Ciphertext) -> Result<Ciphertext, CkksError> {
         let mut out = Ciphertext::empty(self.context());
         self.apply_galois_into(
@@ -114,10 +117,11 @@ impl Evaluator {
             a,
             galois_element_of_conjugation(self.context().rlwe().degree()),
         )?;
-        out.set_known(a.known().map(|x| x.conj()));
+        out.set_dry_run_values(a.dry_run_values().map(|x| x.conj()));
         Ok(out)
     }
 
+    /// Applies the automorphism of a Galois element.
     fn apply_galois_into(
         &self,
         out: &mut Ciphertext,
@@ -134,8 +138,8 @@ impl Evaluator {
         Ok(())
     }
 
-    /// The Galois elements of the fewest rotations that there are keys for, for ciphertexts modulo
-    /// `modulus`, and that compose the one by `steps`.
+    /// Returns the Galois elements of the fewest rotations that compose the one by `steps`, among
+    /// those that have keys for ciphertexts modulo `modulus`.
     pub(crate) fn rotation_elements(
         &self,
         slots: usize,
@@ -145,8 +149,8 @@ impl Evaluator {
         self.keys().rotation_elements(self.context().rlwe().degree(), slots, steps, modulus)
     }
 
-    /// The rotations by `steps`, by those that there are keys for, for ciphertexts modulo `modulus`
-    /// ([`hippocrene_rlwe::PreparedEvaluationKeys::rotation_tree`]).
+    /// Returns the tree that composes the rotations by `steps` from those that have keys for
+    /// ciphertexts modulo `modulus` ([`hippocrene_rlwe::PreparedEvaluationKeys::rotation_tree`]).
     pub(crate) fn rotation_tree(
         &self,
         slots: usize,
@@ -156,8 +160,8 @@ impl Evaluator {
         self.keys().rotation_tree(self.context().rlwe().degree(), slots, steps, modulus)
     }
 
-    /// The rotations of `a` by a tree, one for each node; those of one and the same ciphertext
-    /// share its decomposition.
+    /// Returns the rotations of `a` along a tree, one for each node. Rotations of the same
+    /// ciphertext share its decomposition.
     pub(crate) fn rotate_along(
         &self,
         a: &Ciphertext,
@@ -176,7 +180,8 @@ impl Evaluator {
         })
     }
 
-    /// Fewer slots than `N/2` repeat, so that rotations are modulo the number of slots.
+    /// Returns the Galois element of a rotation. With fewer slots than `N/2`, slots repeat, so
+    /// rotations count modulo the number of slots.
     pub(crate) fn rotation_element(&self, slots: usize, steps: i64) -> usize {
         let steps = steps.rem_euclid(slots as i64);
         galois_element_of_rotation(self.context().rlwe().degree(), steps)

@@ -1,18 +1,18 @@
-//! Tuple-CKKS: products of high precision that use up little modulus (Cheon, Cho, Kim, Stehle, CCS
+//! Tuple-CKKS: products of high precision that use little modulus (Cheon, Cho, Kim, Stehle, CCS
 //! 2023, "CCKS23"; GRAFT D).
 //!
-//! A message of scale `Delta` is written in base `q_div`: a tuple `(ct_0, .., ct_{t-1})` of
-//! ciphertexts of one modulus `Q` stands for `RCB = q_div^{t-1} ct_0 + .. + q_div ct_{t-2} +
-//! ct_{t-1}`, where all but `ct_0` decrypt to little: some `q_div` times the error of a modulus
-//! switch. In a product the terms `ct_i ct_j` with `i + j >= t` are left out, and `q_div^{t-1}`
-//! with them, so that its scale is `Delta^2/q_div^{t-1}` and a rescale divides away
-//! `Delta/q_div^{t-1}` where a plain product takes `Delta`.
+//! A message of scale `Delta` is written in base `q_div`. A tuple `(ct_0, .., ct_{t-1})` of
+//! ciphertexts of one modulus `Q` represents `RCB = q_div^{t-1} ct_0 + .. + q_div ct_{t-2} +
+//! ct_{t-1}`. All but `ct_0` decrypt to small values: a small multiple of `q_div` times the error
+//! of a modulus switch. A product omits the terms `ct_i ct_j` with `i + j >= t` and the factor
+//! `q_div^{t-1}`. Its scale is therefore `Delta^2/q_div^{t-1}`, and a rescale divides by
+//! `Delta/q_div^{t-1}` instead of by `Delta` as in a plain product.
 //!
 //! The algorithms work on the *partial recombinations* `S_k = q_div^k ct_0 + .. + ct_k` (`S_{t-1} =
-//! RCB`), from which `ct_k = S_k - q_div S_{k-1}`: to rescale (Def. D.4) or relinearise a tuple is
-//! to do it to each `S_k`. The recombination of the result is then the rescaled, relinearised
-//! recombination, with the errors of these operations and no others. For pairs (`t = 2`), with `ct^
-//! = ct_0` and `ct_ = ct_1`:
+//! RCB`), which give `ct_k = S_k - q_div S_{k-1}`. To rescale (Def. D.4) or relinearise a tuple
+//! means to do so to each `S_k`. The recombination of the result is then the rescaled, relinearised
+//! recombination, and has no further errors. For pairs (`t = 2`), with `ct^ = ct_0` and `ct_ =
+//! ct_1`:
 //!
 //! | | here |
 //! |---|---|
@@ -30,11 +30,44 @@ use hippocrene_rlwe::{self as rlwe, Modulus, Noise};
 
 use crate::{CkksError, Context, Evaluator, Scale};
 
-/// The most ciphertexts of a tuple.
+/// The largest number of ciphertexts of a tuple. Chosen.
 const MAX_LENGTH: usize = 16;
 
-/// An encrypted vector as a tuple of `t >= 2` ciphertexts of one modulus: its scale, bound and
-/// noise are those of the recombination `q_div^{t-1} ct_0 + .. + ct_{t-1}`.
+/// An encrypted vector as a tuple of `t >= 2` ciphertexts of one modulus. Scale, bound and noise
+/// are those of the recombination `q_div^{t-1} ct_0 + .. + ct_{t-1}`.
+///
+/// # Examples
+/// ```
+/// use hippocrene_ckks::Scale;
+/// # use hippocrene_ring::{Threads, primes};
+/// # use hippocrene_rlwe::{Parameters, ParametersLiteral, SecretDistribution, Sprout};
+/// # let parameters = Parameters::new_insecure(ParametersLiteral {
+/// #     log_degree: 8,
+/// #     units: primes::ntt_primes(48, 1 << 8, 8, &[])?,
+/// #     specials: primes::ntt_primes(49, 1 << 8, 3, &[])?,
+/// #     sprout: Sprout::for_degree(8).unwrap(),
+/// #     gadget_rank: 5,
+/// #     secret: SecretDistribution::Ternary,
+/// # })?;
+/// # let context = hippocrene_ckks::Context::new(parameters, Threads::single())?;
+/// # use std::sync::Arc;
+/// # use hippocrene_rlwe::{EvaluationKeys, SecretKey};
+/// # let context = Arc::new(context);
+/// # let secret = SecretKey::generate(context.rlwe())?;
+/// # let keys = EvaluationKeys::empty(context.rlwe(), secret.fingerprint());
+/// # let keys = Arc::new(keys.prepare(context.rlwe())?);
+/// # let evaluator = hippocrene_ckks::Evaluator::new(Arc::clone(&context), keys);
+///
+/// let (scale, modulus) = (Scale::power_of_two(60), context.parameters().top());
+/// let plaintext = context.encode((&[1.5, -2.0]).into(), 2, scale, modulus)?;
+/// let encrypted = context.encrypt(&secret, &plaintext)?.expand(&context);
+/// let divisor = evaluator.tuple_divisor(scale, 2, 0.0)?;
+/// let pair = evaluator.dcp(&encrypted, divisor, 2, context.parameters().grafted_modulus(300.0))?;
+/// assert_eq!((pair.length(), pair.slots()), (2, 2));
+/// let recombined = context.decrypt(&secret, &evaluator.rcb(&pair)?)?;
+/// assert!((context.decode_real(&recombined)?[0] - 1.5).abs() < 1e-9);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Debug, Clone, PartialEq)]
 pub struct Tuple {
     parts: Vec<rlwe::Ciphertext>,
@@ -47,17 +80,17 @@ pub struct Tuple {
 }
 
 impl Tuple {
-    /// The ciphertexts, that of the highest digit first.
+    /// The ciphertexts, the highest digit first.
     pub fn parts(&self) -> &[rlwe::Ciphertext] {
         &self.parts
     }
 
-    /// How many ciphertexts it has, `t`.
+    /// The number `t` of ciphertexts.
     pub fn length(&self) -> usize {
         self.parts.len()
     }
 
-    /// `q_div`.
+    /// The base `q_div`.
     pub fn divisor(&self) -> u64 {
         self.divisor
     }
@@ -72,7 +105,7 @@ impl Tuple {
         self.scale
     }
 
-    /// How many slots it has.
+    /// The number of slots.
     pub fn slots(&self) -> usize {
         self.slots
     }
@@ -87,20 +120,20 @@ impl Tuple {
         self.noise
     }
 
-    /// The estimated size of what all but the first ciphertext decrypt to: the standard deviation
-    /// of a coefficient. A product leaves out a term of about its square over `q_div`; it grows by
-    /// the bound of the values in every product, as errors do.
+    /// The estimated size of the values that all but the first ciphertext decrypt to, as the
+    /// standard deviation of a coefficient. A product omits a term of about its square divided by
+    /// `q_div`. In every product it grows by the bound of the values, as errors do.
     pub fn low(&self) -> Noise {
         self.low
     }
 
-    /// As [`crate::Ciphertext::precision_bits`], of the recombination.
+    /// The precision of the recombination, in the sense of [`crate::Ciphertext::precision_bits`].
     pub fn precision_bits(&self) -> f64 {
         self.scale.log2() - self.noise.log2_std() - 0.5 * (self.slots as f64).log2()
     }
 
-    /// As [`crate::Ciphertext::capacity_bits`], of the recombination. A product takes
-    /// `log2(Delta/q_div^{t-1})` bits of it.
+    /// The capacity of the recombination, in the sense of [`crate::Ciphertext::capacity_bits`]. A
+    /// product uses `log2(Delta/q_div^{t-1})` bits of it.
     pub fn capacity_bits(&self, context: &Context) -> f64 {
         if self.parts[0].parameters() != context.parameters().digest() {
             return f64::NAN;
@@ -111,27 +144,31 @@ impl Tuple {
             - 1.0
     }
 
-    /// The scale of the recombination over `q_div^{t-1}`: that of the first ciphertext.
+    /// The scale of the first ciphertext: that of the recombination divided by `q_div^{t-1}`.
     fn high_scale(&self) -> Scale {
         divided(self.scale, self.divisor, self.length() - 1)
     }
 }
 
-/// `scale/divisor^power`.
+/// Returns `scale/divisor^power`.
 fn divided(scale: Scale, divisor: u64, power: usize) -> Scale {
     (0..power).fold(scale, |s, _| s.divided_by(divisor))
 }
 
 impl Evaluator {
-    /// The largest power of two that serves as `q_div` for tuples of `length` at `scale`: such that
-    /// what a product of fresh tuples of values up to 1 leaves out, once rescaled, is half the
-    /// error of the rescale or less. With `r` that error (standard deviation), `sqrt((t-1) N)
-    /// (q_div r)^2/q_div * q_div^{t-1}/Delta <= r/2`, so `q_div^t <= Delta/(2 r sqrt((t-1) N))`.
-    /// Since what is left out grows faster than errors do (as the square of [`Tuple::low`]),
-    /// `reserve` bits are taken off for products in a row, one for every two or so.
+    /// Returns the largest power of two that is suitable as `q_div` for tuples of `length` at
+    /// `scale`.
+    ///
+    /// It is suitable if the terms that a product of fresh tuples of values up to 1 omits are at
+    /// most half the error of the rescale. With `r` the standard deviation of that error, the
+    /// condition is `sqrt((t-1) N) (q_div r)^2/q_div * q_div^{t-1}/Delta <= r/2`, and so `q_div^t
+    /// <= Delta/(2 r sqrt((t-1) N))`. The omitted terms grow faster than errors do (as the square
+    /// of [`Tuple::low`]). `reserve` reduces the result by a number of bits for successive
+    /// products, about one for every two of them.
     ///
     /// # Errors
-    /// [`CkksError::Argument`] when the scale is too small for tuples of this length, or the
+    /// Fails with [`CkksError::Argument`] if the scale is too small for tuples of this length or
+    /// the reserve is not finite.
     /// reserve is not finite.
     pub fn tuple_divisor(
         &self,
@@ -156,22 +193,24 @@ impl Evaluator {
     }
 }
 
+/// Checks the number of ciphertexts of a tuple.
 fn check_length(length: usize, operation: &'static str) -> Result<(), CkksError> {
     if (2..=MAX_LENGTH).contains(&length) {
         return Ok(());
     }
     Err(CkksError::Argument {
         operation,
-        what: format!("a tuple of {length}: 2 to {MAX_LENGTH} are possible"),
+        what: format!("a tuple of {length} ciphertexts is not possible: use 2 to {MAX_LENGTH}"),
     })
 }
 
+/// Checks the base of a tuple.
 fn check_divisor(divisor: u64, operation: &'static str) -> Result<(), CkksError> {
     if (2..1 << 61).contains(&divisor) {
         return Ok(());
     }
     Err(CkksError::Argument {
         operation,
-        what: format!("a divisor of {divisor}: 2 to 2^61 is possible"),
+        what: format!("a divisor of {divisor} is not possible: use 2 to 2^61"),
     })
 }

@@ -6,11 +6,11 @@ use super::{Tuple, divided};
 use crate::{CkksError, Evaluator, Scale};
 
 impl Evaluator {
-    /// `a + b`, slot by slot.
+    /// Returns `a + b`, slot by slot.
     ///
     /// # Errors
-    /// When lengths, divisors, moduli, scales, slots or keys differ, or the sum does not fit the
-    /// modulus.
+    /// Fails if lengths, divisors, moduli, scales, slots or keys differ, or if the sum does not fit
+    /// the modulus.
     pub fn tuple_add(&self, a: &Tuple, b: &Tuple) -> Result<Tuple, CkksError> {
         const OPERATION: &str = "add tuples";
         self.check_tuples(a, b, OPERATION)?;
@@ -24,13 +24,15 @@ impl Evaluator {
         Ok(Tuple { parts, bound, noise: a.noise.plus(b.noise), low: a.low.plus(b.low), ..*a })
     }
 
-    /// The tensor product (Def. D.1 for pairs): part `k` is the sum of `a_i b_{k-i}` over `i <= k`,
-    /// each of three polynomials. The scale of its recombination is `Delta_a Delta_b/q_div^{t-1}`;
-    /// it lacks the terms `a_i b_j q_div^{t-1-i-j}` with `i + j >= t`, of which the first, about
-    /// [`Tuple::low`] squared over `q_div`, counts as noise.
+    /// Returns the tensor product (Def. D.1 for pairs). Part `k` is the sum of `a_i b_{k-i}` over
+    /// `i <= k`, with three polynomials.
+    ///
+    /// The scale of its recombination is `Delta_a Delta_b/q_div^{t-1}`. The terms `a_i b_j
+    /// q_div^{t-1-i-j}` with `i + j >= t` are omitted. The first of them, about [`Tuple::low`]
+    /// squared over `q_div`, counts as noise.
     ///
     /// # Errors
-    /// When lengths, divisors, moduli, slots or keys differ, or the product does not fit the
+    /// Fails if lengths, divisors, moduli, slots or keys differ, or if the product does not fit the
     /// modulus.
     pub fn tuple_tensor(&self, a: &Tuple, b: &Tuple) -> Result<Tuple, CkksError> {
         const OPERATION: &str = "multiply tuples";
@@ -45,7 +47,7 @@ impl Evaluator {
         Ok(Tuple { parts: parts.collect::<Result<_, CkksError>>()?, ..product })
     }
 
-    /// The tensor product without its parts: scale, bound and estimates.
+    /// Returns scale, bound and estimates of the tensor product, without its parts.
     fn product_of_tuples(
         &self,
         a: &Tuple,
@@ -73,24 +75,25 @@ impl Evaluator {
         Ok(Tuple { parts: Vec::new(), scale, bound, noise, low, ..*a })
     }
 
-    /// `Relin^t`: a tensor product back to two polynomials, at its modulus. Def. D.2 relinearises
-    /// `q_div ct^` modulo `q_div Q` and takes it apart; here each partial recombination is
-    /// relinearised modulo `Q`, so that no larger modulus is needed, and the error of the
+    /// Computes `Relin^t`: brings a tensor product back to two polynomials, at its modulus.
+    ///
+    /// Def. D.2 relinearises `q_div ct^` modulo `q_div Q` and splits it again. Here each partial
+    /// recombination is relinearised modulo `Q`, which needs no larger modulus. The error of the
     /// recombination is that of one relinearisation.
     ///
     /// # Errors
-    /// When it is not a tensor product, or the relinearisation key is missing.
+    /// Fails if `a` is not a tensor product, or if the relinearisation key is missing.
     pub fn tuple_relinearise(&self, a: &Tuple) -> Result<Tuple, CkksError> {
         self.relinearise_to(a, a.modulus())
     }
 
-    /// `RS^t`: every partial recombination `S_k` brought from the modulus `Q` to that which makes
-    /// the scale nearest to `target` ([`Evaluator::rescaled_modulus`]) by a rational rescale; for
-    /// pairs Def. D.4. The recombination is off by the error of that rescale and no other (Lemma
-    /// D.5).
+    /// Computes `RS^t`: brings every partial recombination `S_k` from the modulus `Q` to the one
+    /// that makes the scale nearest to `target` ([`Evaluator::rescaled_modulus`]) by a rational
+    /// rescale. For pairs this is Def. D.4. The recombination has the error of that rescale and no
+    /// other (Lemma D.5).
     ///
     /// # Errors
-    /// When it was made with other parameters.
+    /// Fails if `a` was made with other parameters.
     pub fn tuple_rescale(&self, a: &Tuple, target: Scale) -> Result<Tuple, CkksError> {
         let rlwe = self.context().rlwe();
         rlwe.check_digest(a.parts[0].parameters(), "rescale a tuple")?;
@@ -109,18 +112,18 @@ impl Evaluator {
         self.moved(a, a.modulus(), partial, to, rounding)
     }
 
-    /// `Mult^t`: the product, relinearised and rescaled to the scale nearest to `target`. Every
-    /// partial recombination of the tensor product goes through one relinearisation that ends
-    /// modulo the new modulus: `t` key switches, and no modulus switch besides.
+    /// Computes `Mult^t`: the product, relinearised and rescaled to the scale nearest to `target`.
+    /// Every partial recombination of the tensor product is relinearised once, directly to the new
+    /// modulus. That takes `t` key switches and no further modulus switch.
     ///
-    /// With `M_` a bound on what the parts but the first decrypt to, `E` on the error of
-    /// relinearisation and `Q'/Q` the quotient of the moduli, the recombination differs from
-    /// `(Q'/Q)/q_div^{t-1}` times the product of the recombinations, for pairs, by at most `(N
-    /// M_^2/q_div + E)(Q'/Q) + (h + 1)/2` for a secret of `|s|_1 = h` (Theorem D.6, where the
-    /// factor `1/q_div` of the product is left unsaid).
+    /// Let `M_` bound the values that the parts but the first decrypt to, `E` the error of
+    /// relinearisation, and let `Q'/Q` be the quotient of the moduli. For pairs, the recombination
+    /// differs from `(Q'/Q)/q_div^{t-1}` times the product of the recombinations by at most `(N
+    /// M_^2/q_div + E)(Q'/Q) + (h + 1)/2` for a secret of `|s|_1 = h` (Theorem D.6, which does not
+    /// mention the factor `1/q_div` of the product).
     ///
     /// # Errors
-    /// As [`Evaluator::tuple_tensor`], and when the relinearisation key is missing.
+    /// Fails as [`Evaluator::tuple_tensor`] does, and if the relinearisation key is missing.
     pub fn tuple_mul(&self, a: &Tuple, b: &Tuple, target: Scale) -> Result<Tuple, CkksError> {
         let rlwe = self.context().rlwe();
         let product = self.product_of_tuples(a, b, "multiply tuples")?;
@@ -137,6 +140,7 @@ impl Evaluator {
         self.moved(&product, a.modulus(), partial, to, rlwe.key_switch_noise(a.modulus(), to)?)
     }
 
+    /// Relinearises every partial recombination to the modulus `to`.
     fn relinearise_to(&self, a: &Tuple, to: Modulus) -> Result<Tuple, CkksError> {
         let rlwe = self.context().rlwe();
         let mut partial = self.partial(a)?;
@@ -148,8 +152,8 @@ impl Evaluator {
         self.moved(a, a.modulus(), partial, to, rlwe.key_switch_noise(a.modulus(), to)?)
     }
 
-    /// The tuple `a`, modulo `from`, with its partial recombinations brought to the modulus `to`,
-    /// each with the error `added`.
+    /// Returns the tuple `a`, modulo `from`, with its partial recombinations brought to the modulus
+    /// `to`. Each gets the additional error `added`.
     fn moved(
         &self,
         a: &Tuple,
@@ -166,6 +170,7 @@ impl Evaluator {
         Ok(Tuple { parts, scale, noise, low, ..*a })
     }
 
+    /// Checks that two tuples have the same length, divisor, slots, modulus and key.
     fn check_tuples(&self, a: &Tuple, b: &Tuple, operation: &'static str) -> Result<(), CkksError> {
         if (a.length(), a.divisor) != (b.length(), b.divisor) {
             let what = format!(
@@ -203,7 +208,7 @@ impl Evaluator {
 
 /// Adds part `k` of the tensor product of `a` and `b`, the sum of `a_i b_{k-i}`.
 fn add_part(sum: &mut TensorSum<'_>, (a, b): (&Tuple, &Tuple), k: usize) -> Result<(), CkksError> {
-    // In a square a_i a_j and a_j a_i are one and the same.
+    // In a square, a_i a_j and a_j a_i are equal.
     let square = std::ptr::eq(a, b);
     for i in 0..=if square { k / 2 } else { k } {
         let twice = square && i < k - i;

@@ -1,4 +1,4 @@
-//! From ciphertexts to tuples and back.
+//! Conversion between ciphertexts and tuples.
 
 use hippocrene_ring::arith::neg_mod;
 use hippocrene_rlwe::{self as rlwe, Modulus, Noise};
@@ -7,13 +7,13 @@ use super::{Tuple, check_divisor, check_length, divided};
 use crate::{Ciphertext, CkksError, Evaluator};
 
 impl Evaluator {
-    /// The tuple of which these are the partial recombinations: ciphertexts `S_0, .., S_{t-1}` of
-    /// the same values and modulus, `S_k` of scale `Delta/q_div^{t-1-k}`. A client that encrypts
-    /// its values at each of these scales makes a tuple that has the full modulus and the precision
-    /// of the last.
+    /// Assembles a tuple from its partial recombinations: ciphertexts `S_0, .., S_{t-1}` of the
+    /// same values and modulus, where `S_k` has the scale `Delta/q_div^{t-1-k}`. If a client
+    /// encrypts its values at each of these scales, the tuple has the full modulus and the
+    /// precision of the last one.
     ///
     /// # Errors
-    /// When keys, moduli or slots differ, or the scales are not these.
+    /// Fails if keys, moduli or slots differ, or if the scales are not these.
     pub fn tuple(&self, partial: &[Ciphertext], divisor: u64) -> Result<Tuple, CkksError> {
         const OPERATION: &str = "make a tuple";
         check_length(partial.len(), OPERATION)?;
@@ -38,14 +38,15 @@ impl Evaluator {
         })
     }
 
-    /// `DCP`: the tuple of `length` that `a`, of modulus `Q_0`, is, modulo a smaller `to = Q`: its
-    /// partial recombinations are `a` adjusted to `Q` and to the scales `Delta/q_div^k`
-    /// ([`Evaluator::adjust`]). For pairs and `q_div = Q_0/Q` this is CCKS23 Def. 3.3, quotient and
-    /// remainder by `q_div`.
+    /// Computes `DCP`: splits `a`, of modulus `Q_0`, into a tuple of `length` ciphertexts modulo a
+    /// smaller `to = Q`. Its partial recombinations are `a` adjusted to `Q` and to the scales
+    /// `Delta/q_div^k` ([`Evaluator::adjust`]). For pairs and `q_div = Q_0/Q` this is CCKS23 Def.
+    /// 3.3, quotient and remainder by `q_div`.
     ///
     /// # Errors
-    /// [`CkksError::Capacity`] when `Q_0/Q` is too small: `q_div^{t-1}` where it is a multiple of
-    /// that, `2^-5 Delta` or so where it is not; as [`Evaluator::adjust`] and [`Evaluator::tuple`].
+    /// Fails with [`CkksError::Capacity`] if `Q_0/Q` is too small. It has to be at least
+    /// `q_div^{t-1}` if it is a multiple of that, and about `2^-5 Delta` otherwise. Fails also as
+    /// [`Evaluator::adjust`] and [`Evaluator::tuple`] do.
     pub fn dcp(
         &self,
         a: &Ciphertext,
@@ -61,11 +62,12 @@ impl Evaluator {
         self.tuple(&partial, divisor)
     }
 
-    /// `RCB`: the recombination `q_div^{t-1} ct_0 + .. + ct_{t-1}`, a ciphertext of the tuple's
-    /// modulus and scale. Nothing is rounded.
+    /// Computes `RCB`: the recombination `q_div^{t-1} ct_0 + .. + ct_{t-1}`, a ciphertext of the
+    /// tuple's modulus and scale. Nothing is rounded.
     ///
     /// # Errors
-    /// When it was made with other parameters, or is a tensor product that was not relinearised.
+    /// Fails if `a` was made with other parameters, or if it is a tensor product that was not
+    /// relinearised.
     pub fn rcb(&self, a: &Tuple) -> Result<Ciphertext, CkksError> {
         const OPERATION: &str = "recombine a tuple";
         let mut sum = self.partial(a)?.pop().expect("a tuple has at least two parts");
@@ -77,7 +79,7 @@ impl Evaluator {
         Ciphertext::from_parts(self.context(), sum, a.scale, a.slots, a.bound)
     }
 
-    /// The partial recombinations `S_0, .., S_{t-1}`.
+    /// Returns the partial recombinations `S_0, .., S_{t-1}`.
     pub(super) fn partial(&self, a: &Tuple) -> Result<Vec<rlwe::Ciphertext>, CkksError> {
         let rlwe = self.context().rlwe();
         let mut all: Vec<rlwe::Ciphertext> = Vec::with_capacity(a.length());
@@ -91,7 +93,7 @@ impl Evaluator {
         Ok(all)
     }
 
-    /// The parts `S_k - q_div S_{k-1}` of a tuple.
+    /// Returns the parts `S_k - q_div S_{k-1}` of a tuple.
     pub(super) fn differences(
         &self,
         mut partial: Vec<rlwe::Ciphertext>,

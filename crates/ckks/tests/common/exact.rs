@@ -1,4 +1,4 @@
-//! Decrypted polynomials as exact numbers, for errors far below what `f64` can hold.
+//! Decrypted polynomials as exact numbers, for errors far below the precision of `f64`.
 
 use hippocrene_ckks::{Ciphertext, Scale};
 use hippocrene_rlwe::Modulus;
@@ -7,13 +7,13 @@ use num_complex::Complex64;
 
 use super::Setup;
 
-/// Bits after the binary point of a [`Fixed`].
+/// Number of bits after the binary point of a [`Fixed`].
 pub const FRACTION: usize = 320;
 
 /// A polynomial with real coefficients, in units of `2^-FRACTION`.
 pub type Fixed = Vec<BigInt>;
 
-/// What limbs of a modulus stand for, as integers of least absolute value.
+/// Returns the integers of smallest absolute value with these residues in the limbs of a modulus.
 pub fn recombine(s: &Setup, modulus: Modulus, limbs: &[Vec<u64>]) -> Vec<BigInt> {
     let moduli = s.context.parameters().limb_moduli(modulus);
     let whole: BigUint = moduli.iter().map(|q| BigUint::from(*q)).product();
@@ -21,7 +21,7 @@ pub fn recombine(s: &Setup, modulus: Modulus, limbs: &[Vec<u64>]) -> Vec<BigInt>
         .iter()
         .map(|q| {
             let rest = &whole / *q;
-            // rest^-1 mod q, by exponents where q is prime or not: extended Euclid on integers.
+            // rest^-1 mod q, by the extended Euclidean algorithm, because q need not be prime.
             let inverse =
                 BigInt::from(rest.clone()).modinv(&BigInt::from(*q)).expect("moduli are coprime");
             rest * inverse.to_biguint().expect("a residue")
@@ -37,7 +37,7 @@ pub fn recombine(s: &Setup, modulus: Modulus, limbs: &[Vec<u64>]) -> Vec<BigInt>
         .collect()
 }
 
-/// The decrypted polynomial of an RLWE ciphertext, exactly.
+/// Returns the decrypted polynomial of an RLWE ciphertext, exactly.
 pub fn decrypted(s: &Setup, c: &hippocrene_rlwe::Ciphertext) -> Vec<BigInt> {
     let context = s.context.rlwe();
     let mut poly = s.secret.decrypt(context, c).unwrap();
@@ -46,7 +46,7 @@ pub fn decrypted(s: &Setup, c: &hippocrene_rlwe::Ciphertext) -> Vec<BigInt> {
     recombine(s, c.modulus(), &limbs)
 }
 
-/// What `x` is when it is encoded at `scale`, over the scale: values are rounded to integers.
+/// Returns `x` encoded at `scale` and divided by the scale. The values are rounded to integers.
 pub fn encoded(s: &Setup, x: &[Complex64], scale: Scale) -> Fixed {
     let plaintext = s.context.encode(x.into(), x.len(), scale, s.top()).unwrap();
     let mut poly = plaintext.poly().clone();
@@ -55,18 +55,18 @@ pub fn encoded(s: &Setup, x: &[Complex64], scale: Scale) -> Fixed {
     recombine(s, plaintext.modulus(), &limbs).into_iter().map(|x| over(x, scale)).collect()
 }
 
-/// The decrypted polynomial over the scale.
+/// Returns the decrypted polynomial divided by the scale.
 pub fn message(s: &Setup, c: &Ciphertext) -> Fixed {
     decrypted(s, c.inner()).into_iter().map(|x| over(x, c.scale())).collect()
 }
 
-/// `x/scale`, in units of `2^-FRACTION`.
+/// Returns `x/scale`, in units of `2^-FRACTION`.
 pub fn over(x: BigInt, scale: Scale) -> BigInt {
     let (mantissa, exponent) = scale.to_parts();
     (x << (FRACTION as i64 - i64::from(exponent)) as usize) / BigInt::from(mantissa)
 }
 
-/// The product modulo `X^N + 1`, of integers.
+/// Returns the product of integer polynomials modulo `X^N + 1`.
 pub fn multiply(a: &[BigInt], b: &[BigInt]) -> Vec<BigInt> {
     let n = a.len();
     let mut out = vec![BigInt::ZERO; n];
@@ -79,12 +79,12 @@ pub fn multiply(a: &[BigInt], b: &[BigInt]) -> Vec<BigInt> {
     out
 }
 
-/// [`multiply`] of fixed-point numbers.
+/// Like [`multiply`], for fixed-point numbers.
 pub fn multiply_fixed(a: &[BigInt], b: &[BigInt]) -> Fixed {
     multiply(a, b).into_iter().map(|x| x >> FRACTION).collect()
 }
 
-/// log2 of an absolute value.
+/// Returns log2 of an absolute value.
 pub fn log2(x: &BigInt) -> f64 {
     if x.sign() == Sign::NoSign {
         return f64::NEG_INFINITY;
@@ -96,19 +96,19 @@ pub fn log2(x: &BigInt) -> f64 {
     top.abs().log2() + shift as f64
 }
 
-/// log2 of the root mean square of the differences of two polynomials.
+/// Returns log2 of the root mean square of the differences of two polynomials.
 pub fn log2_rms(a: &[BigInt], b: &[BigInt]) -> f64 {
     let sum: BigInt = a.iter().zip(b).map(|(a, b)| (a - b) * (a - b)).sum();
     0.5 * (log2(&sum) - (a.len() as f64).log2())
 }
 
-/// log2 of the largest absolute value.
+/// Returns log2 of the largest absolute value.
 pub fn log2_max(a: &[BigInt]) -> f64 {
     a.iter().map(log2).fold(f64::NEG_INFINITY, f64::max)
 }
 
-/// Checks that `c` holds `expected`, with an error of a standard deviation within a factor 1.5 of
-/// the estimate.
+/// Checks that `c` holds `expected`, with an error whose standard deviation is within a factor of
+/// 1.5 of the estimate.
 pub fn check(s: &Setup, c: &Ciphertext, expected: &[BigInt], what: &str) {
     let measured = log2_rms(&message(s, c), expected) - FRACTION as f64;
     let estimated = c.inner().noise().log2_std() - c.scale().log2();

@@ -1,4 +1,4 @@
-//! Small insecure parameters, and what tests of the evaluator share.
+//! Small insecure parameters, and helpers for tests of the evaluator.
 #![allow(dead_code)] // each test file uses its own part
 
 pub mod exact;
@@ -19,7 +19,7 @@ pub struct Setup {
     pub scale: Scale,
 }
 
-/// A base prime of 50 bits, `depth` primes of 40, and keys for `rotations` and conjugation.
+/// Returns a base prime of 50 bits, `depth` primes of 40, and keys for `rotations` and conjugation.
 /// Insecure.
 pub fn insecure(log_degree: u32, depth: usize, rotations: &[i64]) -> Setup {
     let degree = 1 << log_degree;
@@ -37,13 +37,13 @@ pub fn insecure(log_degree: u32, depth: usize, rotations: &[i64]) -> Setup {
     setup(parameters, rotations, Threads::single(), Scale::power_of_two(40))
 }
 
-/// `units` primes below 2^48 with the sprout of this name, and keys for `rotations` and
+/// Returns `units` primes below 2^48 with the sprout of this name, and keys for `rotations` and
 /// conjugation. Insecure.
 pub fn grafted(log_degree: u32, units: usize, sprout: &str, rotations: &[i64]) -> Setup {
     grafted_words(48, log_degree, units, sprout, rotations)
 }
 
-/// [`grafted`] with words of `bits` bits.
+/// Like [`grafted`], with words of `bits` bits.
 pub fn grafted_words(
     bits: u32,
     log_degree: u32,
@@ -104,7 +104,7 @@ impl Setup {
     }
 
     /// Checks that `ciphertext` holds `expected`, with an error whose standard deviation is within
-    /// a factor 1.5 of the estimate.
+    /// a factor of 1.5 of the estimate.
     pub fn check(&self, ciphertext: &Ciphertext, expected: &[Complex64], what: &str) {
         let got = self.decrypt(ciphertext);
         assert_eq!(got.len(), expected.len());
@@ -118,7 +118,7 @@ impl Setup {
     }
 }
 
-/// `count` numbers of absolute value `bound`, at angles that repeat nowhere.
+/// Returns `count` numbers of absolute value `bound`, at angles that never repeat.
 pub fn circle(count: usize, bound: f64, seed: f64) -> Vec<Complex64> {
     (0..count).map(|i| Complex64::from_polar(bound, seed + i as f64 * i as f64 * 0.7548)).collect()
 }

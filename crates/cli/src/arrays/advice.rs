@@ -118,7 +118,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn values_and_codes_are_no_names() {
+    fn values_and_codes_are_not_names() {
         for name in [
             "age",
             "blood pressure",
@@ -167,7 +167,7 @@ mod tests {
     }
 
     #[test]
-    fn dates_and_times_are_told_from_other_text() {
+    fn dates_and_times_are_recognised() {
         for date in [
             "2020-01-31",
             "31.01.2020",
@@ -203,7 +203,7 @@ mod tests {
     }
 
     #[test]
-    fn every_cell_has_its_advice() {
+    fn every_bad_cell_has_advice() {
         for (cell, words) in [
             ("", "df.fillna(0)"),
             ("N/A", "df.dropna()"),

@@ -48,7 +48,7 @@ impl fmt::Display for Refusal {
 ///
 /// The first line is a header if `table` says so. Without that, it is a header if every cell is a
 /// unique name and the lines below hold only numbers. Any other first line that is not numbers is
-/// an error unless `table` says what it is. Otherwise a row of missing values or codes would be
+/// an error until an option decides, since a row of missing values or codes would otherwise be
 /// taken for names and lost silently.
 pub(super) fn parse<T: Element>(bytes: &[u8], table: &Table) -> Result<Contents<Array<T>>, String> {
     let text = text(bytes)?;
@@ -606,7 +606,7 @@ mod tests {
     }
 
     #[test]
-    fn a_first_line_of_codes_is_asked_about() {
+    fn a_first_line_of_codes_is_ambiguous() {
         for (text, why) in [
             ("1,,3\n4,5,6\n", "it has 2 numbers and 1 other cell, such as \"\""),
             ("1.0,N/A\n4,5\n", "it has 1 number and 1 other cell, such as \"N/A\""),
@@ -623,9 +623,9 @@ mod tests {
         ] {
             let error = refusal(text);
             let (first, _) = text.split_once('\n').expect("a line");
-            let told =
+            let message =
                 format!("line 1 ({}) may be a header or values: {why}", first.replace(',', ", "));
-            assert!(error.starts_with(&told), "{text}: {error}");
+            assert!(error.starts_with(&message), "{text}: {error}");
             assert!(
                 error.contains(". Give --header if") && error.contains("or --no-header if"),
                 "{text}: {error}"
@@ -681,7 +681,7 @@ mod tests {
     }
 
     #[test]
-    fn numbers_that_may_be_names_are_asked_about() {
+    fn numbers_as_names_are_ambiguous() {
         for text in [
             "2019,2020\n5.5,6.25\n1,2.5\n",
             "2019,2020\n5.5,6\n1,2\n",
@@ -726,7 +726,7 @@ mod tests {
     }
 
     #[test]
-    fn a_row_index_is_asked_about() {
+    fn a_row_index_is_ambiguous() {
         for text in [
             ",age,weight\n0,30,60\n1,40,70\n",
             ",age,weight\n1,30,60\n2,40,70\n",
@@ -771,7 +771,7 @@ mod tests {
     }
 
     #[test]
-    fn names_of_columns_are_read_alone() {
+    fn column_names_can_be_read_alone() {
         let names = |text: &str, table: &Table| super::names(text.as_bytes(), table);
         assert_eq!(names("\u{feff}\n", &Table::default()).unwrap_err(), "it is empty");
         assert_eq!(
@@ -789,7 +789,7 @@ mod tests {
     }
 
     #[test]
-    fn bytes_that_are_no_text_are_an_error() {
+    fn bytes_that_are_not_text_are_an_error() {
         let error = |bytes| parse(bytes, &Table::default()).unwrap_err();
         assert_eq!(
             error(b"1,2\n\xff\xfe,3\n"),
@@ -835,7 +835,7 @@ mod tests {
     }
 
     #[test]
-    fn columns_are_divided_as_is_said() {
+    fn columns_are_split_at_the_delimiter() {
         let by = |delimiter| Table { delimiter: Some(delimiter), ..Table::default() };
         let want = Ok(Array { shape: vec![2, 2], values: vec![1.0, -2.5, 3e4, 4.0] });
         assert_eq!(parse(b"a;b\n1;-2.5\n3e4;4\n", &by(b';')), want);
@@ -914,7 +914,7 @@ mod tests {
 
     /// Counting the lines before each of them would take minutes.
     #[test]
-    fn long_files_are_read_in_time_that_grows_with_their_length() {
+    fn long_files_take_linear_time() {
         let lines = 300_000;
         let text = "1.5,-2\n".repeat(lines);
         let array = parse(text.as_bytes(), &Table::default()).expect("numbers");
@@ -945,7 +945,7 @@ mod tests {
     }
 
     #[test]
-    fn a_quote_that_is_not_closed_is_told() {
+    fn an_unclosed_quote_is_an_error() {
         let by_semicolons = Table { delimiter: Some(b';'), ..Table::default() };
         for (text, table, line, words) in [
             ("\"a,b\n1,2\n", &Table::default(), 1, "it holds no numbers"),
@@ -961,8 +961,8 @@ mod tests {
         ] {
             let error = parse(text.as_bytes(), table).unwrap_err();
             assert!(error.contains(words), "{text:?}: {error}");
-            let told = format!(". A quote opens in line {line} and is not closed.");
-            assert!(error.ends_with(&told), "{text:?}: {error}");
+            let message = format!(". A quote opens in line {line} and is not closed.");
+            assert!(error.ends_with(&message), "{text:?}: {error}");
         }
         for (text, line) in [("a,b\n\"1\",\"2\"\n\"3\",\"45", 3), ("a\n1\n\"2\n", 3)] {
             let error = parse(text.as_bytes(), &Table::default()).unwrap_err();
@@ -978,33 +978,34 @@ mod tests {
     }
 
     #[test]
-    fn decimal_commas_are_told() {
+    fn decimal_commas_are_recognised() {
         let by_semicolons =
             |header: Option<bool>| Table { delimiter: Some(b';'), header, ..Table::default() };
         let error = |text: &str, table: &Table| parse(text.as_bytes(), table).unwrap_err();
         for (text, name) in
             [("1,5;2,5\n", "semicolons"), ("1;2,5\n", "semicolons"), ("1,5\t-2,5\n", "tabs")]
         {
-            let told = error(text, &Table::default());
+            let message = error(text, &Table::default());
             assert!(
-                told.contains(&format!("divided by {name}, with decimal commas: give --delimiter")),
-                "{told}"
+                message
+                    .contains(&format!("divided by {name}, with decimal commas: give --delimiter")),
+                "{message}"
             );
         }
         let point = ". Write a decimal point instead of the comma, and no thousands separators.";
-        let told = error("1,5;2,5\n", &by_semicolons(Some(false)));
-        assert_eq!(told, format!("line 1, column 1: \"1,5\" is not a finite number{point}"));
+        let message = error("1,5;2,5\n", &by_semicolons(Some(false)));
+        assert_eq!(message, format!("line 1, column 1: \"1,5\" is not a finite number{point}"));
         for (text, words) in [
             ("a;b\n1,5;2\n", "line 2, column 1: \"1,5\" is not"),
             ("1,5;2\n", "1 number and 1 other cell, such as \"1,5\". Give --header"),
             ("1,5;2,5\n", "\"1,5\" is neither a number nor a name"),
         ] {
-            let told = error(text, &by_semicolons(None));
-            assert!(told.contains(words) && told.ends_with(&point[1..]), "{told}");
+            let message = error(text, &by_semicolons(None));
+            assert!(message.contains(words) && message.ends_with(&point[1..]), "{message}");
         }
         for text in ["a,b;c\n1,x\n", "1,2,3;x\n"] {
-            let told = error(text, &Table::default());
-            assert!(!told.contains("decimal"), "{told}");
+            let message = error(text, &Table::default());
+            assert!(!message.contains("decimal"), "{message}");
         }
     }
 

@@ -7,14 +7,14 @@ use std::f64::consts::LOG10_2;
 use std::ops::RangeInclusive;
 
 /// The precision of a double's mantissa, in bits.
-const BITS: f64 = 53.0;
+const DOUBLE_BITS: f64 = 53.0;
 
 /// True if a double is less precise than `precision` bits after the binary point.
 ///
 /// The largest absolute value decides, or 1 if all are smaller.
 pub fn needs_digits(values: &[f64], precision: f64) -> bool {
     let largest = values.iter().fold(1.0f64, |most, x| most.max(x.abs()));
-    precision + largest.log2() > BITS
+    precision + largest.log2() > DOUBLE_BITS
 }
 
 impl Element for BigFloat {
@@ -139,7 +139,7 @@ mod tests {
     }
 
     #[test]
-    fn digits_are_those_that_are_right() {
+    fn digits_are_correct() {
         // 2^-32 is 2.3e-10, so nine places are right. 2^-10 is 9.8e-4, 2^-9 is 2.0e-3, and 2^10 is
         // 1024.
         for (number, bits, written) in [
@@ -169,7 +169,7 @@ mod tests {
     }
 
     #[test]
-    fn digits_beyond_doubles_are_those_that_are_right() {
+    fn digits_beyond_doubles_are_correct() {
         let third: BigFloat =
             "0.333333333333333333333333333333333333333333".parse().expect("a number");
         assert_eq!(Decimal::of(&third, 60.0).0, "0.333333333333333333");
@@ -194,7 +194,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_number_is_none_of_many_digits() {
+    fn invalid_numbers_are_rejected_with_many_digits() {
         for text in ["", "x", "inf", "nan", "1e999", "0x1", "1_0"] {
             assert!(BigFloat::of_text(text).is_none(), "{text}");
         }
@@ -205,7 +205,7 @@ mod tests {
     }
 
     #[test]
-    fn doubles_do_where_they_are_as_precise() {
+    fn doubles_are_used_if_precise_enough() {
         assert!(!needs_digits(&[0.5, -1.0], 53.0) && needs_digits(&[0.5, -1.0], 53.5));
         assert!(!needs_digits(&[-1024.0], 43.0) && needs_digits(&[-1024.0], 44.0));
     }

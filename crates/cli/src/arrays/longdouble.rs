@@ -12,7 +12,7 @@ pub(super) const SIZE: usize = 16;
 /// The number of values that identifies the format.
 ///
 /// At most one in `10^12` files of this number of 128-bit values looks like x86 by chance.
-const SURE: usize = 8;
+const MIN_VALUES_TO_IDENTIFY: usize = 8;
 const BIAS: i32 = 16383;
 /// The range of exponents of numbers that are exactly the sum of two doubles.
 const EXPONENTS: std::ops::RangeInclusive<i32> = -1011..=1023;
@@ -52,7 +52,7 @@ pub(super) fn read(bytes: &[u8]) -> Stored {
 pub(super) fn check(data: &[u8]) -> Result<(), String> {
     let other = |what: String| {
         Err(format!(
-            "{what}: numpy.savetxt(path, x, fmt=\"%.25g\", delimiter=\",\") writes what can be read"
+            "{what}: numpy.savetxt(path, x, fmt=\"%.25g\", delimiter=\",\") writes a readable file"
         ))
     };
     let (mut numbers, mut all_wide) = (0, true);
@@ -62,14 +62,15 @@ pub(super) fn check(data: &[u8]) -> Result<(), String> {
             mantissa >> 63 == 1 && (exponent == 0x7fff || EXPONENTS.contains(&(exponent - BIAS)));
         if !normal && (exponent, mantissa) != (0, 0) {
             return other(format!(
-                "number {} of the file is no long double of x86 in the range of doubles, and those of other machines cannot be read",
+                "number {} of the file is not a long double of x86 in the range of doubles; long \
+                 doubles of other machines cannot be read",
                 index + 1
             ));
         }
         numbers += usize::from(normal);
         all_wide &= is_wide(bytes) && bytes.iter().any(|byte| *byte != 0);
     }
-    if all_wide && numbers < SURE && !data.is_empty() {
+    if all_wide && numbers < MIN_VALUES_TO_IDENTIFY && !data.is_empty() {
         return other(
             "it does not say whether its long doubles are those of x86 or of another machine"
                 .into(),
@@ -117,7 +118,7 @@ mod tests {
     }
 
     #[test]
-    fn what_other_machines_write_is_refused() {
+    fn long_doubles_of_other_machines_are_refused() {
         // The numbers 1, 3 and a third with 128 bits, from other machines.
         let one = [[0; 8], [0, 0, 0, 0, 0, 0, 0xff, 0x3f]].concat();
         let third = [[0x55; 8], [0x55, 0x55, 0x55, 0x55, 0x55, 0x55, 0xfd, 0x3f]].concat();
@@ -130,7 +131,7 @@ mod tests {
         // is unambiguous.
         let unsure = long(false, 0, 1 << 63, [0, 0, 0, 0, 0xe0, 0x3f]);
         assert!(check(&unsure).unwrap_err().contains("another machine"));
-        check(&unsure.repeat(SURE)).unwrap();
+        check(&unsure.repeat(MIN_VALUES_TO_IDENTIFY)).unwrap();
         check(&[unsure, vec![0; 16]].concat()).unwrap();
         check(&[]).unwrap();
     }

@@ -29,11 +29,11 @@ pub struct Array<T = f64> {
 }
 
 /// Maximum number of characters of unreadable text that an error quotes.
-const MOST_TOLD: usize = 100;
+const MAX_QUOTED_CHARS: usize = 100;
 
 /// Shortens a text for errors.
 fn cut(text: &str) -> Cow<'_, str> {
-    match text.char_indices().nth(MOST_TOLD) {
+    match text.char_indices().nth(MAX_QUOTED_CHARS) {
         Some((end, _)) => format!("{}..", &text[..end]).into(),
         None => text.into(),
     }
@@ -126,7 +126,7 @@ impl Element for i128 {
             Stored::Real(value) if value.fract() == 0.0 && value.abs() < FIRST_INEXACT => {
                 Ok(value as i128)
             }
-            Stored::Real(_) => Err("an integer below 2^53, which these keys encrypt of doubles"),
+            Stored::Real(_) => Err("an integer below 2^53, as needed in arrays of doubles"),
             Stored::Long(parts) => {
                 let whole = parts.iter().all(|part| part.fract() == 0.0 && part.abs() < FIRST_WIDE);
                 let integer = whole.then(|| parts.iter().map(|part| *part as i128).sum());
@@ -318,12 +318,12 @@ impl Format {
             Some("npy") => Ok(Self::Npy),
             _ if streams::is_input(path) || streams::is_output(path) => {
                 Err(CliError::Usage(format!(
-                    "{} has no ending to tell the format by: say --format csv or --format npy",
+                    "{} has no ending to tell the format by: use --format csv or --format npy",
                     path.display()
                 )))
             }
             _ => Err(CliError::Usage(format!(
-                "cannot tell the format of {} by its name: end it in .csv or .npy, or say --format",
+                "cannot tell the format of {} by its name: end it in .csv or .npy, or use --format",
                 path.display()
             ))),
         }

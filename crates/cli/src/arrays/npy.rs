@@ -75,7 +75,7 @@ fn header_of(bytes: &[u8]) -> Result<Range<usize>, String> {
     let (length, rest) = match major {
         1 => rest.split_first_chunk().map(|(&n, rest)| (usize::from(u16::from_le_bytes(n)), rest)),
         2 | 3 => rest.split_first_chunk().map(|(&n, rest)| (u32::from_le_bytes(n) as usize, rest)),
-        _ => return Err(format!("version {major} of .npy is not known: 1, 2 and 3 are")),
+        _ => return Err(format!("version {major} of .npy is unknown: 1, 2 and 3 are possible")),
     }
     .ok_or("it ends before the length of the header")?;
     let start = bytes.len() - rest.len();
@@ -105,7 +105,8 @@ impl<'a> Layout<'a> {
         let (size, decode) = decoder(&real).ok_or_else(|| {
             let descr = cut(header.descr);
             format!(
-                "what is of numpy type {descr:?} cannot be read: numbers can, such as float64 (\"<f8\") and complex128 (\"<c16\")"
+                "the numpy type {descr:?} cannot be read: use a type of numbers, such as float64 \
+                 (\"<f8\") and complex128 (\"<c16\")"
             )
         })?;
 
@@ -421,7 +422,7 @@ mod tests {
     }
 
     #[test]
-    fn halves_are_what_numpy_says() {
+    fn halves_match_numpy() {
         for (bits, value) in [
             (0x0000, 0.0),
             (0x0001, 2f64.powi(-24)),
@@ -439,7 +440,7 @@ mod tests {
     }
 
     #[test]
-    fn refuses_what_is_not_numbers() {
+    fn refuses_types_other_than_numbers() {
         let error = |bytes: &[u8]| parse_numbers(bytes).unwrap_err();
         assert!(error(b"PK\x03\x04").contains("magic"));
         assert!(error(&file(9, "", b"")).contains("version 9"));
@@ -471,7 +472,7 @@ mod tests {
         assert!(error(&file(1, long, &[255; 16])).contains("not a finite number"));
         assert!(
             error(&file(1, long, &[1; 16]))
-                .contains("number 1 of the file is no long double of x86")
+                .contains("number 1 of the file is not a long double of x86")
         );
         assert_eq!(
             error(&[MAGIC, &[2, 0], &[255; 4], b"{"].concat()),
@@ -480,7 +481,7 @@ mod tests {
     }
 
     #[test]
-    fn no_more_is_read_than_the_header_says() {
+    fn reads_no_more_than_the_header_declares() {
         let array = Array { shape: vec![2, 2], values: vec![1.0, 2.0, 3.0, 4.0] };
         let bytes = saved(&array);
         assert_eq!(read(&mut &bytes[..]).expect("reading from memory"), bytes);

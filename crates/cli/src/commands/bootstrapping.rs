@@ -26,7 +26,7 @@ impl Display for Bootstrap<'_> {
         if self.0.iterations > 1 {
             write!(
                 f,
-                "\n  iterated    {} bootstraps, each of the errors of those before",
+                "\n  iterated    {} bootstraps, each of the error that the earlier ones left",
                 self.0.iterations
             )?;
         }

@@ -56,10 +56,10 @@ pub(super) fn run(
     })?;
     streams::warn_if_readable(&decrypt.key, console);
     let bytes = streams::read_ours(&decrypt.input, &Kind::ARRAYS)?;
-    let told = wire::inspect(&bytes).map_err(CliError::of(&decrypt.input))?;
-    check_key(&told, decrypt, &client)?;
+    let inspection = wire::inspect(&bytes).map_err(CliError::of(&decrypt.input))?;
+    check_key(&inspection, decrypt, &client)?;
     let job = Job { decrypt, client: &client, bytes: &bytes, output, format, names };
-    match told.kind {
+    match inspection.kind {
         Kind::BitArray => job.bits(console),
         Kind::IntegerArray => job.integers(console),
         _ => job.numbers(console),
@@ -84,9 +84,13 @@ fn read_names(decrypt: &Decrypt, writes_csv: bool) -> Result<Vec<String>, CliErr
 }
 
 /// Checks that an array belongs to this client, before its parameters are used.
-fn check_key(told: &Inspection, decrypt: &Decrypt, client: &ClientKey) -> Result<(), CliError> {
+fn check_key(
+    inspection: &Inspection,
+    decrypt: &Decrypt,
+    client: &ClientKey,
+) -> Result<(), CliError> {
     let need = client.fingerprint().to_string();
-    let Some(have) = told.key.as_ref().filter(|have| **have != need) else { return Ok(()) };
+    let Some(have) = inspection.key.as_ref().filter(|have| **have != need) else { return Ok(()) };
     let parameters = client.session().settings().parameters();
     let preset =
         Preset::by_digest(parameters.digest(), parameters.degree()).map(|preset| preset.name);
@@ -97,7 +101,7 @@ fn check_key(told: &Inspection, decrypt: &Decrypt, client: &ClientKey) -> Result
     Err(CliError::WrongKey {
         path: decrypt.input.clone(),
         key: decrypt.key.clone(),
-        have: named(have, told.preset),
+        have: named(have, inspection.preset),
         need: named(&need, preset),
     })
 }
@@ -145,7 +149,7 @@ impl Job<'_> {
         }
         let hidden = match self.decrypt.for_sharing {
             Some(None) => Some(client.sharing_bits(&encrypted).map_err(self.fail())?),
-            said => said.flatten(),
+            given => given.flatten(),
         };
         let values = console.step("decrypt", || {
             Ok(match hidden {
@@ -207,7 +211,7 @@ impl Job<'_> {
             IntegerArray::from_bytes(self.bytes, client.session()).map_err(self.fail())?;
         if self.decrypt.for_sharing.is_some() {
             let what =
-                "--for-sharing is for numbers: integers are exact, and tell nothing of the error";
+                "--for-sharing is for numbers: integers are exact and do not reveal the error";
             return Err(CliError::Usage(what.to_owned()));
         }
         self.check_shape(encrypted.shape(), console)?;
@@ -255,8 +259,8 @@ impl Job<'_> {
         let (names, columns) = (self.names.len(), shape.get(1).copied().unwrap_or(1));
         match &self.decrypt.header_from {
             Some(path) if names != columns => Err(CliError::Usage(format!(
-                "--header-from: {} names {}, and the array of shape {shape:?} has {}. Give --columns or --index as to \
-                 encrypt, if they are of this file.",
+                "--header-from: {} names {}, and the array of shape {shape:?} has {}. If the array comes from \
+                 this file, give the same --columns or --index as to encrypt.",
                 path.display(),
                 count(names, "column"),
                 count(columns, "column")

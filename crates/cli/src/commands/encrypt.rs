@@ -126,7 +126,7 @@ pub(super) fn run(
     let by_name = table.columns.iter().flatten().find(|column| matches!(column, Column::Name(_)));
     if let (Some(false), Some(Column::Name(name))) = (table.header, by_name) {
         return Err(CliError::Usage(format!(
-            "--columns: {name:?} is the name of a column, and --no-header says that there are none: say its place"
+            "--columns: {name:?} is the name of a column, but with --no-header columns have no names: give its place"
         )));
     }
     if let Some(bound) = encrypt.bound.filter(|bound| !(bound.is_finite() && *bound >= 0.0)) {

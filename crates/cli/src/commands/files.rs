@@ -31,11 +31,11 @@ const NAMES: [&str; 4] = ["client.key", "public.key", "evaluation.keys", "transf
 
 /// An existing file of other keys, which stays as it is.
 #[derive(Debug, Serialize)]
-pub(super) struct Stranger(#[serde(serialize_with = "crate::json::path")] PathBuf);
+pub(super) struct ForeignFile(#[serde(serialize_with = "crate::json::path")] PathBuf);
 
-impl Display for Stranger {
+impl Display for ForeignFile {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}: left as it is, and of other keys than these", self.0.display())
+        write!(f, "{}: belongs to other keys, and is left as it is", self.0.display())
     }
 }
 
@@ -45,7 +45,7 @@ impl Display for Stranger {
 /// more often than this. Its process number is not visible here.
 const STALE: Duration = Duration::from_secs(600);
 
-/// Removes partial files that stopped runs have left beside a file.
+/// Removes the partial files of a file that stopped runs have left.
 ///
 /// Their names are `.NAME.PROCESS.NUMBER.part`. A partial file is removed if the system shows that
 /// its process has ended, and nothing was written to it for `STALE`.
@@ -94,7 +94,7 @@ impl<'a> Folder<'a> {
     pub(super) fn new(path: &'a Path, names: &[&str], force: bool) -> Result<Self, CliError> {
         for file in names.iter().map(|name| path.join(name)) {
             if file.exists() && !force {
-                let what = format!("{} exists already: say --force to replace it", file.display());
+                let what = format!("{} exists already: use --force to replace it", file.display());
                 return Err(CliError::Usage(what));
             }
             if file.is_dir() {
@@ -112,17 +112,17 @@ impl<'a> Folder<'a> {
     /// key.
     ///
     /// This run leaves them as they are.
-    pub(super) fn strangers(&self, names: &[&str], key: &str) -> Vec<Stranger> {
-        let is_stranger = |path: &PathBuf| {
-            let told = wire::read(path, &[]).and_then(|bytes| wire::inspect(&bytes));
-            told.is_ok_and(|told| {
-                let leads_to = told.transfer.map(|second| second.key);
-                told.key.as_deref() != Some(key) && leads_to.as_deref() != Some(key)
+    pub(super) fn foreign_files(&self, names: &[&str], key: &str) -> Vec<ForeignFile> {
+        let is_foreign = |path: &PathBuf| {
+            let inspection = wire::read(path, &[]).and_then(|bytes| wire::inspect(&bytes));
+            inspection.is_ok_and(|file| {
+                let leads_to = file.transfer.map(|second| second.key);
+                file.key.as_deref() != Some(key) && leads_to.as_deref() != Some(key)
             })
         };
         let others =
             NAMES.into_iter().filter(|name| !names.contains(name)).map(|name| self.path(name));
-        others.filter(|path| path.is_file() && is_stranger(path)).map(Stranger).collect()
+        others.filter(|path| path.is_file() && is_foreign(path)).map(ForeignFile).collect()
     }
 
     /// The path of one of the files.

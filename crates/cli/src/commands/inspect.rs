@@ -48,9 +48,9 @@ impl Display for One<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Inspection { kind, bytes, key, secret, ring_degree, parameters, preset, .. } = &self.is;
         write!(f, "{}: {kind}, {}", self.path.display(), size(*bytes))?;
-        write!(f, "\n  loading     takes up to {} of memory", size(self.is.peak_memory))?;
+        write!(f, "\n  loading     needs up to {} of memory", size(self.is.peak_memory))?;
         if *secret {
-            write!(f, "\n  SECRET      never to be given away")?;
+            write!(f, "\n  SECRET      keep this file secret")?;
         }
         if let Some(key) = key {
             write!(f, "\n  key         {key}")?;
@@ -151,7 +151,8 @@ fn write_keys(f: &mut fmt::Formatter<'_>, keys: &KeysInspection) -> fmt::Result 
     let what = if complex { "complex and real" } else { "real" };
     write!(
         f,
-        "\n  bootstraps  {what} arrays of values up to {bound} in {slots} slots: {precision:.1} bits after the binary point{}",
+        "\n  bootstraps  {what} arrays of values up to {bound} in {slots} slots: {precision:.1} bits \
+         after the binary point{}",
         if iterated { ", iterated" } else { "" }
     )?;
     write_sparse(f, sparse_weight, sparse_log2_pq, sparse_log2_pq_limit)
@@ -187,18 +188,18 @@ fn write_array(f: &mut fmt::Formatter<'_>, array: &ArrayInspection) -> fmt::Resu
         write!(f, "\n  strides     {:?}, which are not those of a fresh array", array.strides)?;
         write!(
             f,
-            "\n  work        up to {} to move them there",
+            "\n  work        up to {} to move elements to the layout of a fresh array",
             count(array.work as usize, "product")
         )?;
     }
-    write!(f, "\n  computing   takes {} of memory for its ciphertexts", size(array.memory))?;
+    write!(f, "\n  computing   needs {} of memory for the ciphertexts", size(array.memory))?;
     let (left, bits) = match array.elements {
         ElementsInspection::Numbers { precision_bits, precision, capacity_bits, .. } => {
             match precision_bits.is_nan() {
-                true => write!(f, "\n  precision   not known ({precision:.1} bits are asked for)")?,
+                true => write!(f, "\n  precision   not known ({precision:.1} bits requested)")?,
                 false => write!(
                     f,
-                    "\n  precision   {precision_bits:.1} bits after the binary point ({precision:.1} are asked for)"
+                    "\n  precision   {precision_bits:.1} bits after the binary point ({precision:.1} requested)"
                 )?,
             }
             ("capacity", capacity_bits)
@@ -210,13 +211,13 @@ fn write_array(f: &mut fmt::Formatter<'_>, array: &ArrayInspection) -> fmt::Resu
     };
     match bits {
         Some(bits) => write!(f, "\n  {left:<11} {bits:.1} bits"),
-        None => write!(f, "\n  {left:<11} unknown: the parameters are no preset's"),
+        None => write!(f, "\n  {left:<11} unknown, since the parameters are not those of a preset"),
     }
 }
 
 /// Writes the largest distance of a slot from its bit.
 fn write_error(f: &mut fmt::Formatter<'_>, bit_error: f64) -> fmt::Result {
-    write!(f, "\n  error       {bit_error:.2e} at most, and bits are told below 0.5")
+    write!(f, "\n  error       {bit_error:.2e} at most (bits are correct below 0.5)")
 }
 
 pub(super) fn run(inspect: &Inspect, console: &mut Console<'_>) -> Result<(), CliError> {

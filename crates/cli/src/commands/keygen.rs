@@ -1,7 +1,7 @@
 //! `hippocrene keygen`.
 
 use super::bootstrapping::Bootstrap;
-use super::files::{Folder, Stranger, Written};
+use super::files::{Folder, ForeignFile, Written};
 use super::look_ups::LookedUp;
 use super::{check_apart, check_rotations};
 use crate::args::{Bootstrapped, Keygen, Rotations, Scheme};
@@ -22,7 +22,7 @@ struct Made {
     key: String,
     files: Vec<Written>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
-    strangers: Vec<Stranger>,
+    foreign_files: Vec<ForeignFile>,
     #[serde(skip_serializing_if = "Option::is_none")]
     bootstrapping: Option<BootstrappingDescription>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -33,7 +33,7 @@ impl Display for Made {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "key {} ({})", self.key, self.preset.unwrap_or("no preset"))?;
         self.files.iter().try_for_each(|file| write!(f, "\n{file}"))?;
-        self.strangers.iter().try_for_each(|file| write!(f, "\n{file}"))?;
+        self.foreign_files.iter().try_for_each(|file| write!(f, "\n{file}"))?;
         if let Some(described) = &self.bootstrapping {
             write!(f, "\n{}", Bootstrap(described))?;
         }
@@ -45,7 +45,7 @@ impl Display for Made {
 fn integers(keygen: &Keygen, degree: usize) -> Result<Option<Integers>, CliError> {
     let scheme = match keygen.scheme {
         Scheme::Ckks if keygen.plain_modulus.is_some() => {
-            let what = "a plain modulus is for integers: say --scheme bgv or --scheme bfv";
+            let what = "a plain modulus is for integers: use --scheme bgv or --scheme bfv";
             return Err(CliError::Usage(what.to_owned()));
         }
         Scheme::Ckks => return Ok(None),
@@ -106,7 +106,7 @@ fn request(keygen: &Keygen, session: &Session) -> Result<KeyRequest, CliError> {
     }
     if session.settings().integers().is_some() && (bootstrapping.is_some() || look_ups.is_some()) {
         let what =
-            "--bootstrapping and --tables are for numbers: a key for integers has no use for them";
+            "--bootstrapping and --tables are for numbers: keys for integers cannot use them";
         return Err(CliError::Usage(what.to_owned()));
     }
     let bits = Preset::of_bits(session.settings()).map(|preset| preset.bits()).transpose()?;
@@ -153,7 +153,7 @@ pub(super) fn run(
             // The secret is written last. If the command is stopped while the large files are
             // written, no temporary file holds the secret.
             let secret = client.stage(folder.path(NAMES[0]))?;
-            staged.insert(0, ("the secret key, never to be given away", secret));
+            staged.insert(0, ("the secret key, not to be shared", secret));
         }
         folder.place(staged)
     })?;
@@ -161,8 +161,8 @@ pub(super) fn run(
     // The description of the keys, which includes the chosen capacity if no option gave it.
     let looked_up =
         keys.look_ups().map(|own| own.request().describe(client.session())).transpose()?;
-    let strangers = folder.strangers(names, &key);
+    let foreign_files = folder.foreign_files(names, &key);
     let made =
-        Made { preset, key, files, strangers, bootstrapping: described, look_ups: looked_up };
+        Made { preset, key, files, foreign_files, bootstrapping: described, look_ups: looked_up };
     console.result(&made, &made)
 }

@@ -54,7 +54,7 @@ fn check_apart(output: &Path, inputs: &[&Path]) -> Result<(), CliError> {
     };
     match inputs.iter().find(is_target) {
         Some(input) => Err(CliError::Usage(format!(
-            "{} would be written over {}, which is read: choose another name",
+            "{} would overwrite {}, which is read: choose another name",
             output.display(),
             input.display()
         ))),
@@ -70,7 +70,8 @@ fn check_rotations(rotations: Option<&[i64]>, session: &Session) -> Result<(), C
             let rows = if session.integers().is_some() { "rows of " } else { "" };
             let last = slots - 1;
             Err(CliError::Usage(format!(
-                "--rotations: these keys have {rows}{slots} slots, which rotate by -{last} to {last} places, not by {places}"
+                "--rotations: these keys have {rows}{slots} slots, which rotate by -{last} to \
+                 {last} places, not by {places}"
             )))
         }
         None => Ok(()),

@@ -70,14 +70,14 @@ impl Display for Line<'_> {
 
 /// Formats the failure probabilities of bootstraps.
 fn failures(bootstraps: &[FailureDescription]) -> String {
-    let told = |failure: &FailureDescription| {
+    let describe = |failure: &FailureDescription| {
         let likely = match failure.log2_failure_probability {
             Some(log2) => format!("2^{log2:.0}"),
             None => "never".to_owned(),
         };
         if failure.of == "bits" { format!("bits {likely}") } else { likely }
     };
-    bootstraps.iter().map(told).collect::<Vec<_>>().join(", ")
+    bootstraps.iter().map(describe).collect::<Vec<_>>().join(", ")
 }
 
 pub(super) fn run(console: &mut Console<'_>) -> Result<(), CliError> {

@@ -1,6 +1,6 @@
 //! `hippocrene second`.
 
-use super::files::{Folder, Stranger, Written};
+use super::files::{Folder, ForeignFile, Written};
 use super::{check_apart, check_rotations};
 use crate::args::{Rotations, Second};
 use crate::console::Console;
@@ -17,14 +17,14 @@ struct Made {
     key: String,
     files: Vec<Written>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
-    strangers: Vec<Stranger>,
+    foreign_files: Vec<ForeignFile>,
 }
 
 impl Display for Made {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "key {}, the second of {}", self.key, self.first)?;
         self.files.iter().try_for_each(|file| write!(f, "\n{file}"))?;
-        self.strangers.iter().try_for_each(|file| write!(f, "\n{file}"))
+        self.foreign_files.iter().try_for_each(|file| write!(f, "\n{file}"))
     }
 }
 
@@ -41,7 +41,7 @@ pub(super) fn run(
     let first = console.step("load the secret key", load)?;
     streams::warn_if_readable(&second.key, console);
     let client =
-        console.step("make the second secret key", || Ok(first.second(second.capacity)?))?;
+        console.step("make the second secret key", || Ok(first.second_key(second.capacity)?))?;
     let rotations = Rotations::together(second.rotations.as_deref());
     check_rotations(rotations.as_deref(), client.session())?;
     let folder = Folder::new(&second.output, &NAMES, second.force)?;
@@ -54,13 +54,13 @@ pub(super) fn run(
         let transfer = transfer.stage(folder.path(NAMES[2]))?;
         folder.place(vec![
             // The secret is written last, as in `keygen`.
-            ("the second secret key, never to be given away", client.stage(folder.path(NAMES[0]))?),
+            ("the second secret key, not to be shared", client.stage(folder.path(NAMES[0]))?),
             ("computes", keys),
-            ("leads to the second key", transfer),
+            ("converts arrays to the second key", transfer),
         ])
     })?;
     let (first, key) = (first.fingerprint().to_string(), client.fingerprint().to_string());
-    let strangers = folder.strangers(&NAMES, &key);
-    let made = Made { first, key, files, strangers };
+    let foreign_files = folder.foreign_files(&NAMES, &key);
+    let made = Made { first, key, files, foreign_files };
     console.result(&made, &made)
 }

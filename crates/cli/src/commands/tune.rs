@@ -28,9 +28,9 @@ impl Display for Tuned {
             self.profile.kernel()
         )?;
         match self.in_use {
-            true => f.write_str("key switches are planned by it from now on"),
+            true => f.write_str("key switches are planned with it from now on"),
             false => {
-                write!(f, "key switches are planned by it when {} names it", profile::VARIABLE)
+                write!(f, "key switches are planned with it if {} names it", profile::VARIABLE)
             }
         }
     }
@@ -38,7 +38,7 @@ impl Display for Tuned {
 
 /// Checks that a profile can be written to this path, before spending seconds on measurements.
 fn check_room(path: &Path) -> Result<(), CliError> {
-    const MOST_BYTES: usize = 1 << 14;
+    const MAX_PROFILE_BYTES: usize = 1 << 14;
     if fs::metadata(path).is_ok_and(|there| !there.is_file()) {
         return Ok(());
     }
@@ -47,7 +47,7 @@ fn check_room(path: &Path) -> Result<(), CliError> {
         fs::create_dir_all(folder).map_err(|source| CliError::io("make", folder, source))?;
     }
     let trial = folder.join(format!(".hippocrene-tune.{}", std::process::id()));
-    let written = fs::write(&trial, vec![0; MOST_BYTES]);
+    let written = fs::write(&trial, vec![0; MAX_PROFILE_BYTES]);
     // The trial file exists only if it could be made, so an error is ignored.
     let _ = fs::remove_file(&trial);
     written.map_err(|source| CliError::io("write", path, source))
@@ -57,7 +57,8 @@ pub(super) fn run(tune: &Tune, console: &mut Console<'_>) -> Result<(), CliError
     let standard = profile::path();
     let path = tune.output.clone().or_else(|| standard.clone()).ok_or_else(|| {
         CliError::Usage(
-            "there is no folder for settings, as there is no home: say --output".to_owned(),
+            "no folder for settings is known, since there is no home folder: use --output"
+                .to_owned(),
         )
     })?;
     super::check_output(&path, &[])?;

@@ -1,4 +1,4 @@
-//! What the tests of the command have in common. Not every test takes all of it.
+//! The shared parts of the command's tests. Not every test uses all of them.
 #![allow(dead_code)]
 
 use std::ffi::OsString;
@@ -9,7 +9,7 @@ use std::path::PathBuf;
 pub struct Folder(PathBuf);
 
 impl Folder {
-    /// A folder for this test.
+    /// Makes a folder for this test.
     pub fn new(test: &str) -> Self {
         let path =
             std::env::temp_dir().join(format!("hippocrene-cli-{test}-{}", std::process::id()));
@@ -17,7 +17,7 @@ impl Folder {
         Self(path)
     }
 
-    /// The path of a file in it.
+    /// Returns the path of a file in the folder.
     pub fn path(&self, name: &str) -> String {
         self.0.join(name).display().to_string()
     }
@@ -29,7 +29,7 @@ impl Drop for Folder {
     }
 }
 
-/// Exit status, standard output and standard error.
+/// Returns exit status, standard output and standard error.
 pub fn run(arguments: &[&str]) -> (u8, String, String) {
     let (mut out, mut err) = (Vec::new(), Vec::new());
     let arguments = ["hippocrene", "--quiet"].iter().chain(arguments).map(OsString::from);
@@ -37,15 +37,16 @@ pub fn run(arguments: &[&str]) -> (u8, String, String) {
     (status, String::from_utf8(out).expect("text"), String::from_utf8(err).expect("text"))
 }
 
-/// Standard output of what is to succeed.
+/// Returns the standard output of a command that must succeed.
 pub fn succeed(arguments: &[&str]) -> String {
     let (status, out, err) = run(arguments);
     assert_eq!((status, err.as_str()), (0, ""), "{arguments:?}");
     out
 }
 
-/// Exit status, standard output and standard error of the command as a process, from these bytes on
-/// standard input, which is a pipe.
+/// Runs the command as a process, with these bytes on standard input, which is a pipe.
+///
+/// Returns exit status, standard output and standard error.
 pub fn process(arguments: &[&str], input: &[u8]) -> (Option<i32>, Vec<u8>, String) {
     use std::io::Write;
     use std::process::{Command, Stdio};
@@ -57,7 +58,7 @@ pub fn process(arguments: &[&str], input: &[u8]) -> (Option<i32>, Vec<u8>, Strin
         .stdout(Stdio::piped())
         .stderr(Stdio::piped());
     let mut child = command.spawn().expect("the command");
-    // What is refused before it is read breaks the pipe.
+    // The pipe breaks if the command fails before it has read the input.
     let _ = child.stdin.take().expect("a pipe").write_all(input);
     let output = child.wait_with_output().expect("the command");
     (output.status.code(), output.stdout, String::from_utf8(output.stderr).expect("text"))

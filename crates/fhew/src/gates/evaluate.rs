@@ -1,31 +1,35 @@
-//! Gates with keys in memory.
+//! Computation of gates with keys that are laid out in memory.
 
 use hippocrene_ring::Threads;
 use hippocrene_rlwe::{Fingerprint, Gate, Noise, RlweError};
 
-use super::{CERTAIN_DEVIATIONS, GateKeys, GateParameters, reading::Reading};
+use super::{GateKeys, GateParameters, MIN_GATE_DEVIATIONS, linear_form::LinearForm};
 use crate::{FhewError, LweCiphertext, PreparedBlindRotationKey, PreparedLweSwitchingKey};
 
-/// Computes gates. It holds no secret.
+/// Computes gates on encrypted bits.
+///
+/// It holds no secret. [`GateKeys::prepare`] makes it, and [`GateSecretKey`](crate::GateSecretKey)
+/// has an example.
 #[derive(Debug)]
 pub struct GateEvaluator {
     parameters: GateParameters,
     switching: PreparedLweSwitchingKey,
     rotation: PreparedBlindRotationKey,
-    /// The test polynomial: `q/8` for the upper half of the circle.
+    /// The coefficients of the test polynomial, with the value `q/8` for the upper half of the
+    /// circle.
     signs: Vec<u64>,
     key: Fingerprint,
 }
 
 impl GateKeys {
-    /// Lays the keys out in memory, on so many threads.
+    /// Lays the keys out in memory, in parallel on `threads`.
     ///
     /// # Errors
-    /// When the environment asks for a kernel that this CPU lacks.
+    /// When an environment variable selects a kernel that this CPU lacks.
     pub fn prepare(&self, threads: &Threads) -> Result<GateEvaluator, FhewError> {
         let parameters = self.parameters();
         let (degree, minus) = (parameters.rotation().ring().dimension(), parameters.message(false));
-        // X^k f has the constant coefficient f_0 at k = 0 and -f_(N - k) up to N.
+        // The constant coefficient of `X^k f` is f_0 for k = 0, and -f_(N - k) for 0 < k <= N.
         let mut signs = vec![minus; degree];
         signs[0] = parameters.message(true);
         Ok(GateEvaluator {
@@ -39,30 +43,32 @@ impl GateKeys {
 }
 
 impl GateEvaluator {
-    /// The parameters.
+    /// Returns the parameters of the gates.
     pub fn parameters(&self) -> GateParameters {
         self.parameters
     }
 
-    /// The public name of the secret that bits are under.
+    /// Returns the fingerprint of the secret under which bits are encrypted.
     pub fn key(&self) -> Fingerprint {
         self.key
     }
 
-    /// Bytes of memory that the keys take.
+    /// Returns the memory of the keys in bytes.
     pub fn bytes(&self) -> usize {
         self.switching.bytes() + self.rotation.bytes()
     }
 
-    /// How many rotations were done so far: one for a gate, two for a multiplexer.
+    /// Returns the number of rotations done so far.
+    ///
+    /// A gate needs one rotation and a multiplexer two.
     pub fn rotations(&self) -> u64 {
         self.rotation.rotations()
     }
 
-    /// A bit that everybody can read.
+    /// Returns a trivial encryption of `bit`, which anyone can read.
     ///
     /// # Errors
-    /// None.
+    /// None for parameters made by [`GateParameters`].
     pub fn trivial(&self, bit: bool) -> Result<LweCiphertext, FhewError> {
         LweCiphertext::trivial(
             self.parameters.rotation().ring(),
@@ -71,57 +77,62 @@ impl GateEvaluator {
         )
     }
 
-    /// The other bit, for nothing.
+    /// Returns the complement of `bit`. It needs no rotation and adds no error.
     pub fn not(&self, bit: &LweCiphertext) -> LweCiphertext {
         let mut out = bit.clone();
         out.neg_assign();
         out
     }
 
-    /// A gate of two bits, or of three (parities and majority): one rotation.
+    /// Computes a gate with one rotation.
+    ///
+    /// Parities and the majority also take three bits.
     ///
     /// # Errors
-    /// As [`GateEvaluator::gate_all`].
+    /// The same as [`GateEvaluator::gate_all`].
     pub fn gate(&self, gate: Gate, bits: &[&LweCiphertext]) -> Result<LweCiphertext, FhewError> {
         let mut out = self.gate_all(&[(gate, bits)], &Threads::single())?;
         Ok(out.swap_remove(0))
     }
 
-    /// Many gates, on so many threads: the key is read from memory once for several of them.
+    /// Computes many gates, in parallel on `threads`.
+    ///
+    /// Several gates share each pass over the key in memory.
     ///
     /// # Errors
-    /// [`FhewError::Operands`] for a number of bits that a gate does not take;
-    /// [`RlweError::KeyMismatch`], [`FhewError::Dimension`] or [`FhewError::Modulus`] for
-    /// ciphertexts that are no bits under this key; [`FhewError::Uncertain`] where their errors
-    /// would leave a gate less sure than [`CERTAIN_DEVIATIONS`]: sums of results, which no gate
-    /// gives.
+    /// - [`FhewError::Operands`] if the number of bits does not fit a gate.
+    /// - [`RlweError::KeyMismatch`], [`FhewError::Dimension`] or [`FhewError::Modulus`] if a
+    ///   ciphertext is not a bit under this key.
+    /// - [`FhewError::Uncertain`] if the errors of the operands leave a gate fewer than
+    ///   [`MIN_GATE_DEVIATIONS`]. Results of gates never do; sums of many results can.
     pub fn gate_all(
         &self,
         items: &[(Gate, &[&LweCiphertext])],
         threads: &Threads,
     ) -> Result<Vec<LweCiphertext>, FhewError> {
         let forms = items.iter().map(|(gate, bits)| {
-            let reading = Reading::of(*gate, bits.len())?;
-            self.form(gate.name(), reading, bits)
+            let form = LinearForm::of(*gate, bits.len())?;
+            self.apply_form(gate.name(), form, bits)
         });
         self.signs(&forms.collect::<Result<Vec<_>, _>>()?, threads)
     }
 
-    /// The bit `a` where `condition` is 1, and `b` where it is 0: two rotations, of which at most
-    /// one gives a 1.
+    /// Selects `a` if `condition` is 1 and `b` if it is 0, for each `[condition, a, b]` of `items`.
+    ///
+    /// A selection adds the results of two rotations. At most one of them is the bit 1.
     ///
     /// # Errors
-    /// As [`GateEvaluator::gate_all`].
+    /// The same as [`GateEvaluator::gate_all`].
     pub fn select_all(
         &self,
         items: &[[&LweCiphertext; 3]],
         threads: &Threads,
     ) -> Result<Vec<LweCiphertext>, FhewError> {
-        let and = Reading::of(Gate::And, 2)?;
+        let and = LinearForm::of(Gate::And, 2)?;
         let mut forms = Vec::with_capacity(2 * items.len());
         for [condition, a, b] in items {
-            forms.push(self.form(SELECT, and, &[condition, a])?);
-            forms.push(self.form(SELECT, and, &[&self.not(condition), b])?);
+            forms.push(self.apply_form(SELECT, and, &[condition, a])?);
+            forms.push(self.apply_form(SELECT, and, &[&self.not(condition), b])?);
         }
         let signs = self.signs(&forms, threads)?;
         let eighth = self.parameters.eighth() as i64;
@@ -134,11 +145,11 @@ impl GateEvaluator {
         signs.chunks_exact(2).map(sum).collect()
     }
 
-    /// The linear form of a gate.
-    fn form(
+    /// Returns the linear form whose sign is the gate.
+    fn apply_form(
         &self,
         operation: &'static str,
-        reading: Reading,
+        form: LinearForm,
         bits: &[&LweCiphertext],
     ) -> Result<LweCiphertext, FhewError> {
         let ring = self.parameters.rotation().ring();
@@ -157,20 +168,20 @@ impl GateEvaluator {
             }
         }
         let errors: Vec<Noise> = bits.iter().map(|bit| bit.noise()).collect();
-        let have = self.parameters.deviations_of(reading, &errors);
-        if have.is_nan() || have < CERTAIN_DEVIATIONS {
-            return Err(FhewError::Uncertain { operation, have, need: CERTAIN_DEVIATIONS });
+        let have = self.parameters.deviations_of(form, &errors);
+        if have.is_nan() || have < MIN_GATE_DEVIATIONS {
+            return Err(FhewError::Uncertain { operation, have, need: MIN_GATE_DEVIATIONS });
         }
         let mut sum = bits[0].clone();
         for bit in &bits[1..] {
             sum.add_assign(bit)?;
         }
-        sum.scale_assign(reading.weight);
-        sum.add_constant_assign(reading.eighths * self.parameters.eighth() as i64);
+        sum.scale_assign(form.weight);
+        sum.add_constant_assign(form.eighths * self.parameters.eighth() as i64);
         Ok(sum)
     }
 
-    /// The signs of linear forms.
+    /// Returns the signs of linear forms as bits.
     fn signs(
         &self,
         forms: &[LweCiphertext],

@@ -1,11 +1,13 @@
-//! What computes gates: two keys.
+//! The public keys that gates need.
 
 use hippocrene_ring::Threads;
 
 use super::{GateParameters, GateSecretKey};
 use crate::{BlindRotationKey, FhewError, LweSwitchingKey};
 
-/// The keys of gates: no secret inside.
+/// The two public keys that gates need: one switches keys, the other rotates.
+///
+/// They hold no secret. See [`GateSecretKey`] for an example.
 #[derive(Debug, Clone)]
 pub struct GateKeys {
     parameters: GateParameters,
@@ -14,10 +16,10 @@ pub struct GateKeys {
 }
 
 impl GateKeys {
-    /// Fresh keys, made on so many threads.
+    /// Makes fresh keys, in parallel on `threads`.
     ///
     /// # Errors
-    /// When the operating system has no entropy.
+    /// When the operating system provides no entropy.
     pub fn generate(secret: &GateSecretKey, threads: &Threads) -> Result<Self, FhewError> {
         let (parameters, [ring, input]) = (secret.parameters(), secret.secrets());
         let (base_log2, count) = parameters.switching_digits();
@@ -26,11 +28,11 @@ impl GateKeys {
         Ok(GateKeys { parameters, switching, rotation })
     }
 
-    /// Puts keys together from their parts.
+    /// Assembles keys from their parts.
     ///
     /// # Errors
-    /// [`FhewError::Parameters`] when one is of other parameters than `parameters`, or the two are
-    /// of different secrets.
+    /// [`FhewError::Parameters`] if a key was made with other parameters than `parameters`, or the
+    /// two keys belong to different secrets.
     pub fn from_parts(
         parameters: GateParameters,
         switching: LweSwitchingKey,
@@ -53,22 +55,22 @@ impl GateKeys {
         Ok(GateKeys { parameters, switching, rotation })
     }
 
-    /// The parameters.
+    /// Returns the parameters of the gates.
     pub fn parameters(&self) -> GateParameters {
         self.parameters
     }
 
-    /// The key to the secret of inputs.
+    /// Returns the key that switches bits to the secret of the rotation's inputs.
     pub fn switching(&self) -> &LweSwitchingKey {
         &self.switching
     }
 
-    /// The key of rotations.
+    /// Returns the blind rotation key.
     pub fn rotation(&self) -> &BlindRotationKey {
         &self.rotation
     }
 
-    /// Bytes of both, with residues packed to their bits.
+    /// Returns the size of both keys in bytes, with residues packed to their bits.
     pub fn stored_bytes(&self) -> usize {
         self.switching.stored_bytes() + self.rotation.stored_bytes()
     }

@@ -1,25 +1,28 @@
-//! Gates of single bits, each a blind rotation (FHEW: Ducas and Micciancio, ePrint 2014/816; the
-//! order of steps and the multiplexer are TFHE's, ePrint 2018/421).
+//! Gates of single bits, each by a blind rotation.
 //!
-//! A bit is the message `q/8` or `-q/8` under the ring's secret, with the modulus `q` of the ring.
-//! A gate is the sign of a linear form of its bits, at which the circle is turned by eighths
-//! ([`GateParameters`] has what it costs and how sure it is):
+//! The scheme is FHEW (Ducas and Micciancio, ePrint 2014/816). The order of the steps and the
+//! multiplexer are those of TFHE (ePrint 2018/421).
 //!
-//! 1. the linear form, modulo `q`;
-//! 2. the switch to the modulus and the secret of inputs (PEGASUS Fig. 9);
-//! 3. the rotation of a test polynomial whose coefficients are all `q/8` (PEGASUS Fig. 2), and the
-//!    extraction of its constant coefficient.
+//! A bit is the message `q/8` or `-q/8` under the ring's secret, where `q` is the modulus of the
+//! ring. A gate is the sign of a linear form of its bits, turned around the circle by a number of
+//! eighths. [`GateParameters`] states the cost of a gate and its failure probability. A gate has
+//! three steps:
 //!
-//! The error of a result is that of the rotation alone, whatever the errors of the operands were:
-//! there is no limit of depth.
+//! 1. It computes the linear form modulo `q`.
+//! 2. It switches to the modulus and the secret of the rotation's inputs (PEGASUS Fig. 9).
+//! 3. It rotates a test polynomial whose coefficients are all `q/8` (PEGASUS Fig. 2), and extracts
+//!    the constant coefficient.
+//!
+//! The error of a result is that of the rotation alone, whatever the errors of the operands were.
+//! So circuits of any depth are possible.
 
 mod evaluate;
 mod keys;
+mod linear_form;
 mod parameters;
-mod reading;
 mod secret;
 
 pub use evaluate::GateEvaluator;
 pub use keys::GateKeys;
-pub use parameters::{CERTAIN_DEVIATIONS, GateParameters};
+pub use parameters::{GateParameters, MIN_GATE_DEVIATIONS};
 pub use secret::GateSecretKey;

@@ -6,7 +6,20 @@ use hippocrene_rlwe::{Fingerprint, Noise, RlweError, SecretDistribution};
 use super::{LweParameters, modulus::ModulusSwitch};
 use crate::FhewError;
 
-/// An LWE ciphertext `(b, a)` with `b + <a, s> = m + e mod q`.
+/// An LWE ciphertext `(b, a)` of a message `m`, with `b + <a, s> = m + e mod q`.
+///
+/// ```
+/// use hippocrene_fhew::{LweParameters, LweSecretKey};
+/// use hippocrene_rlwe::SecretDistribution;
+///
+/// let parameters = LweParameters::insecure(16, 1 << 32, SecretDistribution::Ternary)?;
+/// let secret = LweSecretKey::generate(parameters)?;
+/// let mut sum = secret.encrypt(1 << 20)?;
+/// sum.add_assign(&secret.encrypt(2 << 20)?)?;
+/// let message = secret.decrypt(&sum)?;
+/// assert!((message - (3 << 20)).abs() < 100, "the error has a standard deviation of about 4.5");
+/// # Ok::<(), hippocrene_fhew::FhewError>(())
+/// ```
 #[derive(Debug, Clone, PartialEq)]
 pub struct LweCiphertext {
     parameters: LweParameters,
@@ -17,7 +30,8 @@ pub struct LweCiphertext {
 }
 
 impl LweCiphertext {
-    /// The parts are known to be residues modulo `q`, as many as the dimension says.
+    /// Makes a ciphertext from a residue `b` and one residue `a` modulo `q` per dimension,
+    /// unchecked.
     pub(crate) fn new(
         parameters: LweParameters,
         b: u64,
@@ -30,12 +44,13 @@ impl LweCiphertext {
         LweCiphertext { parameters, b, a, noise, key }
     }
 
-    /// Puts a ciphertext together from its parts, residues modulo `q`; `key` is the fingerprint of
-    /// its secret.
+    /// Assembles a ciphertext from its parts, which are residues modulo `q`.
+    ///
+    /// `key` is the fingerprint of the secret.
     ///
     /// # Errors
-    /// [`FhewError::Dimension`] when `a` is not of the dimension, [`FhewError::Range`] when a
-    /// residue is not below `q`.
+    /// [`FhewError::Dimension`] if `a` has the wrong length, and [`FhewError::Range`] if a residue
+    /// is not below `q`.
     pub fn from_parts(
         parameters: LweParameters,
         b: u64,
@@ -58,11 +73,12 @@ impl LweCiphertext {
         }
     }
 
-    /// The encryption `(m, 0)` of the residue `message`, which hides nothing, for the secret named
-    /// `key`.
+    /// Returns the trivial encryption `(m, 0)` of the residue `message`, which hides nothing.
+    ///
+    /// `key` is the fingerprint of the secret that decrypts it.
     ///
     /// # Errors
-    /// [`FhewError::Range`] when the message is no residue modulo `q`.
+    /// [`FhewError::Range`] if the message is not below `q`.
     pub fn trivial(
         parameters: LweParameters,
         message: u64,
@@ -71,48 +87,48 @@ impl LweCiphertext {
         Self::from_parts(parameters, message, vec![0; parameters.dimension()], Noise::NONE, key)
     }
 
-    /// The dimension, the modulus, and how the secret is distributed.
+    /// Returns the dimension, the modulus and the distribution of the secret.
     pub fn parameters(&self) -> LweParameters {
         self.parameters
     }
 
-    /// `b` in `[0, q)`.
+    /// Returns `b`, in `[0, q)`.
     pub fn b(&self) -> u64 {
         self.b
     }
 
-    /// `a`, in `[0, q)` each.
+    /// Returns the entries of `a`, each in `[0, q)`.
     pub fn a(&self) -> &[u64] {
         &self.a
     }
 
-    /// The estimate of the error's size, in units of the message.
+    /// Returns the estimated error, in units of the message.
     pub fn noise(&self) -> Noise {
         self.noise
     }
 
-    /// Replaces the estimate of the error's size.
+    /// Replaces the estimated error.
     pub fn set_noise(&mut self, noise: Noise) {
         self.noise = noise;
     }
 
-    /// The fingerprint of the secret key that decrypts it.
+    /// Returns the fingerprint of the secret key that decrypts it.
     pub fn key(&self) -> Fingerprint {
         self.key
     }
 
-    /// Adds `other`. The errors are taken as independent.
+    /// Adds `other`. The noise estimate assumes independent errors.
     ///
     /// # Errors
-    /// When the two differ in key, dimension or modulus.
+    /// If the two ciphertexts differ in key, dimension or modulus.
     pub fn add_assign(&mut self, other: &LweCiphertext) -> Result<(), FhewError> {
         self.combine(other, "add LWE ciphertexts", add_mod)
     }
 
-    /// Subtracts `other`. The errors are taken as independent.
+    /// Subtracts `other`. The noise estimate assumes independent errors.
     ///
     /// # Errors
-    /// As [`LweCiphertext::add_assign`].
+    /// The same as [`LweCiphertext::add_assign`].
     pub fn sub_assign(&mut self, other: &LweCiphertext) -> Result<(), FhewError> {
         self.combine(other, "subtract LWE ciphertexts", sub_mod)
     }
@@ -147,7 +163,7 @@ impl LweCiphertext {
         Ok(())
     }
 
-    /// Negates it.
+    /// Negates the ciphertext.
     pub fn neg_assign(&mut self) {
         let q = self.parameters.modulus();
         for x in self.a.iter_mut().chain([&mut self.b]) {
@@ -155,7 +171,7 @@ impl LweCiphertext {
         }
     }
 
-    /// Multiplies it, error and all, by a (small) integer.
+    /// Multiplies the message, and its error, by a small integer.
     pub fn scale_assign(&mut self, factor: i64) {
         let q = self.parameters.modulus();
         let residue = signed_mod(factor, q);
@@ -175,13 +191,15 @@ impl LweCiphertext {
         self.b = add_mod(self.b, signed_mod(constant, q), q);
     }
 
-    /// The ciphertext modulo `modulus`: message and error are multiplied by `q'/q`, and rounding
-    /// adds an error of variance `(1 + |s|^2) / 12` ([`hippocrene_rlwe::noise::rounding`]); of
-    /// binary secrets `(1 + |s - 1/2|^2) / 12`, half as much, since what the mean of the secret
-    /// contributes is known and taken out.
+    /// Returns the ciphertext switched to the modulus `q' = modulus`.
+    ///
+    /// The message and its error are multiplied by `q'/q`. Rounding adds an error of variance
+    /// `(1 + |s|^2) / 12` ([`hippocrene_rlwe::noise::rounding`]). For binary secrets this variance
+    /// is `(1 + |s - 1/2|^2) / 12`, about half as much, because the contribution of the secret's
+    /// mean is known and subtracted.
     ///
     /// # Errors
-    /// [`FhewError::Parameters`] when the modulus is not in `[2^7, 2^61)`.
+    /// [`FhewError::Parameters`] if the modulus is not in `[2^7, 2^61)`.
     pub fn switch_modulus(&self, modulus: u64) -> Result<Self, FhewError> {
         let parameters = self.parameters.switched(modulus)?;
         let switch = ModulusSwitch::new(self.parameters.modulus(), modulus);

@@ -1,4 +1,4 @@
-//! From coefficients of RLWE ciphertexts to LWE ciphertexts (PEGASUS II.C).
+//! Extraction of LWE ciphertexts from the coefficients of RLWE ciphertexts (PEGASUS II.C).
 
 use hippocrene_ring::{Poly, arith::neg_mod};
 use hippocrene_rlwe::{Ciphertext, Context, Fingerprint, Noise, RlweError};
@@ -8,8 +8,22 @@ use crate::FhewError;
 
 const OPERATION: &str = "extract coefficients";
 
-/// An RLWE ciphertext `(c0, c1)` modulo one number, in the coefficient domain: `c0 + c1 s = m + e`
-/// in `Z_q[X]/(X^N + 1)`, `N` being [`LweParameters::ring_degree`].
+/// An RLWE ciphertext `(c0, c1)` with a single modulus `q`, in the coefficient domain.
+///
+/// It satisfies `c0 + c1 s = m + e` in `Z_q[X]/(X^N + 1)`, where `N` is
+/// [`LweParameters::ring_degree`].
+///
+/// ```
+/// use hippocrene_fhew::{LweParameters, LweSecretKey};
+/// use hippocrene_rlwe::SecretDistribution;
+///
+/// let parameters = LweParameters::insecure(64, 1 << 32, SecretDistribution::Ternary)?;
+/// let secret = LweSecretKey::generate(parameters)?;
+/// let ciphertext = secret.encrypt_coefficients(1 << 32, &[1 << 20, 7 << 20])?.expand()?.remove(0);
+/// let message = secret.decrypt(&ciphertext.extract(1)?)?;
+/// assert!((message - (7 << 20)).abs() < 100, "the error has a standard deviation of about 3.2");
+/// # Ok::<(), hippocrene_fhew::FhewError>(())
+/// ```
 #[derive(Debug, Clone, PartialEq)]
 pub struct RlweCoefficients {
     parameters: LweParameters,
@@ -20,13 +34,15 @@ pub struct RlweCoefficients {
 }
 
 impl RlweCoefficients {
-    /// The coefficients of a ciphertext of two parts whose modulus has one limb (switch it there
-    /// first).
+    /// Converts a ciphertext of two parts to the coefficient domain.
+    ///
+    /// Its modulus must have one limb. Switch larger ciphertexts to such a modulus first.
     ///
     /// # Errors
-    /// [`RlweError::Parts`] or [`RlweError::Modulus`] when it is not that,
-    /// [`RlweError::ParameterMismatch`] when it was made with other parameters,
-    /// [`RlweError::DryRun`] in a simulation.
+    /// - [`RlweError::Parts`] or [`RlweError::Modulus`] if the ciphertext has other parts or more
+    ///   limbs.
+    /// - [`RlweError::ParameterMismatch`] if it was made with other parameters.
+    /// - [`RlweError::DryRun`] in a dry run.
     pub fn from_ciphertext(context: &Context, ciphertext: &Ciphertext) -> Result<Self, FhewError> {
         if context.is_dry_run() {
             return Err(RlweError::DryRun { operation: OPERATION }.into());
@@ -39,14 +55,15 @@ impl RlweCoefficients {
         Self::of(context, ciphertext, |c0, c1, _| [c0, c1].map(coefficients))
     }
 
-    /// The coefficients of a ciphertext without residues: those of its message, `message(k, q)`
-    /// modulo `q` the `k`-th, as if they had been encrypted with a `c1` of 0. What is computed from
-    /// them has the same parameters, errors but for the noise, and messages as if they had been
-    /// encrypted in earnest.
+    /// Returns the coefficients of a dry run's ciphertext, which has no residues.
+    ///
+    /// Coefficient `k` is the message `message(k, q)` modulo `q`, and `c1` is 0. Operations on the
+    /// result give the parameters, messages and noise estimates of a real encryption, but exact
+    /// messages.
     ///
     /// # Errors
-    /// As [`RlweCoefficients::from_ciphertext`], and [`RlweError::DryRun`] for a ciphertext with
-    /// residues, which is not to be laid open.
+    /// The same as [`RlweCoefficients::from_ciphertext`], and [`RlweError::DryRun`] if the context
+    /// is not that of a dry run.
     pub fn dry_run(
         context: &Context,
         ciphertext: &Ciphertext,
@@ -87,7 +104,7 @@ impl RlweCoefficients {
         Ok(Self::new(parameters, c0, c1, ciphertext.noise(), ciphertext.key()))
     }
 
-    /// The parts are known to be residues modulo `q`, as many as the dimension says.
+    /// Makes a ciphertext from parts that are residues modulo `q`, one per coefficient, unchecked.
     pub(crate) fn new(
         parameters: LweParameters,
         c0: Vec<u64>,
@@ -100,12 +117,14 @@ impl RlweCoefficients {
         RlweCoefficients { parameters, c0, c1, noise, key }
     }
 
-    /// The encryption `(m, 0)` of residues, one for each coefficient, which hides nothing, for the
-    /// secret named `key`.
+    /// Returns the trivial encryption `(m, 0)` of residues, one per coefficient, which hides
+    /// nothing.
+    ///
+    /// `key` is the fingerprint of the secret that decrypts it.
     ///
     /// # Errors
-    /// [`FhewError::Dimension`] when there are not as many as coefficients, [`FhewError::Range`]
-    /// when one is no residue modulo `q`.
+    /// [`FhewError::Dimension`] if the number of messages differs from the ring degree, and
+    /// [`FhewError::Range`] if a message is not below `q`.
     pub fn trivial(
         parameters: LweParameters,
         messages: Vec<u64>,
@@ -122,30 +141,30 @@ impl RlweCoefficients {
         Ok(Self::new(parameters, messages, vec![0; need], Noise::NONE, key))
     }
 
-    /// Ring degree, modulus and secret.
+    /// Returns the ring degree, the modulus and the distribution of the secret.
     pub fn parameters(&self) -> LweParameters {
         self.parameters
     }
 
-    /// The coefficients of `c0` and `c1`, in `[0, q)`.
+    /// Returns the coefficients of `c0` and `c1`, each in `[0, q)`.
     pub fn parts(&self) -> [&[u64]; 2] {
         [&self.c0, &self.c1]
     }
 
-    /// The estimate of the error's size.
+    /// Returns the estimated error, in units of the message.
     pub fn noise(&self) -> Noise {
         self.noise
     }
 
-    /// The fingerprint of the secret key.
+    /// Returns the fingerprint of the secret key that decrypts it.
     pub fn key(&self) -> Fingerprint {
         self.key
     }
 
-    /// The ciphertext modulo `modulus`, as [`LweCiphertext::switch_modulus`].
+    /// Returns the ciphertext switched to `modulus`. See [`LweCiphertext::switch_modulus`].
     ///
     /// # Errors
-    /// [`FhewError::Parameters`] when the modulus is not in `[2^7, 2^61)`.
+    /// [`FhewError::Parameters`] if the modulus is not in `[2^7, 2^61)`.
     pub fn switch_modulus(&self, modulus: u64) -> Result<Self, FhewError> {
         let parameters = self.parameters.switched(modulus)?;
         let switch = ModulusSwitch::new(self.parameters.modulus(), modulus);
@@ -155,13 +174,14 @@ impl RlweCoefficients {
         Ok(Self::new(parameters, c0, c1, noise, self.key))
     }
 
-    /// Coefficient `index` of the message: `b = c0_i` and `a_j` the factor of `s_j` in coefficient
-    /// `i` of `c1 s`, which is `c1_(i - j)` for `j <= i` and `-c1_(N + i - j)` for the others; what
-    /// would be beyond the dimension has no factor. The secret, its name and the error stay the
-    /// same.
+    /// Returns coefficient `i = index` of the message as an LWE ciphertext.
+    ///
+    /// Its `b` is `c0_i`. Its `a_j` is the factor of `s_j` in coefficient `i` of `c1 s`:
+    /// `c1_(i - j)` for `j <= i`, and `-c1_(N + i - j)` otherwise. Factors beyond the dimension are
+    /// left out. The secret, its fingerprint and the error stay the same.
     ///
     /// # Errors
-    /// [`FhewError::Range`] when `index` is not below the ring degree.
+    /// [`FhewError::Range`] if `index` is not below the ring degree.
     pub fn extract(&self, index: usize) -> Result<LweCiphertext, FhewError> {
         let (degree, q) = (self.parameters.ring_degree(), self.parameters.modulus());
         if index >= degree {

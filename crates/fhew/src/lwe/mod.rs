@@ -1,4 +1,4 @@
-//! LWE: parameters, secrets, ciphertexts, and where they come from.
+//! LWE parameters, secrets, ciphertexts, and their extraction from RLWE ciphertexts.
 
 mod ciphertext;
 mod extract;

@@ -1,33 +1,34 @@
-//! The switch of residues from one modulus to another.
+//! Switching residues from one modulus to another.
 
 use hippocrene_rlwe::{Noise, noise};
 
-/// `x -> round(x to / from) mod to`, halves upwards.
+/// The map `x -> round(x to / from) mod to`, which rounds halves upwards.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct ModulusSwitch {
     from: u64,
     to: u64,
-    /// `floor(to 2^64 / from)`, of `to < from`.
+    /// `floor(to 2^64 / from)` if `to < from`, otherwise 0.
     ratio: u64,
 }
 
 impl ModulusSwitch {
-    /// Between moduli below `2^61`.
+    /// Makes the switch between two moduli below `2^61`.
     pub(crate) fn new(from: u64, to: u64) -> Self {
         let ratio = if to < from { ((u128::from(to) << 64) / u128::from(from)) as u64 } else { 0 };
         ModulusSwitch { from, to, ratio }
     }
 
-    /// The image of `x` in `[0, from)`.
+    /// Returns the image of `x` in `[0, from)`.
     #[inline]
     pub(crate) fn apply(&self, x: u64) -> u64 {
         let quotient = self.rounded(x);
         if quotient >= self.to { 0 } else { quotient }
     }
 
-    /// The images of the parts `b` and `a` of a ciphertext whose secret has the mean 1/2: what
-    /// rounding `a` is off by there is taken out of `b`, which leaves the distance of the secret
-    /// from it.
+    /// Returns the images of the parts `b` and `a` of a ciphertext whose secret has the mean 1/2.
+    ///
+    /// The rounding errors of `a`, times this mean, are subtracted from `b`. Then only the
+    /// deviation of the secret from its mean multiplies the rounding errors.
     pub(crate) fn apply_centred(&self, b: u64, a: &[u64]) -> (u64, Vec<u64>) {
         let (from, to) = (i128::from(self.from), i128::from(self.to));
         let mut off = 0;
@@ -41,7 +42,7 @@ impl ModulusSwitch {
         (b as u64, a)
     }
 
-    /// `round(x to / from)`, up to `to`.
+    /// Returns `round(x to / from)`, which is at most `to`.
     #[inline]
     fn rounded(&self, x: u64) -> u64 {
         let (from, to) = (self.from, self.to);
@@ -49,8 +50,8 @@ impl ModulusSwitch {
             return ((u128::from(x) * u128::from(to) + u128::from(from / 2)) / u128::from(from))
                 as u64;
         }
-        // x ratio / 2^64 is less than 1 below x to / from, and its floor less than 2: with half of
-        // `from` added, the rest is below 2.5 from < 2^63.
+        // x ratio / 2^64 is below x to / from by less than 1, and its floor by less than 2. So the
+        // remainder, with half of `from` added, is below 2.5 from < 2^63.
         let mut quotient = ((u128::from(x) * u128::from(self.ratio)) >> 64) as u64;
         let mut rest =
             x.wrapping_mul(to).wrapping_sub(quotient.wrapping_mul(from)).wrapping_add(from / 2);
@@ -62,8 +63,8 @@ impl ModulusSwitch {
         quotient
     }
 
-    /// The error after the switch, for a secret of squared norm `weight`: it scales, and rounding
-    /// adds to it.
+    /// Returns the error after the switch, for a secret of squared norm `weight`: the scaled error
+    /// plus that of the rounding.
     pub(crate) fn noise(&self, before: Noise, weight: f64) -> Noise {
         if self.from == self.to {
             return before;
@@ -83,7 +84,7 @@ mod tests {
         #[test]
         fn is_the_rounded_quotient(from in 128u64..1 << 61, to in 128u64..1 << 61, x: u64, near in 0u64..4) {
             let mut cases = vec![x % from, from - 1 - near];
-            // Near a half.
+            // Close to a half.
             cases.push((u128::from(from) * u128::from(2 * (x % to) + 1) / u128::from(2 * to)) as u64 % from);
             for x in cases {
                 let expected = (u128::from(x) * u128::from(to) + u128::from(from / 2)) / u128::from(from) % u128::from(to);
@@ -92,10 +93,10 @@ mod tests {
             prop_assert_eq!(ModulusSwitch::new(from, from).apply(x % from), x % from);
         }
 
-        /// What is left of the rounding of `a` is its inner product with `s - 1/2`, up to the
+        /// The remaining rounding error of `a` is its inner product with `s - 1/2`, up to the
         /// rounding of `b`.
         #[test]
-        fn the_mean_of_what_is_rounded_away_is_taken_out(
+        fn the_mean_of_the_rounding_error_is_subtracted(
             from in 128u64..1 << 61, to in 128u64..1 << 61, b: u64, parts in proptest::collection::vec(any::<(u64, bool)>(), 1..40)
         ) {
             let (b, switch) = (b % from, ModulusSwitch::new(from, to));
@@ -107,7 +108,7 @@ mod tests {
             let phase = |b: u64, a: &[u64]| {
                 i128::from(b) + a.iter().zip(&s).filter(|(_, s)| **s).map(|(a, _)| i128::from(*a)).sum::<i128>()
             };
-            // Twice `from` times the error, modulo twice `from to`.
+            // The error times `2 from`, modulo `2 from to`.
             let (from, to) = (i128::from(from), i128::from(to));
             let error = 2 * (phase(image, &images) % to) * from - 2 * (phase(b, &a) % from) * to;
             let rounded = a.iter().zip(&s).map(|(a, s)| {

@@ -1,4 +1,4 @@
-//! The secret key: encryption and decryption.
+//! The LWE secret key, with encryption and decryption.
 
 use hippocrene_ring::{ResidueRing, SIGMA, Sampler, Seed};
 use hippocrene_rlwe::{Context, Fingerprint, RlweError, SecretDistribution, SecretKey, noise};
@@ -7,12 +7,14 @@ use zeroize::Zeroizing;
 use super::{LweCiphertext, LweParameters};
 use crate::FhewError;
 
-/// The stream of the sampler that a secret key's seed feeds.
+/// The stream number of the sampler that draws a secret from its seed.
 const STREAM_SECRET: u64 = 0;
 
-/// A secret `s` of small integers, for any modulus. As the coefficients of a polynomial it is a
-/// secret of the ring of degree `n` too (PEGASUS II.B identifies the two). It is wiped from memory
-/// when dropped, and nothing prints it.
+/// An LWE secret `s` of small integers, for any modulus.
+///
+/// Its entries are also the coefficients of a secret polynomial of the ring of degree `n` (PEGASUS
+/// II.B identifies the two). It is wiped from memory when dropped and never printed. See
+/// [`LweCiphertext`] for an example.
 pub struct LweSecretKey {
     parameters: LweParameters,
     coefficients: Zeroizing<Vec<i64>>,
@@ -20,18 +22,18 @@ pub struct LweSecretKey {
 }
 
 impl LweSecretKey {
-    /// A fresh secret from the operating system's entropy.
+    /// Makes a fresh secret from the entropy of the operating system.
     ///
     /// # Errors
-    /// When the operating system has none.
+    /// When the operating system provides no entropy.
     pub fn generate(parameters: LweParameters) -> Result<Self, FhewError> {
         Self::from_seed(parameters, &Seed::random()?)
     }
 
-    /// The secret that `seed` gives with these parameters.
+    /// Derives a secret with these parameters from `seed`.
     ///
     /// # Errors
-    /// None for parameters that were made by [`LweParameters`].
+    /// None for parameters made by [`LweParameters`].
     pub fn from_seed(parameters: LweParameters, seed: &Seed) -> Result<Self, FhewError> {
         let mut coefficients = Zeroizing::new(vec![0; parameters.dimension()]);
         let mut sampler = Sampler::new(seed, STREAM_SECRET);
@@ -47,13 +49,15 @@ impl LweSecretKey {
         Ok(LweSecretKey { parameters, coefficients, fingerprint })
     }
 
-    /// The coefficients of an RLWE secret, with its fingerprint: what decrypts the coefficients of
-    /// its ciphertexts. `modulus` is what those are modulo, and what the key itself encrypts
-    /// modulo: of a secure set it is within the limit.
+    /// Returns an RLWE secret as an LWE secret, with the same fingerprint.
+    ///
+    /// It decrypts the coefficients of RLWE ciphertexts. `modulus` is the modulus of those
+    /// coefficients and of the ciphertexts that this key encrypts. If the parameter set is secure,
+    /// the modulus must be within its limit.
     ///
     /// # Errors
-    /// When the secret was made with other parameters, or the modulus is not in `[2^7, 2^61)`;
-    /// [`RlweError::Insecure`] when the set is secure and the modulus beyond its limit.
+    /// If the secret was made with other parameters, or the modulus is not in `[2^7, 2^61)`.
+    /// [`RlweError::Insecure`] if the parameter set is secure and the modulus is beyond its limit.
     pub fn of_rlwe(context: &Context, secret: &SecretKey, modulus: u64) -> Result<Self, FhewError> {
         let distribution = context.parameters().secret();
         let make = match context.parameters().security() {
@@ -65,18 +69,20 @@ impl LweSecretKey {
         Ok(LweSecretKey { parameters, coefficients, fingerprint: secret.fingerprint() })
     }
 
-    /// Its parameters.
+    /// Returns the parameters of the key.
     pub fn parameters(&self) -> LweParameters {
         self.parameters
     }
 
-    /// The public name of this key.
+    /// Returns the fingerprint of this key, which is public.
     pub fn fingerprint(&self) -> Fingerprint {
         self.fingerprint
     }
 
-    /// Sets `out` to the polynomial with coefficients `s_(index(l))`, 0 beyond the dimension, in
-    /// the evaluation domain of a ring.
+    /// Sets `out` to the polynomial with the coefficients `s_(index(l))`, in the evaluation domain
+    /// of `ring`.
+    ///
+    /// Coefficients beyond the dimension are 0.
     pub(crate) fn polynomial(
         &self,
         ring: &ResidueRing,
@@ -90,21 +96,23 @@ impl LweSecretKey {
         ring.forward(out);
     }
 
-    /// All ones where coefficient `i` is 1, and all ones where it is -1; else zero.
+    /// Returns two masks: the first is all ones if coefficient `i` is 1, the second if it is -1.
+    ///
+    /// A mask is zero otherwise.
     pub(crate) fn sign_masks(&self, i: usize) -> [u64; 2] {
         [mask_of_sign(-self.coefficients[i]), mask_of_sign(self.coefficients[i])]
     }
 
-    /// The coefficients: **the secret itself**.
+    /// Returns the coefficients, which are **the secret itself**.
     pub fn coefficients(&self) -> &[i64] {
         &self.coefficients
     }
 
-    /// Encrypts the residue `message`: `(m + e - <a, s>, a)` with uniform `a` and Gaussian `e`.
+    /// Encrypts the residue `message` as `(m + e - <a, s>, a)` with uniform `a` and Gaussian `e`.
     ///
     /// # Errors
-    /// [`FhewError::Message`] when it is no residue modulo `q`, or the operating system has no
-    /// entropy.
+    /// [`FhewError::Message`] if the message is not below `q`, and an error of the operating system
+    /// if it provides no entropy.
     pub fn encrypt(&self, message: u64) -> Result<LweCiphertext, FhewError> {
         let q = self.parameters.modulus();
         if message >= q {
@@ -120,12 +128,13 @@ impl LweSecretKey {
         Ok(LweCiphertext::new(self.parameters, b, a, noise, self.fingerprint))
     }
 
-    /// The message with its error, `b + <a, s>`, as its representative in `[-q/2, q/2]`, for any
-    /// modulus of the ciphertext.
+    /// Returns the message with its error: the representative of `b + <a, s>` in `[-q/2, q/2]`.
+    ///
+    /// The ciphertext may have any modulus.
     ///
     /// # Errors
-    /// [`RlweError::KeyMismatch`] when it is encrypted under another key, [`FhewError::Dimension`]
-    /// when it has another dimension.
+    /// [`RlweError::KeyMismatch`] if the ciphertext is under another key, and
+    /// [`FhewError::Dimension`] if it has another dimension.
     pub fn decrypt(&self, ciphertext: &LweCiphertext) -> Result<i64, FhewError> {
         const OPERATION: &str = "decrypt";
         if ciphertext.key() != self.fingerprint {
@@ -142,7 +151,7 @@ impl LweSecretKey {
         Ok(message.wrapping_sub(q & above) as i64)
     }
 
-    /// `<a, s> mod q`.
+    /// Returns `<a, s> mod q`.
     fn product(&self, a: &[u64], q: u64) -> u64 {
         a.iter()
             .zip(self.coefficients.iter())
@@ -156,25 +165,26 @@ impl std::fmt::Debug for LweSecretKey {
     }
 }
 
-// The operands of these may be secret: no branches.
+// The operands of the following functions may be secret, so the functions have no branches.
 
-/// `x + y mod q` for `x` in `[0, q)` and `y` in `[0, q]`.
+/// Returns `x + y mod q` for `x` in `[0, q)` and `y` in `[0, q]`.
 pub(super) fn add(x: u64, y: u64, q: u64) -> u64 {
     let difference = (x + y).wrapping_sub(q);
     difference.wrapping_add(q & mask_of_sign(difference as i64))
 }
 
-/// A number congruent to `a s`, in `[0, q]`, for `a` in `[0, q)` and `s` one of -1, 0 and 1.
+/// Returns a number in `[0, q]` that is congruent to `a s`, for `a` in `[0, q)` and `s` in {-1, 0,
+/// 1}.
 fn times_ternary(a: u64, s: i64, q: u64) -> u64 {
     (a & mask_of_sign(-s)) | ((q - a) & mask_of_sign(s))
 }
 
-/// `x mod q` for `-q <= x < q`.
+/// Returns `x mod q` for `-q <= x < q`.
 fn residue(x: i64, q: u64) -> u64 {
     (x as u64).wrapping_add(q & mask_of_sign(x))
 }
 
-/// All ones for negative `x`, else zero.
+/// Returns all ones if `x` is negative, and zero otherwise.
 fn mask_of_sign(x: i64) -> u64 {
     (x >> 63) as u64
 }

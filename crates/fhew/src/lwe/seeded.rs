@@ -1,4 +1,5 @@
-//! Many numbers as they are sent: coefficients of RLWE ciphertexts, of which half is a seed.
+//! The compact form in which many encrypted numbers are sent: half of each RLWE ciphertext is a
+//! seed.
 
 use hippocrene_ring::{SIGMA, Seed};
 use hippocrene_rlwe::{Fingerprint, noise};
@@ -10,9 +11,11 @@ use crate::{
     samples::{SampleMaker, expand, rings},
 };
 
-/// Numbers in the coefficients of RLWE ciphertexts of degree `n`: number `n i + k` is coefficient
-/// `k` of ciphertext `i`. The `c1` are a seed, and of the `c0` there are as many coefficients as
-/// numbers: one takes `log2 q` bits.
+/// Numbers encrypted in the coefficients of RLWE ciphertexts of degree `n`, in compact form.
+///
+/// Number `n i + k` is coefficient `k` of ciphertext `i`. One seed stands for all `c1`. The `c0`
+/// are stored up to the last number, so each number needs `log2 q` bits. See [`RlweCoefficients`]
+/// for an example.
 #[derive(Debug, Clone)]
 pub struct SeededCoefficients {
     parameters: LweParameters,
@@ -22,14 +25,17 @@ pub struct SeededCoefficients {
 }
 
 impl LweSecretKey {
-    /// Encrypts residues modulo `q`, which is at most the modulus of this key's parameters, as the
-    /// coefficients of RLWE ciphertexts under this secret, as a polynomial: `c0 + c1 s = m + e`.
-    /// The error is as wide at every modulus, so that a smaller one is the more secure.
+    /// Encrypts residues modulo `q` as coefficients of RLWE ciphertexts: `c0 + c1 s = m + e`.
+    ///
+    /// `s` is this secret as a polynomial. `q` is at most the modulus of this key's parameters. The
+    /// error has the same width at every modulus, so a smaller modulus is more secure.
     ///
     /// # Errors
-    /// [`FhewError::Range`] when the modulus is larger, [`FhewError::Message`] when a message is no
-    /// residue modulo it; when it is neither a power of two nor a prime that has transforms of
-    /// degree `n`, or the operating system has no entropy.
+    /// - [`FhewError::Range`] if `q` is larger than the modulus of this key's parameters.
+    /// - [`FhewError::Message`] if a message is not below `q`.
+    /// - An error of the ring if `q` is neither a power of two nor a prime with transforms of
+    ///   degree `n`.
+    /// - An error of the operating system if it provides no entropy.
     pub fn encrypt_coefficients(
         &self,
         q: u64,
@@ -50,7 +56,7 @@ impl LweSecretKey {
         }
         let maker = SampleMaker::new(self, &[q])?;
         let mut c0 = Vec::with_capacity(messages.len());
-        // What hides the messages.
+        // The sample hides the messages.
         let mut sample = Zeroizing::new(vec![0; parameters.ring_degree()]);
         for (i, messages) in messages.chunks(parameters.ring_degree()).enumerate() {
             maker.sample(i, &mut sample);
@@ -69,10 +75,10 @@ impl LweSecretKey {
 const OPERATION: &str = "encrypt coefficients";
 
 impl SeededCoefficients {
-    /// Puts them together from their parts.
+    /// Assembles encrypted numbers from their parts.
     ///
     /// # Errors
-    /// [`FhewError::Range`] when a residue is not below `q`.
+    /// [`FhewError::Range`] if a residue is not below `q`.
     pub fn from_parts(
         parameters: LweParameters,
         seed: Seed,
@@ -89,42 +95,45 @@ impl SeededCoefficients {
         }
     }
 
-    /// Ring degree, modulus and secret.
+    /// Returns the ring degree, the modulus and the distribution of the secret.
     pub fn parameters(&self) -> LweParameters {
         self.parameters
     }
 
-    /// The seed of the `c1`: ciphertext `i` has the uniform polynomial of stream `i`, in the
-    /// evaluation domain (of coefficients, modulo a power of two).
+    /// Returns the seed of the `c1`.
+    ///
+    /// The `c1` of ciphertext `i` is the uniform polynomial of stream `i`. It is in the evaluation
+    /// domain if the modulus is a prime, and in the coefficient domain if it is a power of two.
     pub fn seed(&self) -> &Seed {
         &self.seed
     }
 
-    /// The coefficients of the `c0` that there are, in `[0, q)`: one for each number.
+    /// Returns the stored coefficients of the `c0`, in `[0, q)`: one for each number.
     pub fn c0(&self) -> &[u64] {
         &self.c0
     }
 
-    /// The fingerprint of the secret key.
+    /// Returns the fingerprint of the secret key that decrypts them.
     pub fn key(&self) -> Fingerprint {
         self.key
     }
 
-    /// The RLWE ciphertexts. What coefficients the last one has beyond the numbers means nothing.
+    /// Expands all RLWE ciphertexts.
+    ///
+    /// The coefficients of the last one beyond the numbers are meaningless.
     ///
     /// # Errors
-    /// When the modulus is neither a power of two nor a prime that has transforms of the ring
-    /// degree.
+    /// When the modulus is neither a power of two nor a prime with transforms of the ring degree.
     pub fn expand(&self) -> Result<Vec<RlweCoefficients>, FhewError> {
-        self.expand_some(0..self.c0.len().div_ceil(self.parameters.ring_degree()))
+        self.expand_selected(0..self.c0.len().div_ceil(self.parameters.ring_degree()))
     }
 
-    /// Those of the RLWE ciphertexts that have these numbers, from 0 on.
+    /// Expands the RLWE ciphertexts with these indices, which begin at 0.
     ///
     /// # Errors
-    /// As [`SeededCoefficients::expand`], and [`FhewError::Range`] when there is no such
-    /// ciphertext.
-    pub fn expand_some(
+    /// The same as [`SeededCoefficients::expand`], and [`FhewError::Range`] if an index is too
+    /// large.
+    pub fn expand_selected(
         &self,
         numbers: impl IntoIterator<Item = usize>,
     ) -> Result<Vec<RlweCoefficients>, FhewError> {

@@ -1,4 +1,4 @@
-//! The key as it is made and stored.
+//! The blind rotation key as it is made and stored.
 
 use std::sync::Arc;
 
@@ -9,33 +9,36 @@ use zeroize::Zeroizing;
 use super::RotationParameters;
 use crate::{FhewError, LweSecretKey, dry_run::check_dry_run, samples::SampleMaker};
 
-/// RGSW encryptions, under the ring's secret `s`, of the bits `m` of every step (PEGASUS Fig. 2),
-/// which say what one or two coefficients of the input's secret are: for each weight `w_k` of the
-/// gadget the RLWE encryptions of `m w_k` (row `k`) and of `m w_k s` (row `count + k`). With a
-/// special prime there is one weight, `p`.
+/// A blind rotation key: RGSW encryptions of bits of the input's secret, under the ring's secret
+/// `s` (PEGASUS Fig. 2).
 ///
-/// The `a` of all are kept as a seed: half of the size.
+/// The bits `m` of a step encode one or two coefficients of the input's secret. For each weight
+/// `w_k` of the gadget, the encryption of a bit holds the RLWE encryptions of `m w_k` (row `k`) and
+/// of `m w_k s` (row `count + k`). With a special prime there is one weight, `p`. A seed stands for
+/// all `a`, which halves the size. See
+/// [`PreparedBlindRotationKey`](crate::PreparedBlindRotationKey) for an example.
 #[derive(Debug, Clone)]
 pub struct BlindRotationKey {
     pub(super) parameters: RotationParameters,
     pub(super) input_key: Fingerprint,
     pub(super) ring_key: Fingerprint,
     pub(super) seed: Seed,
-    /// For each step: the rows of the first bit, then those of the second and so on, each with a
-    /// limb for every prime.
+    /// The `b`, one polynomial per step. It has the rows of the first bit, then those of the next,
+    /// and each row has a limb for every prime.
     pub(super) b: Vec<Poly>,
-    /// The context of a dry run, in which operations are noted. The key has no samples then.
+    /// The context of a dry run, which records operations. The key has no samples in a dry run.
     pub(super) dry_run: Option<Arc<Context>>,
 }
 
 impl BlindRotationKey {
-    /// A fresh key for the secret of inputs and the secret of the ring, made on so many threads.
+    /// Makes a fresh key for the secrets of inputs and of the ring, in parallel on `threads`.
     ///
     /// # Errors
-    /// [`FhewError::Dimension`] when the secrets are not of the dimensions of `parameters`,
-    /// [`FhewError::Parameters`] when they are not of its distributions, for which the security and
-    /// the noise hold; when a modulus is no prime that has transforms of the ring degree, or the
-    /// operating system has no entropy.
+    /// - [`FhewError::Dimension`] if the secrets differ from the dimensions of `parameters`.
+    /// - [`FhewError::Parameters`] if they differ from its distributions, on which security and
+    ///   noise depend.
+    /// - An error of the ring if a modulus is not a prime with transforms of the ring degree.
+    /// - An error of the operating system if it provides no entropy.
     pub fn generate(
         parameters: RotationParameters,
         input: &LweSecretKey,
@@ -54,7 +57,7 @@ impl BlindRotationKey {
             }
             if secret.secret() != need.secret() {
                 let what = format!(
-                    "a {} secret where the parameters are for a {} one",
+                    "the secret is {}, but the parameters need a {} one",
                     secret.secret(),
                     need.secret()
                 );
@@ -72,7 +75,7 @@ impl BlindRotationKey {
             for (j, sample) in samples.as_mut_slice().chunks_exact_mut(limbs * degree).enumerate() {
                 maker.sample(parameters.bits() * rows * i + j, sample);
                 let mask = masks[j / rows];
-                // The messages are in the ring of `q` alone: `p` times anything is 0 modulo `p`.
+                // Only the limb modulo `q` has messages: `p` times anything is 0 modulo `p`.
                 for (x, m) in masked.iter_mut().zip(&messages[j % rows * degree..]) {
                     *x = m & mask;
                 }
@@ -91,13 +94,14 @@ impl BlindRotationKey {
         })
     }
 
-    /// A key without samples, for simulations. Its look-ups take messages
-    /// ([`crate::RlweCoefficients::dry_run`]) and count their cost in `context`, which must be that
-    /// of a dry run.
+    /// Makes a key without samples, for dry runs.
+    ///
+    /// Its look-ups take messages ([`crate::RlweCoefficients::dry_run`]) and record their time in
+    /// `context`, which must be that of a dry run.
     ///
     /// # Errors
-    /// [`hippocrene_rlwe::RlweError::Parameters`] when the context is not that of a dry run, and
-    /// when the operating system has no entropy.
+    /// [`hippocrene_rlwe::RlweError::Parameters`] if the context is not that of a dry run, and an
+    /// error of the operating system if it provides no entropy.
     pub fn dry_run(
         context: &Arc<Context>,
         parameters: RotationParameters,
@@ -108,12 +112,13 @@ impl BlindRotationKey {
         Ok(BlindRotationKey { parameters, input_key, ring_key, seed, b: Vec::new(), dry_run })
     }
 
-    /// Puts a key together from its stored parts: the fingerprints of the secrets of inputs and of
-    /// the ring, the seed and the `b`.
+    /// Assembles a key from its stored parts.
+    ///
+    /// They are the fingerprints of the secrets of inputs and of the ring, the seed and the `b`.
     ///
     /// # Errors
-    /// [`FhewError::Parameters`] when these are not the parts of a key: the number of samples,
-    /// their degree, or a residue beyond its modulus.
+    /// [`FhewError::Parameters`] if the number or the degree of the samples is wrong, or a residue
+    /// is not below its modulus.
     pub fn from_parts(
         parameters: RotationParameters,
         [input_key, ring_key]: [Fingerprint; 2],
@@ -125,48 +130,50 @@ impl BlindRotationKey {
         let (count, degree, limbs) =
             (parameters.steps(), parameters.ring().dimension(), parameters.limbs());
         if b.len() != count {
-            return refused(format!("a key for {} steps, where there are {count}", b.len()));
+            return refused(format!("the key has {} steps, but {count} are needed", b.len()));
         }
         for samples in &b {
             let have = (samples.degree(), samples.limb_count());
             if have != (degree, limbs) || samples.domain() != Domain::Evaluation {
                 return refused(format!(
-                    "{} samples of degree {}: {limbs} of {degree} are needed",
+                    "a step has {} samples of degree {}, but {limbs} of degree {degree} are needed",
                     have.1, have.0
                 ));
             }
             let beyond = |(limb, q): (&[u64], &u64)| limb.iter().any(|x| x >= q);
             if samples.limbs().zip(moduli.iter().cycle()).any(beyond) {
-                return refused("a residue that is beyond its modulus".into());
+                return refused("a residue of the key is not below its modulus".into());
             }
         }
         Ok(BlindRotationKey { parameters, input_key, ring_key, seed, b, dry_run: None })
     }
 
-    /// The fingerprints of the secret of inputs and of the ring's.
+    /// Returns the fingerprints of the secret of inputs and of the secret of the ring.
     pub fn keys(&self) -> [Fingerprint; 2] {
         [self.input_key, self.ring_key]
     }
 
-    /// What it was made for.
+    /// Returns the parameters of the rotations.
     pub fn parameters(&self) -> RotationParameters {
         self.parameters
     }
 
-    /// The seed of the `a`: of `k` primes, limb `j` of sample `i` has the uniform polynomial of
-    /// stream `k i + j`, in the evaluation domain. The samples of step `i` are those from `bits
-    /// rows i` on.
+    /// Returns the seed of the `a`.
+    ///
+    /// With `k` primes, limb `j` of sample `i` is the uniform polynomial of stream `k i + j`, in
+    /// the evaluation domain. The samples of step `i` begin at sample `bits rows i`.
     pub fn seed(&self) -> &Seed {
         &self.seed
     }
 
-    /// The `b`, in the evaluation domain: for each step the rows of its RGSW encryptions, each with
-    /// a limb for every prime.
+    /// Returns the `b`, one polynomial per step in the evaluation domain.
+    ///
+    /// It holds the rows of the step's RGSW encryptions, each with a limb for every prime.
     pub fn b(&self) -> &[Poly] {
         &self.b
     }
 
-    /// Bytes of the `b` and the seed, with residues packed to their bits.
+    /// Returns the size of the `b` and the seed in bytes, with residues packed to their bits.
     pub fn stored_bytes(&self) -> usize {
         let width: usize = self.parameters.moduli().iter().map(|q| q.ilog2() as usize + 1).sum();
         let samples = self.parameters.steps() * self.parameters.bits() * self.parameters.rows();
@@ -175,8 +182,9 @@ impl BlindRotationKey {
     }
 }
 
-/// What rows encrypt of the bit 1, modulo `q` in the evaluation domain: `w_k` for the first half of
-/// the rows and `w_k s` for the others.
+/// Returns the messages of the rows for the bit 1, modulo `q` in the evaluation domain.
+///
+/// They are `w_k` in the first half of the rows and `w_k s` in the second half.
 fn messages(parameters: &RotationParameters, maker: &SampleMaker) -> Zeroizing<Vec<u64>> {
     let (ring, half) = (&maker.rings()[0], parameters.rows() / 2);
     let degree = ring.degree();

@@ -1,4 +1,4 @@
-//! What a blind rotation is computed with.
+//! The parameters of blind rotations.
 
 use hippocrene_ring::{SIGMA, digits::Digits};
 use hippocrene_rlwe::{Noise, SecretDistribution, noise, security};
@@ -6,27 +6,34 @@ use hippocrene_rlwe::{Noise, SecretDistribution, noise, security};
 use crate::{FhewError, LweParameters, noise::gadget_rounding};
 
 /// How an external product decomposes the two parts of an accumulator.
+///
+/// See [`PreparedBlindRotationKey`](crate::PreparedBlindRotationKey) for an example.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum RotationGadget {
-    /// Into `count` digits of `base_log2` bits, the highest ones ([`Digits`]): `2 count` forward
-    /// and 2 inverse transforms.
+    /// Into the highest `count` digits of `base_log2` bits ([`Digits`]).
+    ///
+    /// A step needs `2 count` forward and 2 inverse transforms.
     Digits {
         /// `log2` of the base.
         base_log2: u32,
-        /// How many.
+        /// The number of digits of each part.
         count: usize,
     },
-    /// Not at all: keys are modulo `q p`, and products are divided by the special prime `p`
-    /// (PEGASUS IV.A, the RNS gadget for one `q`). 4 forward and 4 inverse transforms, and much
-    /// less noise.
+    /// No decomposition: keys are modulo `q p`, and products are divided by the special prime `p`
+    /// (PEGASUS IV.A, the RNS gadget for one `q`).
+    ///
+    /// A step needs 4 forward and 4 inverse transforms, and adds much less noise.
     SpecialPrime {
-        /// `p`.
+        /// The special prime `p`.
         p: u64,
     },
 }
 
-/// The LWE ciphertexts that go in, the ring of the accumulator (degree `N`, modulus `q`, its
-/// secret), and the gadget.
+/// The parameters of blind rotations: the LWE ciphertexts that go in, the ring of the accumulator,
+/// and the gadget.
+///
+/// The ring has degree `N`, modulus `q` and a secret of its own. See
+/// [`PreparedBlindRotationKey`](crate::PreparedBlindRotationKey) for an example.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct RotationParameters {
     input: LweParameters,
@@ -35,11 +42,12 @@ pub struct RotationParameters {
 }
 
 impl RotationParameters {
-    /// Parameters of at least 128 bits of security: of the input at its modulus, and of the ring at
-    /// the modulus of its keys.
+    /// Makes parameters of at least 128 bits of security.
+    ///
+    /// The input is checked at its modulus, and the ring at the modulus of its keys.
     ///
     /// # Errors
-    /// As [`LweParameters::new`] for either, and as [`RotationParameters::insecure`].
+    /// The same as [`LweParameters::new`] for either, and as [`RotationParameters::insecure`].
     pub fn new(
         input: LweParameters,
         ring: LweParameters,
@@ -53,13 +61,19 @@ impl RotationParameters {
         Ok(parameters)
     }
 
-    /// Parameters whose security nobody has checked: for tests, and for the sets of papers.
+    /// Makes parameters without a check of their security, for tests and the parameter sets of
+    /// papers.
+    ///
+    /// Key generation, not this function, checks that the moduli are primes with a transform of the
+    /// ring degree.
     ///
     /// # Errors
-    /// [`FhewError::Parameters`] when the ring degree is no power of two from 64 to 2^17, the
-    /// modulus or the special prime is a power of two, both are the same, the digits make no sense
-    /// for the modulus, or a binary secret of inputs has an odd dimension. Whether they are primes
-    /// with a transform of that degree is found when keys are made.
+    /// [`FhewError::Parameters`] in any of these cases:
+    ///
+    /// - The ring degree is not a power of two from 64 to 2^17.
+    /// - The modulus or the special prime is a power of two, or both are the same.
+    /// - The digits do not fit the modulus.
+    /// - The secret of inputs is binary and its dimension is odd.
     pub fn insecure(
         input: LweParameters,
         ring: LweParameters,
@@ -67,14 +81,15 @@ impl RotationParameters {
     ) -> Result<Self, FhewError> {
         let degree = ring.dimension();
         if !degree.is_power_of_two() || !(64..=1 << 17).contains(&degree) {
-            let what =
-                format!("the ring degree is a power of two from 64 to 2^17, but not {degree}");
+            let what = format!(
+                "the ring degree is {degree}, but a power of two from 64 to 2^17 is needed"
+            );
             return Err(FhewError::Parameters { what });
         }
         let parameters = RotationParameters { input, ring, gadget };
         if !input.dimension().is_multiple_of(parameters.coefficients()) {
             let what = format!(
-                "binary secrets are read in pairs, but the dimension is {}",
+                "binary secrets are read in pairs, but the dimension is {}, which is odd",
                 input.dimension()
             );
             return Err(FhewError::Parameters { what });
@@ -100,36 +115,41 @@ impl RotationParameters {
         Ok(parameters)
     }
 
-    /// Parameters of the LWE ciphertexts that are looked up. Those of any modulus can be; keys that
-    /// switch to this secret are modulo this one.
+    /// Returns the parameters of the LWE ciphertexts that are looked up.
+    ///
+    /// Ciphertexts of any modulus can be looked up. Keys that switch to this secret have this
+    /// modulus.
     pub fn input(&self) -> LweParameters {
         self.input
     }
 
-    /// The ring of the accumulator: degree, modulus, secret. Results are LWE ciphertexts of these
-    /// parameters.
+    /// Returns the degree, the modulus and the secret of the accumulator's ring.
+    ///
+    /// Results are LWE ciphertexts with these parameters.
     pub fn ring(&self) -> LweParameters {
         self.ring
     }
 
-    /// The gadget.
+    /// Returns the gadget.
     pub fn gadget(&self) -> RotationGadget {
         self.gadget
     }
 
-    /// The number of steps of a rotation: one for each coefficient of the secret of inputs, or one
-    /// for each two if it is binary.
+    /// Returns the number of steps of a rotation.
+    ///
+    /// A step handles one coefficient of the secret of inputs, or two if it is binary.
     pub fn steps(&self) -> usize {
         self.input.dimension() / self.coefficients()
     }
 
-    /// The number of bits of the secret that a step has RGSW encryptions of: one for each value of
-    /// its coefficients other than 0.
+    /// Returns the number of bits of the secret that a step has RGSW encryptions of.
+    ///
+    /// There is one for each value of the step's coefficients other than 0.
     pub fn bits(&self) -> usize {
         self.coefficients() + 1
     }
 
-    /// The number of coefficients of the secret in a step.
+    /// Returns the number of coefficients of the secret that a step handles.
     pub(super) fn coefficients(&self) -> usize {
         match self.input.secret() {
             SecretDistribution::Binary => 2,
@@ -137,8 +157,10 @@ impl RotationParameters {
         }
     }
 
-    /// The average number of steps that turn the accumulator. In the others all bits are 0.
-    fn turns(&self) -> f64 {
+    /// Returns the average number of steps that turn the accumulator.
+    ///
+    /// In the other steps all bits are 0.
+    fn turning_steps(&self) -> f64 {
         match self.input.secret() {
             SecretDistribution::Binary => 0.75 * self.steps() as f64,
             SecretDistribution::Ternary | SecretDistribution::SparseTernary { .. } => {
@@ -147,7 +169,7 @@ impl RotationParameters {
         }
     }
 
-    /// The primes that keys are modulo: `q`, and `p` where there is one.
+    /// Returns the primes of the key's modulus: `q`, and `p` if there is one.
     pub(super) fn moduli(&self) -> Vec<u64> {
         match self.gadget {
             RotationGadget::Digits { .. } => vec![self.ring.modulus()],
@@ -155,9 +177,11 @@ impl RotationParameters {
         }
     }
 
-    /// How many limbs each of [`BlindRotationKey::b`](crate::BlindRotationKey::b) has: the RGSW
-    /// encryptions of the bits of one of [`RotationParameters::steps`], without the seeded half, a
-    /// limb for every row and prime.
+    /// Returns the number of limbs of each polynomial of
+    /// [`BlindRotationKey::b`](crate::BlindRotationKey::b).
+    ///
+    /// Such a polynomial holds the RGSW encryptions of one step's bits, without the `a`. It has one
+    /// limb for every row of every bit and every prime.
     pub fn limbs(&self) -> usize {
         self.bits() * self.rows() * self.moduli().len()
     }
@@ -171,7 +195,7 @@ impl RotationParameters {
         }
     }
 
-    /// The weight of row `k`, modulo `q`.
+    /// Returns the weight of row `k`, modulo `q`.
     pub(super) fn weight(&self, k: usize) -> u64 {
         match self.gadget {
             RotationGadget::Digits { .. } => self.digits().expect("checked when made").weight(k),
@@ -179,7 +203,7 @@ impl RotationParameters {
         }
     }
 
-    /// How many polynomials an accumulator is decomposed into.
+    /// Returns the number of polynomials that an accumulator is decomposed into.
     pub(crate) fn rows(&self) -> usize {
         match self.gadget {
             RotationGadget::Digits { count, .. } => 2 * count,
@@ -187,12 +211,12 @@ impl RotationParameters {
         }
     }
 
-    /// The error of an accumulator after a rotation.
+    /// Returns the error of an accumulator after a rotation.
     ///
-    /// A step adds `sum_j (X^e_j - 1) E_j`, whose variance is twice the number of bits times that
-    /// of an external product's error `E`: `sigma^2 N sum_r D_r^2 / 12` over the rows `r`, of width
-    /// `D_r`. Digits round the accumulator by `r0 + r1 s`, which counts times `X^e_j - 1`, so twice
-    /// where a bit is 1. With a special prime the sum is divided by `p`, and rounded.
+    /// A step adds `sum_j (X^e_j - 1) E_j`. Its variance is twice the number of bits times that of
+    /// the error `E` of an external product, which is `sigma^2 N sum_r D_r^2 / 12` over the rows
+    /// `r` of width `D_r`. Rounding to digits adds `(r0 + r1 s) (X^e_j - 1)` for a bit that is 1,
+    /// so its variance counts twice. With a special prime, the sum is divided by `p` and rounded.
     pub fn noise(&self) -> Noise {
         let (degree, weight) = (self.ring.dimension(), self.ring.secret_weight());
         let steps = self.steps() as f64;
@@ -204,7 +228,7 @@ impl RotationParameters {
                 let products = noise::inner_product(degree, SIGMA, widths).scaled(products_log2);
                 products.plus(
                     gadget_rounding(&digits, 1.0 + weight)
-                        .scaled(0.5 * (2.0 * self.turns()).log2()),
+                        .scaled(0.5 * (2.0 * self.turning_steps()).log2()),
                 )
             }
             RotationGadget::SpecialPrime { p } => {
@@ -216,11 +240,13 @@ impl RotationParameters {
         }
     }
 
-    /// The error of the exponent that the error of an input modulo `modulus` and the switch to the
-    /// modulus `2N` give: variance `(2N input / q)^2 + (1 + |s|^2) / 12`, in entries of the table
-    /// (PEGASUS, Appendix C.2); of binary secrets with `|s - 1/2|^2`
-    /// ([`crate::LweCiphertext::switch_modulus`]). An input modulo `2N` is not rounded: its error
-    /// is that of the exponent.
+    /// Returns the error of the exponent in entries of the table, for an input modulo `q = modulus`
+    /// with the error `input`.
+    ///
+    /// The variance is `(2N input / q)^2 + (1 + |s|^2) / 12` (PEGASUS, Appendix C.2). The second
+    /// term is the rounding to the modulus `2N`. For binary secrets it has `|s - 1/2|^2` instead
+    /// ([`crate::LweCiphertext::switch_modulus`]). An input modulo `2N` is not rounded, so its
+    /// error is that of the exponent.
     pub fn index_noise(&self, input: Noise, modulus: u64) -> Noise {
         if modulus == 2 * self.ring.dimension() as u64 {
             return input;

@@ -1,4 +1,4 @@
-//! The key in memory, and rotations with it.
+//! Blind rotations with a key that is laid out in memory.
 
 use std::sync::{
     Arc,
@@ -9,7 +9,7 @@ use hippocrene_ring::{
     Domain, Kernel, ResidueRing, Threads,
     arith::inv_mod,
     digits::Digits,
-    elementwise::{KeyLimb, Scalar, Turned},
+    elementwise::{KeyLimb, MonomialTerm, Scalar},
     monomial::{Monomials, times_monomial},
     scratch::ScratchPool,
 };
@@ -17,14 +17,42 @@ use hippocrene_rlwe::{Context, Fingerprint, Noise, RlweError, stop};
 
 use super::{
     BlindRotationKey, LookupTable, RotationGadget, RotationParameters, count::note_look_up,
-    step::MOST_BITS,
+    step::MAX_BITS_PER_STEP,
 };
 use crate::{
     FhewError, LweCiphertext, RlweCoefficients,
     samples::{expand, rings},
 };
 
-/// A [`BlindRotationKey`] in memory, laid out for the inner products.
+/// A [`BlindRotationKey`] that is laid out in memory for rotations.
+///
+/// ```
+/// use hippocrene_fhew::{
+///     BlindRotationKey, LookupTable, LweParameters, LweSecretKey, RotationGadget,
+///     RotationParameters,
+/// };
+/// use hippocrene_ring::{Threads, primes::ntt_primes};
+/// use hippocrene_rlwe::SecretDistribution;
+///
+/// // These dimensions are too small to be secure.
+/// let q = ntt_primes(45, 256, 1, &[])?[0];
+/// let input = LweParameters::insecure(16, 1 << 20, SecretDistribution::Ternary)?;
+/// let ring = LweParameters::insecure(256, q, SecretDistribution::Ternary)?;
+/// let gadget = RotationGadget::Digits { base_log2: 15, count: 2 };
+/// let parameters = RotationParameters::insecure(input, ring, gadget)?;
+/// let input_secret = LweSecretKey::generate(input)?;
+/// let ring_secret = LweSecretKey::generate(ring)?;
+/// let threads = Threads::single();
+/// let key = BlindRotationKey::generate(parameters, &input_secret, &ring_secret, &threads)?
+///     .prepare(&threads)?;
+///
+/// let scale = 2f64.powi(40);
+/// let sign = LookupTable::new(&parameters, 8.0, scale, |x| if x < 0.0 { -1.0 } else { 1.0 })?;
+/// let x = (3.0 * sign.input_scale(1 << 20)) as u64;
+/// let value = key.look_up(&input_secret.encrypt(x)?, &sign)?;
+/// assert!((ring_secret.decrypt(&value)? as f64 / scale - 1.0).abs() < 0.01);
+/// # Ok::<(), hippocrene_fhew::FhewError>(())
+/// ```
 #[derive(Debug)]
 pub struct PreparedBlindRotationKey {
     parameters: RotationParameters,
@@ -35,10 +63,10 @@ pub struct PreparedBlindRotationKey {
     gadget: Gadget,
     rings: Vec<ResidueRing>,
     monomials: Vec<Monomials>,
-    /// For each step and each prime the rows of its bits.
+    /// The rows of the bits, for each step and each prime.
     key: Vec<KeyLimb>,
     scratch: ScratchPool,
-    /// The context of a dry run, in which operations are noted.
+    /// The context of a dry run, which records operations.
     dry_run: Option<Arc<Context>>,
     rotations: AtomicU64,
 }
@@ -51,19 +79,20 @@ enum Gadget {
     SpecialPrime(u64, Scalar),
 }
 
-/// How many accumulators go through a key together: the key of a step is read from memory once for
-/// all of them.
-const TOGETHER: usize = 4;
-/// So many groups of these each thread looks up before it is asked whether to stop.
-const BETWEEN_STOPS: usize = 4;
+/// The maximum number of accumulators that share each pass over the key (chosen).
+///
+/// The key of a step is read from memory once for all of them.
+const MAX_ACCUMULATORS_PER_GROUP: usize = 4;
+/// The number of groups that each thread rotates between two checks for a request to stop (chosen).
+const GROUPS_PER_THREAD_BETWEEN_STOPS: usize = 4;
 
 const OPERATION: &str = "look up";
 
 impl BlindRotationKey {
-    /// Expands the seed and lays the key out, on so many threads.
+    /// Expands the seed and lays the key out in memory, in parallel on `threads`.
     ///
     /// # Errors
-    /// When the environment asks for a kernel that this CPU lacks.
+    /// When an environment variable selects a kernel that this CPU lacks.
     pub fn prepare(&self, threads: &Threads) -> Result<PreparedBlindRotationKey, FhewError> {
         let parameters = self.parameters;
         let degree = parameters.ring().dimension();
@@ -107,24 +136,25 @@ impl BlindRotationKey {
     }
 }
 
-/// An accumulator on its way: both parts, one after the other, and the exponents still to come.
+/// An unfinished accumulator: both parts, one after the other, and the exponents of its input.
 struct Accumulator {
     parts: Vec<u64>,
     exponents: Vec<usize>,
 }
 
 impl PreparedBlindRotationKey {
-    /// What it was made for.
+    /// Returns the parameters of the rotations.
     pub fn parameters(&self) -> RotationParameters {
         self.parameters
     }
 
-    /// The fingerprints of the secret of inputs and of the ring's, under which results are.
+    /// Returns the fingerprints of the secret of inputs and of the ring's secret. Results are under
+    /// the latter.
     pub fn keys(&self) -> [Fingerprint; 2] {
         [self.input_key, self.ring_key]
     }
 
-    /// Bytes of memory it takes.
+    /// Returns the memory of the key in bytes. In a dry run, this is the memory of a real key.
     pub fn bytes(&self) -> usize {
         if self.dry_run.is_some() {
             let samples = self.parameters.steps() * self.parameters.bits() * self.parameters.rows();
@@ -134,20 +164,22 @@ impl PreparedBlindRotationKey {
         self.key.iter().map(KeyLimb::bytes).sum()
     }
 
-    /// How many rotations were done so far, look-ups among them: another thread can see how far
-    /// something is that takes long.
+    /// Returns the number of rotations done so far, which include look-ups.
+    ///
+    /// Another thread can read it to follow the progress of a long computation.
     pub fn rotations(&self) -> u64 {
         self.rotations.load(Ordering::Relaxed)
     }
 
-    /// The value of the table's function at the input (PEGASUS Fig. 2, Theorem 1), an LWE
-    /// ciphertext of dimension `N` under the ring's secret. Its noise estimate is that of the
-    /// rotation ([`RotationParameters::noise`]) and that of the index
+    /// Looks up the value of the table's function at the input (PEGASUS Fig. 2, Theorem 1).
+    ///
+    /// The result is an LWE ciphertext of dimension `N` under the ring's secret. Its noise estimate
+    /// combines that of the rotation ([`RotationParameters::noise`]) with that of the index
     /// ([`RotationParameters::index_noise`]) times the steepest slope of the table.
     ///
     /// # Errors
-    /// When key or dimension of the ciphertext are not those of this key, or the table is of other
-    /// parameters.
+    /// If the key or the dimension of the ciphertext does not fit this key, or the table was made
+    /// for other parameters.
     pub fn look_up(
         &self,
         ciphertext: &LweCiphertext,
@@ -156,11 +188,13 @@ impl PreparedBlindRotationKey {
         Ok(self.look_up_all(&[(ciphertext, table)], &Threads::single())?.swap_remove(0))
     }
 
-    /// [`PreparedBlindRotationKey::look_up`] of many inputs, each in its table: the key is read
-    /// from memory once for several of them.
+    /// Looks up many inputs, each in its table.
+    ///
+    /// Several inputs share each pass over the key in memory. See
+    /// [`PreparedBlindRotationKey::look_up`].
     ///
     /// # Errors
-    /// As there.
+    /// The same as [`PreparedBlindRotationKey::look_up`].
     pub fn look_up_all(
         &self,
         items: &[(&LweCiphertext, &LookupTable)],
@@ -188,23 +222,29 @@ impl PreparedBlindRotationKey {
             .collect()
     }
 
-    /// The ring of results.
+    /// Returns the ring of results.
     pub(super) fn ring(&self) -> &ResidueRing {
         &self.rings[0]
     }
 
-    /// A ciphertext of the ring under its secret.
-    pub(super) fn of_parts(&self, c0: Vec<u64>, c1: Vec<u64>, noise: Noise) -> RlweCoefficients {
+    /// Makes a ciphertext of the ring under its secret.
+    pub(super) fn ring_ciphertext(
+        &self,
+        c0: Vec<u64>,
+        c1: Vec<u64>,
+        noise: Noise,
+    ) -> RlweCoefficients {
         RlweCoefficients::new(self.parameters.ring(), c0, c1, noise, self.ring_key)
     }
 
-    /// RLWE ciphertexts of `f X^(b + <a, s>)`, the exponents rounded to the modulus `2N`, for
-    /// inputs with test polynomials `f` of residues modulo `q` in the coefficient domain. The noise
-    /// is that of the rotation alone.
+    /// Computes RLWE ciphertexts of `f X^(b + <a, s>)` for inputs with test polynomials `f`.
+    ///
+    /// The exponents are rounded to the modulus `2N`. A test polynomial is a list of residues
+    /// modulo `q` in the coefficient domain. The noise estimate is that of the rotation alone.
     ///
     /// # Errors
-    /// When key or dimension of a ciphertext are not those of this key, or a polynomial is not of
-    /// the ring degree.
+    /// If the key or the dimension of a ciphertext does not fit this key, or a test polynomial does
+    /// not have the ring degree.
     pub fn rotate_all(
         &self,
         inputs: &[(&LweCiphertext, &[u64])],
@@ -213,11 +253,14 @@ impl PreparedBlindRotationKey {
         if let Some(context) = &self.dry_run {
             inputs.iter().for_each(|_| note_look_up(context, &self.parameters, &self.rings));
         }
-        let mut accumulators =
-            inputs.iter().map(|(ct, test)| self.start(ct, test)).collect::<Result<Vec<_>, _>>()?;
-        let together = accumulators.len().div_ceil(threads.count()).clamp(1, TOGETHER);
-        let mut groups: Vec<&mut [Accumulator]> = accumulators.chunks_mut(together).collect();
-        for groups in groups.chunks_mut(BETWEEN_STOPS * threads.count()) {
+        let mut accumulators = inputs
+            .iter()
+            .map(|(ct, test)| self.first_accumulator(ct, test))
+            .collect::<Result<Vec<_>, _>>()?;
+        let group_size =
+            accumulators.len().div_ceil(threads.count()).clamp(1, MAX_ACCUMULATORS_PER_GROUP);
+        let mut groups: Vec<&mut [Accumulator]> = accumulators.chunks_mut(group_size).collect();
+        for groups in groups.chunks_mut(GROUPS_PER_THREAD_BETWEEN_STOPS * threads.count()) {
             stop::check(OPERATION)?;
             threads.for_each_mut(groups, |_, group| {
                 self.rotate_group(group);
@@ -227,13 +270,17 @@ impl PreparedBlindRotationKey {
         let finish = |accumulator: Accumulator| {
             let mut c0 = accumulator.parts;
             let c1 = c0.split_off(self.parameters.ring().dimension());
-            self.of_parts(c0, c1, self.noise)
+            self.ring_ciphertext(c0, c1, self.noise)
         };
         Ok(accumulators.into_iter().map(finish).collect())
     }
 
-    /// The accumulator `(f X^b, 0)`.
-    fn start(&self, ciphertext: &LweCiphertext, test: &[u64]) -> Result<Accumulator, FhewError> {
+    /// Returns the first accumulator, `(f X^b, 0)`.
+    fn first_accumulator(
+        &self,
+        ciphertext: &LweCiphertext,
+        test: &[u64],
+    ) -> Result<Accumulator, FhewError> {
         let (degree, q) = (self.parameters.ring().dimension(), self.parameters.ring().modulus());
         if ciphertext.key() != self.input_key {
             let (have, need) = (ciphertext.key(), self.input_key);
@@ -268,19 +315,19 @@ impl PreparedBlindRotationKey {
             for accumulator in group.iter_mut() {
                 let a = &accumulator.exponents[coefficients * i..][..coefficients];
                 let exponents = self.parameters.exponents(a);
-                // X^0 = 1: nothing to do.
-                if exponents != [0; MOST_BITS] {
+                // All exponents are 0, so the step changes nothing.
+                if exponents != [0; MAX_BITS_PER_STEP] {
                     self.step(key, exponents, &mut accumulator.parts, scratch.as_mut_slice());
                 }
             }
         }
     }
 
-    /// `acc = acc + sum_j (X^e_j - 1) (acc (.) K_j)`.
+    /// Computes one step: `acc = acc + sum_j (X^e_j - 1) (acc (.) K_j)`.
     fn step(
         &self,
         key: &[KeyLimb],
-        exponents: [usize; MOST_BITS],
+        exponents: [usize; MAX_BITS_PER_STEP],
         acc: &mut [u64],
         scratch: &mut [u64],
     ) {
@@ -294,16 +341,16 @@ impl PreparedBlindRotationKey {
         for (j, (digits, products)) in limbs.enumerate() {
             let ring = &self.rings[j];
             digits.chunks_exact_mut(degree).for_each(|digit| ring.forward_lazy(digit));
-            let mut terms = [(0, [].as_slice()); 2 * MOST_BITS * MOST_DIGITS];
+            let mut terms = [(0, [].as_slice()); 2 * MAX_BITS_PER_STEP * MAX_DIGITS];
             for (r, term) in terms[..bits * rows].iter_mut().enumerate() {
                 *term = (r, &digits[r % rows * degree..][..degree]);
             }
-            let turned: [Turned<'_>; MOST_BITS] = std::array::from_fn(|j_bit| {
+            let turned: [MonomialTerm<'_>; MAX_BITS_PER_STEP] = std::array::from_fn(|j_bit| {
                 let of_bit = j_bit.min(bits - 1) * rows;
                 (&terms[of_bit..of_bit + rows], self.monomials[j].power(exponents[j_bit]))
             });
             let (sum0, sum1) = products.split_at_mut(degree);
-            ring.inner_product_turned(sum0, sum1, &turned[..bits], &key[j]);
+            ring.inner_product_times_monomials(sum0, sum1, &turned[..bits], &key[j]);
             [sum0, sum1].into_iter().for_each(|sum| ring.inverse(sum));
         }
         self.divide(products, spare);
@@ -312,7 +359,7 @@ impl PreparedBlindRotationKey {
         }
     }
 
-    /// The rows of an accumulator in the coefficient domain, for every prime.
+    /// Decomposes an accumulator in the coefficient domain into its rows, for every prime.
     fn decompose(&self, out: &mut [u64], acc: &[u64]) {
         let degree = self.parameters.ring().dimension();
         match &self.gadget {
@@ -331,8 +378,8 @@ impl PreparedBlindRotationKey {
         }
     }
 
-    /// Divides both products by `p`, where there is one, rounding; the quotients take the place of
-    /// what was modulo `q`.
+    /// Divides both products by `p` if there is a special prime, and rounds. The quotients replace
+    /// the limbs modulo `q`.
     fn divide(&self, products: &mut [u64], spare: &mut [u64]) {
         let Gadget::SpecialPrime(p, inverse) = &self.gadget else { return };
         let degree = spare.len();
@@ -346,5 +393,5 @@ impl PreparedBlindRotationKey {
     }
 }
 
-/// No fewer digits than a modulus has.
-const MOST_DIGITS: usize = 61;
+/// The maximum number of digits of one part: a modulus has at most 61 bits.
+const MAX_DIGITS: usize = 61;

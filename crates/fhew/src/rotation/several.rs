@@ -1,12 +1,14 @@
-//! Several tables at one input, with one rotation.
+//! Looks up one input in several tables with one rotation.
 //!
-//! With `v = 1 + X + .. + X^(N - 1)`, `(1 - X) v = 2` in the ring: a test polynomial of entries
-//! that are multiples of an even quantum `t` is `f = (t/2) v w` with the small `w = (1 - X) f / t`.
-//! So one rotation of `(t/2) v` gives every table by a product with its `w` (Carpov, Izabachène and
-//! Mollimard, "New techniques for multi-value input homomorphic evaluation and applications",
-//! CT-RSA 2019), at a few transforms each. The error of the rotation comes out times `|w|`, the
-//! norm of the table's steps over the quantum, and entries are rounded to the quantum: it is chosen
-//! such that the two are of one size.
+//! With `v = 1 + X + .. + X^(N - 1)`, `(1 - X) v = 2` in the ring. So a test polynomial `f` whose
+//! entries are multiples of an even quantum `t` is `f = (t/2) v w` with the small factor
+//! `w = (1 - X) f / t`. One rotation of `(t/2) v` therefore gives the value of every table after a
+//! product with its `w`, which needs a few transforms (Carpov, Izabachène and Mollimard, "New
+//! techniques for multi-value input homomorphic evaluation and applications", CT-RSA 2019).
+//!
+//! The error of the rotation is multiplied by `|w|`, the norm of the differences between
+//! neighbouring entries in quanta. Entries are rounded to the quantum. The quantum is chosen such
+//! that both errors have the same size.
 
 use hippocrene_ring::{
     Threads,
@@ -19,17 +21,36 @@ use crate::{FhewError, LweCiphertext, RlweCoefficients, samples::rings};
 
 const OPERATION: &str = "put tables together";
 
-/// Tables that are looked up together by [`PreparedBlindRotationKey::look_up_several`].
+/// Tables that [`PreparedBlindRotationKey::look_up_in_tables`] looks up together.
+///
+/// ```
+/// use hippocrene_fhew::{
+///     LookupTable, LookupTables, LweParameters, RotationGadget, RotationParameters,
+/// };
+/// use hippocrene_ring::primes::ntt_primes;
+/// use hippocrene_rlwe::SecretDistribution;
+///
+/// let q = ntt_primes(45, 256, 1, &[])?[0];
+/// let parameters = RotationParameters::insecure(
+///     LweParameters::insecure(16, 1 << 20, SecretDistribution::Ternary)?,
+///     LweParameters::insecure(256, q, SecretDistribution::Ternary)?,
+///     RotationGadget::Digits { base_log2: 15, count: 2 },
+/// )?;
+/// let table = |f: fn(f64) -> f64| LookupTable::new(&parameters, 8.0, 2f64.powi(36), f);
+/// let tables = LookupTables::new(&parameters, &[table(f64::sin)?, table(f64::cos)?])?;
+/// assert_eq!(tables.count(), 2);
+/// # Ok::<(), hippocrene_fhew::FhewError>(())
+/// ```
 #[derive(Debug, Clone)]
 pub struct LookupTables {
     modulus: u64,
     quantum: u64,
-    /// `(t/2) v`.
+    /// The test polynomial that all tables share, `(t/2) v`.
     common: Vec<u64>,
     factors: Vec<Factor>,
 }
 
-/// One table.
+/// One table and its factor `w`.
 #[derive(Debug, Clone)]
 struct Factor {
     /// `w` in the evaluation domain.
@@ -39,22 +60,24 @@ struct Factor {
 }
 
 impl LookupTables {
-    /// These tables together, for any number of inputs. Inputs are at one scale: the tables are on
-    /// one domain.
+    /// Combines tables, for any number of inputs.
+    ///
+    /// All tables must have the same domain, because an input has one scale.
     ///
     /// # Errors
-    /// [`FhewError::Table`] when there is none, or two differ in their domains;
-    /// [`FhewError::Modulus`] or [`FhewError::Dimension`] when one was made for other parameters.
+    /// - [`FhewError::Table`] if there is no table, or two tables differ in their domains.
+    /// - [`FhewError::Modulus`] or [`FhewError::Dimension`] if a table was made for other
+    ///   parameters.
     pub fn new(parameters: &RotationParameters, tables: &[LookupTable]) -> Result<Self, FhewError> {
         let ring =
             rings(parameters.ring().dimension(), &[parameters.ring().modulus()])?.swap_remove(0);
         let q = ring.modulus();
         let Some(first) = tables.first() else {
-            return Err(FhewError::Table { what: "at least one is needed".into() });
+            return Err(FhewError::Table { what: "at least one table is needed".into() });
         };
         if let Some(other) = tables.iter().find(|table| table.domain() != first.domain()) {
             let what = format!(
-                "one domain is needed, but there are {} and {}",
+                "the domains are {} and {}, but one domain is needed for all tables",
                 first.domain(),
                 other.domain()
             );
@@ -72,13 +95,13 @@ impl LookupTables {
             let (have, need) = (other.coefficients().len(), ring.degree());
             return Err(FhewError::Dimension { operation: OPERATION, have, need });
         }
-        // The squares of e |step| / t and t / sqrt(12) are of one size at t^2 = sqrt(12) e |step|;
-        // the steepest table decides.
-        let steps = tables
+        // The error of the rotation gives e |step| / t, and rounding gives t / sqrt(12). They are
+        // equal at t^2 = sqrt(12) e |step|. The table with the largest |step| decides.
+        let max_step = tables
             .iter()
             .map(|table| norm(&differences(table.coefficients(), q, 1)))
             .fold(1.0, f64::max);
-        let balanced = 0.5 * (0.5 * 12f64.log2() + parameters.noise().log2_std() + steps.log2());
+        let balanced = 0.5 * (0.5 * 12f64.log2() + parameters.noise().log2_std() + max_step.log2());
         let quantum = 2 * ((balanced.exp2() / 2.0).round() as u64).max(1);
         let factors = tables
             .iter()
@@ -92,13 +115,14 @@ impl LookupTables {
         Ok(LookupTables { modulus: q, quantum, common: vec![quantum / 2; ring.degree()], factors })
     }
 
-    /// What entries are rounded to multiples of.
+    /// Returns the quantum: entries are rounded to its multiples.
     pub fn quantum(&self) -> u64 {
         self.quantum
     }
 
-    /// The error of the value of each table, but for that of the index: that of the rotation times
-    /// `|w|`, and the rounding of the entries.
+    /// Returns the error of each table's value, without that of the index.
+    ///
+    /// It combines the error of the rotation times `|w|` with the rounding of the entries.
     pub fn noises(&self, parameters: &RotationParameters) -> Vec<Noise> {
         self.factors.iter().map(|factor| self.noise(factor, parameters.noise())).collect()
     }
@@ -107,13 +131,14 @@ impl LookupTables {
         rotation.scaled(factor.log2_norm).plus(Noise::from_std(self.quantum as f64 / 12f64.sqrt()))
     }
 
-    /// How many tables there are.
+    /// Returns the number of tables.
     pub fn count(&self) -> usize {
         self.factors.len()
     }
 }
 
-/// The coefficients of `(1 - X) g` for the polynomial `g` of the entries over the quantum, rounded.
+/// Returns the coefficients of `(1 - X) g`, where `g` has the entries divided by the quantum and
+/// rounded.
 fn differences(coefficients: &[u64], q: u64, quantum: u64) -> Vec<i64> {
     let rounded = |x: u64| {
         let (x, half) = (centred(x, q), quantum as i64 / 2);
@@ -135,13 +160,15 @@ fn norm(values: &[i64]) -> f64 {
 }
 
 impl PreparedBlindRotationKey {
-    /// The values of all `tables` at the input, in their order, by one rotation. The error of the
-    /// rotation counts `|w|` times, and entries are rounded to a quantum ([`LookupTables`]); that
-    /// of the index is as in [`PreparedBlindRotationKey::look_up`].
+    /// Looks up the input in all `tables` with one rotation, and returns the values in their order.
+    ///
+    /// The error of the rotation is multiplied by `|w|`, and entries are rounded to a quantum
+    /// ([`LookupTables`]). The error of the index is the same as in
+    /// [`PreparedBlindRotationKey::look_up`].
     ///
     /// # Errors
-    /// As [`PreparedBlindRotationKey::look_up`].
-    pub fn look_up_several(
+    /// The same as [`PreparedBlindRotationKey::look_up`].
+    pub fn look_up_in_tables(
         &self,
         ciphertext: &LweCiphertext,
         tables: &LookupTables,
@@ -149,11 +176,13 @@ impl PreparedBlindRotationKey {
         Ok(self.look_up_several_all(&[ciphertext], tables, &Threads::single())?.swap_remove(0))
     }
 
-    /// [`PreparedBlindRotationKey::look_up_several`] of many inputs: the key is read from memory
-    /// once for several of them.
+    /// Looks up many inputs in all `tables`.
+    ///
+    /// Several inputs share each pass over the key in memory. See
+    /// [`PreparedBlindRotationKey::look_up_in_tables`].
     ///
     /// # Errors
-    /// As there.
+    /// The same as [`PreparedBlindRotationKey::look_up`].
     pub fn look_up_several_all(
         &self,
         ciphertexts: &[&LweCiphertext],
@@ -171,13 +200,13 @@ impl PreparedBlindRotationKey {
         let mut all: Vec<Result<Vec<LweCiphertext>, FhewError>> =
             vec![Ok(Vec::new()); rotated.len()];
         threads.for_each_mut(&mut all, |k, values| {
-            *values = self.factors_of(&rotated[k], ciphertexts[k], tables);
+            *values = self.values_of_tables(&rotated[k], ciphertexts[k], tables);
         });
         all.into_iter().collect()
     }
 
-    /// What one rotation gives of every table.
-    fn factors_of(
+    /// Returns the values of all tables from one rotated ciphertext.
+    fn values_of_tables(
         &self,
         rotated: &RlweCoefficients,
         ciphertext: &LweCiphertext,
@@ -200,7 +229,7 @@ impl PreparedBlindRotationKey {
                     product
                 });
                 let noise = tables.noise(factor, noise).plus(factor.table.noise(index));
-                self.of_parts(c0, c1, noise).extract(0)
+                self.ring_ciphertext(c0, c1, noise).extract(0)
             })
             .collect()
     }

@@ -1,15 +1,15 @@
-//! The steps of a rotation: their exponents, and the bits of the secret of inputs.
+//! The exponents of a rotation's steps, and the bits of the inputs' secret.
 
 use super::RotationParameters;
 use crate::LweSecretKey;
 
-/// The largest number of bits of a step.
-pub(super) const MOST_BITS: usize = 3;
+/// The maximum number of bits of a step.
+pub(super) const MAX_BITS_PER_STEP: usize = 3;
 
 impl RotationParameters {
-    /// The exponents in `[0, 2N)` of the bits of a step, if the coefficients of the input are `a`
-    /// there.
-    pub(super) fn exponents(&self, a: &[usize]) -> [usize; MOST_BITS] {
+    /// Returns the exponents in `[0, 2N)` of a step's bits, for the input's coefficients `a` of
+    /// this step.
+    pub(super) fn exponents(&self, a: &[usize]) -> [usize; MAX_BITS_PER_STEP] {
         let order = 2 * self.ring().dimension();
         match self.coefficients() {
             1 => [a[0], (order - a[0]) % order, 0],
@@ -17,8 +17,8 @@ impl RotationParameters {
         }
     }
 
-    /// A mask for each bit of step `i`: all ones if the bit is 1, and zero otherwise.
-    pub(super) fn masks(&self, secret: &LweSecretKey, i: usize) -> [u64; MOST_BITS] {
+    /// Returns a mask for each bit of step `i`: all ones if the bit is 1, and zero otherwise.
+    pub(super) fn masks(&self, secret: &LweSecretKey, i: usize) -> [u64; MAX_BITS_PER_STEP] {
         match self.coefficients() {
             1 => {
                 let [plus, minus] = secret.sign_masks(i);

@@ -1,4 +1,4 @@
-//! Tables of functions.
+//! Look-up tables of functions.
 
 use hippocrene_ring::arith::signed_mod;
 use hippocrene_rlwe::Noise;
@@ -6,34 +6,38 @@ use hippocrene_rlwe::Noise;
 use super::RotationParameters;
 use crate::FhewError;
 
-/// The test polynomial of a function `T` on `[-D, D)`, its *domain* (PEGASUS Fig. 2, step 1).
+/// The test polynomial of a function `T` on its *domain* `[-D, D)` (PEGASUS Fig. 2, step 1).
 ///
-/// An input of modulus `q'` means `x` at the scale [`LookupTable::input_scale`]` = q' / (4 D)`: the
-/// paper's condition `|m| < q / 4`. The `N` entries are `T(2 D k / N)` for `-N/2 <= k < N/2`, at
-/// the output scale; entry `k` is found where the input is within half an entry of it, up to its
-/// noise ([`RotationParameters::index_noise`]).
+/// An input of modulus `q'` represents `x` at the scale
+/// [`LookupTable::input_scale`]` = q' / (4 D)`, which is the paper's condition `|m| < q / 4`. The
+/// `N` entries are `T(2 D k / N)` for `-N/2 <= k < N/2`, at the output scale. A look-up returns
+/// entry `k` if the input is within half an entry of it, up to the noise of the index
+/// ([`RotationParameters::index_noise`]).
 ///
-/// Beyond the domain the table goes on as `T(x) = -T(x - 2 D)`, since `X^N = -1`. So functions that
-/// satisfy this themselves hold on the double domain `[-2D, 2D)`, with twice the resolution: `|x| -
-/// D` does, and hence the absolute value, the maximum and the like.
+/// Beyond the domain the table continues as `T(x) = -T(x - 2 D)`, because `X^N = -1`. A function
+/// that satisfies this equation itself can be looked up on the double domain `[-2D, 2D)`, with
+/// twice as many entries. `|x| - D` is such a function, which gives the absolute value, the maximum
+/// and others. See [`PreparedBlindRotationKey`](crate::PreparedBlindRotationKey) for an example.
 #[derive(Debug, Clone)]
 pub struct LookupTable {
     modulus: u64,
     domain: f64,
     output_scale: f64,
-    /// `f_0 = T(0)`, `f_j = T(-j)` up to the middle, `f_j = -T(N - j)` above, of entries.
+    /// The coefficients, with `T(k)` for entry `k`: `f_0 = T(0)`, `f_j = T(-j)` for `j <= N/2`, and
+    /// `f_j = -T(N - j)` above.
     coefficients: Vec<u64>,
-    /// The largest difference between neighbouring entries, and between any two.
-    steepest: f64,
-    height: f64,
+    /// The largest difference between neighbouring entries.
+    max_step: f64,
+    /// The largest difference between any two entries.
+    range: f64,
 }
 
 impl LookupTable {
-    /// The table of `f` on `[-domain, domain)` with values at `output_scale`.
+    /// Makes the table of `f` on `[-domain, domain)` with values at `output_scale`.
     ///
     /// # Errors
-    /// [`FhewError::Table`] when the domain or the scale is not positive and finite, or a value
-    /// times the scale is not below `q/2`; the message says where.
+    /// [`FhewError::Table`] if the domain or the scale is not positive and finite, or a value times
+    /// the scale is not below `q/2` in size. The message names the place.
     pub fn new(
         parameters: &RotationParameters,
         domain: f64,
@@ -42,7 +46,8 @@ impl LookupTable {
     ) -> Result<Self, FhewError> {
         if [domain, output_scale].iter().any(|x| !(x.is_finite() && *x > 0.0)) {
             let what = format!(
-                "the domain and the output scale are positive, but not {domain:?} and {output_scale:?}"
+                "the domain is {domain:?} and the output scale {output_scale:?}, but both must be \
+                 positive and finite"
             );
             return Err(FhewError::Table { what });
         }
@@ -55,7 +60,8 @@ impl LookupTable {
             let scaled = (value * output_scale).round();
             if scaled.is_nan() || scaled.abs() >= q as f64 / 2.0 {
                 let what = format!(
-                    "the value at {x:?} is {value:?}, but at the scale {output_scale:?} less than {:?} in size is needed for the modulus {q}",
+                    "the value at {x:?} is {value:?}, but at the scale {output_scale:?} and the \
+                     modulus {q} it must be below {:?} in size",
                     q as f64 / 2.0 / output_scale
                 );
                 return Err(FhewError::Table { what });
@@ -66,43 +72,45 @@ impl LookupTable {
         let coefficient = |j: i64| if j <= half { entry(-j) } else { -entry(degree as i64 - j) };
         let coefficients = (0..degree as i64).map(|j| signed_mod(coefficient(j), q)).collect();
         let steps = entries.windows(2).map(|w| (w[1] as f64 - w[0] as f64).abs());
-        let steepest = steps.fold(0.0, f64::max);
+        let max_step = steps.fold(0.0, f64::max);
         let (low, high) =
             entries.iter().fold((i64::MAX, i64::MIN), |(l, h), x| (l.min(*x), h.max(*x)));
-        let height = high as f64 - low as f64;
-        Ok(LookupTable { modulus: q, domain, output_scale, coefficients, steepest, height })
+        let range = high as f64 - low as f64;
+        Ok(LookupTable { modulus: q, domain, output_scale, coefficients, max_step, range })
     }
 
-    /// The half width `D` of the domain.
+    /// Returns the half width `D` of the domain.
     pub fn domain(&self) -> f64 {
         self.domain
     }
 
-    /// What values are multiplied by.
+    /// Returns the scale of the values.
     pub fn output_scale(&self) -> f64 {
         self.output_scale
     }
 
-    /// The scale that inputs modulo `modulus` have to be at: `modulus / (4 D)`.
+    /// Returns the scale that inputs modulo `modulus` must have: `modulus / (4 D)`.
     pub fn input_scale(&self, modulus: u64) -> f64 {
         modulus as f64 / (4.0 * self.domain)
     }
 
-    /// The modulus `q` of values.
+    /// Returns the modulus `q` of the values.
     pub fn modulus(&self) -> u64 {
         self.modulus
     }
 
-    /// The test polynomial.
+    /// Returns the coefficients of the test polynomial.
     pub fn coefficients(&self) -> &[u64] {
         &self.coefficients
     }
 
-    /// The error of values where the index has this error: that times the steepest step of the
-    /// table, no more than half of its height. It is the standard deviation for linear functions,
-    /// and a bound of it for others.
+    /// Returns the error of a value if the index has the error `index`.
+    ///
+    /// It is the error of the index times the largest difference of neighbouring entries, but at
+    /// most half of the largest difference of any two entries. For linear functions this is the
+    /// standard deviation. For others it is an upper bound of the standard deviation.
     pub fn noise(&self, index: Noise) -> Noise {
-        let steep = index.scaled(self.steepest.log2()).log2_std();
-        Noise::from_log2_std(steep.min((self.height / 2.0).log2()))
+        let steep = index.scaled(self.max_step.log2()).log2_std();
+        Noise::from_log2_std(steep.min((self.range / 2.0).log2()))
     }
 }

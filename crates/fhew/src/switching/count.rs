@@ -1,10 +1,12 @@
-//! The time of a key switch, which a dry run notes instead of switching.
+//! The time of a key switch, which a dry run records instead of switching.
 
 use hippocrene_ring::ResidueRing;
 use hippocrene_rlwe::{Context, WordSize};
 
-/// Notes a switch with this number of samples. Each is multiplied by a digit of a polynomial, and
-/// the products with both parts of the samples are added up.
+/// Records the time of a key switch with this number of samples.
+///
+/// Each sample is multiplied by a transformed digit, and the products with both of its parts are
+/// added up.
 pub(super) fn note_switch(context: &Context, ring: &ResidueRing, samples: usize) {
     let key = (samples * ring.key_bytes(ring.degree())) as u64;
     let nanoseconds = context.priced(|prices| {

@@ -1,4 +1,4 @@
-//! The key as it is made and stored.
+//! The LWE switching key as it is made and stored.
 
 use std::sync::Arc;
 
@@ -11,11 +11,14 @@ use crate::{
     samples::SampleMaker,
 };
 
-/// A key from the secret `s'` of dimension `N` to the secret `s` of dimension `n`, a polynomial of
-/// `R_n` ([`LweParameters::ring_degree`] where `n` is no power of two), modulo the prime `q` of the
-/// latter: for `v < N/n` and each digit `k` the RLWE encryption of `w_k S_v` in `R_n` (see
-/// [`Digits`] for the weights), `(b, a)` with `b = -a s + e + w_k S_v`. The `a` are kept as a seed:
-/// half of the size.
+/// A key that switches ciphertexts from the secret `s'` of dimension `N` to the secret `s` of
+/// dimension `n`, modulo the prime `q` of the latter.
+///
+/// `s` is also a polynomial of `R_n`, or of degree [`LweParameters::ring_degree`] if `n` is not a
+/// power of two. For each `v < N/n` and each digit `k`, the key holds an RLWE encryption of
+/// `w_k S_v` in `R_n`: `(b, a)` with `b = -a s + e + w_k S_v`. [`Digits`] defines the weights
+/// `w_k`, and the module documentation the parts `S_v` of `s'`. A seed stands for all `a`, which
+/// halves the size. See [`PreparedLweSwitchingKey`](crate::PreparedLweSwitchingKey) for an example.
 #[derive(Debug, Clone)]
 pub struct LweSwitchingKey {
     pub(super) from: LweParameters,
@@ -24,20 +27,22 @@ pub struct LweSwitchingKey {
     pub(super) to_key: Fingerprint,
     pub(super) digits: Digits,
     pub(super) seed: Seed,
-    /// Sample `v count + k` is limb `v count + k`.
+    /// The `b`: limb `v count + k` belongs to `v` and digit `k`.
     pub(super) b: Poly,
-    /// The context of a dry run, in which operations are noted. The key has no samples then.
+    /// The context of a dry run, which records operations. The key has no samples in a dry run.
     pub(super) dry_run: Option<Arc<Context>>,
 }
 
 impl LweSwitchingKey {
-    /// A fresh key with `count` digits of `base_log2` bits. The security is that of the parameters
-    /// of `to`, at which this key's samples are.
+    /// Makes a fresh key with `count` digits of `base_log2` bits.
+    ///
+    /// Its samples have the parameters of `to`, so its security is theirs.
     ///
     /// # Errors
-    /// [`FhewError::Parameters`] when `N` is no power of two, or less than the ring degree of `n`;
-    /// when the digits make no sense, the modulus of `to` is no prime that has transforms of degree
-    /// `n`, or the operating system has no entropy.
+    /// - [`FhewError::Parameters`] if `N` is not a power of two or below the ring degree of `n`, or
+    ///   the digits do not fit the modulus.
+    /// - An error of the ring if the modulus of `to` is not a prime with transforms of degree `n`.
+    /// - An error of the operating system if it provides no entropy.
     pub fn generate(
         from: &LweSecretKey,
         to: &LweSecretKey,
@@ -76,13 +81,14 @@ impl LweSwitchingKey {
         })
     }
 
-    /// A key without samples, for simulations. Its switches take messages
-    /// ([`crate::RlweCoefficients::dry_run`]) and count their cost in `context`, which must be that
-    /// of a dry run.
+    /// Makes a key without samples, for dry runs.
+    ///
+    /// Its switches take messages ([`crate::RlweCoefficients::dry_run`]) and record their time in
+    /// `context`, which must be that of a dry run.
     ///
     /// # Errors
-    /// As [`LweSwitchingKey::generate`], and [`hippocrene_rlwe::RlweError::Parameters`] when the
-    /// context is not that of a dry run.
+    /// The same as [`LweSwitchingKey::generate`], and [`hippocrene_rlwe::RlweError::Parameters`] if
+    /// the context is not that of a dry run.
     pub fn dry_run(
         context: &Arc<Context>,
         [from, to]: [LweParameters; 2],
@@ -106,12 +112,13 @@ impl LweSwitchingKey {
         })
     }
 
-    /// Puts a key together from its stored parts: the parameters and fingerprints of both secrets,
-    /// the gadget, the seed and the `b`.
+    /// Assembles a key from its stored parts.
+    ///
+    /// They are the parameters and fingerprints of both secrets, the gadget, the seed and the `b`.
     ///
     /// # Errors
-    /// [`FhewError::Parameters`] when these are not the parts of a key: dimensions, digits, the
-    /// number of samples, or a residue beyond the modulus.
+    /// [`FhewError::Parameters`] if the dimensions, the digits or the number of samples do not fit,
+    /// or a residue is not below the modulus.
     pub fn from_parts(
         [from, to]: [LweParameters; 2],
         [from_key, to_key]: [Fingerprint; 2],
@@ -126,59 +133,63 @@ impl LweSwitchingKey {
         let (have, need) = ((b.degree(), b.limb_count()), (n, large / n * count));
         if have != need || b.domain() != Domain::Evaluation {
             return refused(format!(
-                "a key of {} samples of degree {}: {} of {} are needed",
+                "the key has {} samples of degree {}, but {} of degree {} are needed",
                 have.1, have.0, need.1, need.0
             ));
         }
         match b.as_slice().iter().find(|x| **x >= q) {
-            Some(x) => refused(format!("a residue {x} modulo {q}")),
+            Some(x) => refused(format!("the key has a residue {x}, which is not below {q}")),
             None => {
                 Ok(LweSwitchingKey { from, to, from_key, to_key, digits, seed, b, dry_run: None })
             }
         }
     }
 
-    /// The fingerprints of the secrets before and after.
+    /// Returns the fingerprints of the secrets before and after the switch.
     pub fn keys(&self) -> [Fingerprint; 2] {
         [self.from_key, self.to_key]
     }
 
-    /// The parameters of ciphertexts before and after.
+    /// Returns the parameters of ciphertexts before and after the switch.
     pub fn parameters(&self) -> [LweParameters; 2] {
         [self.from, self.to]
     }
 
-    /// The gadget.
+    /// Returns the gadget.
     pub fn digits(&self) -> Digits {
         self.digits
     }
 
-    /// The seed of the `a`: sample `i` has the uniform polynomial of stream `i` in the evaluation
-    /// domain.
+    /// Returns the seed of the `a`.
+    ///
+    /// The `a` of sample `i` is the uniform polynomial of stream `i`, in the evaluation domain.
     pub fn seed(&self) -> &Seed {
         &self.seed
     }
 
-    /// The `b`, in the evaluation domain: sample `v count + k` is limb `v count + k`.
+    /// Returns the `b`, in the evaluation domain: sample `v count + k` is limb `v count + k`.
     pub fn b(&self) -> &Poly {
         &self.b
     }
 
-    /// Bytes of the `b` and the seed, with residues packed to their bits.
+    /// Returns the size of the `b` and the seed in bytes, with residues packed to their bits.
     pub fn stored_bytes(&self) -> usize {
         let bits = self.to.modulus().ilog2() as usize + 1;
         (self.from.dimension() * self.digits.count() * bits).div_ceil(8)
             + self.seed.as_bytes().len()
     }
 
-    /// The error that a switch adds, of variance `sigma^2 N sum_k D_k^2 / 12 + 2^(2 shift) |s'|^2 /
-    /// 12`: `N` digits of width `D_k` for each `k`, times errors of the key, and what the gadget
-    /// rounds away times the secret (PEGASUS, Appendix C.1).
+    /// Returns the error that a switch adds.
+    ///
+    /// Its variance is `sigma^2 N sum_k D_k^2 / 12 + 2^(2 shift) |s'|^2 / 12` (PEGASUS, Appendix
+    /// C.1). The first term is that of `N` digits of width `D_k` for each `k`, times errors of the
+    /// key. The second is that of the bits below the lowest digit, times the secret.
     pub fn noise(&self) -> Noise {
         Self::noise_of(self.from, &self.digits)
     }
 
-    /// [`LweSwitchingKey::noise`] of a key from a secret of these parameters with these digits.
+    /// Returns [`LweSwitchingKey::noise`] of a key from a secret of the parameters `from` with
+    /// these digits.
     pub fn noise_of(from: LweParameters, digits: &Digits) -> Noise {
         let widths = (0..digits.count()).map(|k| digits.log2_width(k));
         let of_key = hippocrene_rlwe::noise::inner_product(from.dimension(), SIGMA, widths);
@@ -197,7 +208,8 @@ fn check_dimensions(from: LweParameters, to: LweParameters) -> Result<(), FhewEr
     if large.is_power_of_two() && to.ring_degree() <= large {
         return Ok(());
     }
-    let what =
-        format!("keys switch downwards from powers of two, but not from dimension {large} to {n}");
+    let what = format!(
+        "a key switches from a power of two to a smaller dimension, but not from {large} to {n}"
+    );
     Err(FhewError::Parameters { what })
 }

@@ -1,18 +1,20 @@
-//! LWE key switching: from one dimension to a smaller one, as ring packing (PEGASUS Fig. 9, after
+//! LWE key switching from one dimension to a smaller one, by ring packing (PEGASUS Fig. 9, after
 //! Chen, Dai, Kim and Song).
 //!
-//! With `g = N/n` and the secret `s` of dimension `N` read in strides, `S_v = sum_l s_(v + g l)
-//! Y^l` for `v < g`, two inner products become sums of `g` products in `R_n = Z_q[Y]/(Y^n + 1)`:
+//! Let `g = N/n`. The secret `s` of dimension `N` is read in strides: `S_v = sum_l s_(v + g l) Y^l`
+//! for `v < g`. Then two kinds of inner products become sums of `g` products in
+//! `R_n = Z_q[Y]/(Y^n + 1)`:
 //!
-//! - of a value: `<a, s>` is the constant coefficient of `sum_v A_v S_v` with `A_v = a_v -
-//!   sum_(l > 0) a_(v + g l) Y^(n - l)`;
-//! - of `n` coefficients of an RLWE ciphertext of degree `N` at once: with `c1 = sum_u X^u
-//!   C_u(X^g)`, the coefficients `r, r + g, r + 2g, ..` of `c1 s` are those of `sum_v A_v S_v` with
-//!   `A_v = C_(r - v)` for `v <= r` and `Y C_(r - v + g)` for the others.
+//! - A single value: `<a, s>` is the constant coefficient of `sum_v A_v S_v` with
+//!   `A_v = a_v - sum_(l > 0) a_(v + g l) Y^(n - l)`.
+//! - `n` coefficients of an RLWE ciphertext of degree `N` at once. With `c1 = sum_u X^u C_u(X^g)`,
+//!   the coefficients `r, r + g, r + 2g, ..` of `c1 s` are those of `sum_v A_v S_v` with
+//!   `A_v = C_(r - v)` for `v <= r` and `A_v = Y C_(r - v + g)` otherwise.
 //!
-//! The key holds RLWE encryptions of the `S_v` times the weights of a digit gadget (the paper reads
-//! `s` in blocks, which serves single values only). A switch costs `g count` transforms of degree
-//! `n` and as many terms of an inner product: for one value, or for `n` of them.
+//! The key holds RLWE encryptions of the `S_v` times the weights of a digit gadget. (The paper
+//! reads `s` in blocks instead, which suits single values only.) With `count` digits, a switch
+//! needs `g count` transforms of degree `n` and an inner product of `g count` terms, for one value
+//! or for `n` of them.
 
 mod count;
 mod key;

@@ -1,4 +1,4 @@
-//! The key in memory, and switches with it.
+//! LWE key switches with a key that is laid out in memory.
 
 use std::sync::Arc;
 
@@ -17,13 +17,29 @@ use crate::{
     samples::{expand, rings},
 };
 
-/// About how many digits go through transforms and inner product together: they stay in the
-/// second-level cache.
-const TOGETHER: usize = 48;
-/// No fewer than the digits of a modulus.
-const MOST: usize = 64;
+/// The approximate number of digits that are transformed and multiplied together (chosen such that
+/// they stay in the second-level cache).
+const DIGITS_PER_INNER_PRODUCT: usize = 48;
+/// The maximum number of terms of one inner product: a modulus has fewer digits than this.
+const MAX_TERMS: usize = 64;
 
-/// An [`LweSwitchingKey`] in memory, laid out for the inner product.
+/// An [`LweSwitchingKey`] that is laid out in memory for the inner product.
+///
+/// ```
+/// use hippocrene_fhew::{LweParameters, LweSecretKey, LweSwitchingKey};
+/// use hippocrene_ring::primes::ntt_primes;
+/// use hippocrene_rlwe::SecretDistribution;
+///
+/// // These dimensions are too small to be secure.
+/// let q = ntt_primes(26, 64, 1, &[])?[0];
+/// let parameters = |n| LweParameters::insecure(n, q, SecretDistribution::Ternary);
+/// let from = LweSecretKey::generate(parameters(64)?)?;
+/// let to = LweSecretKey::generate(parameters(16)?)?;
+/// let key = LweSwitchingKey::generate(&from, &to, 4, 6)?.prepare()?;
+/// let switched = key.switch(&from.encrypt(1 << 20)?)?;
+/// assert!((to.decrypt(&switched)? - (1 << 20)).abs() < 1 << 14);
+/// # Ok::<(), hippocrene_fhew::FhewError>(())
+/// ```
 #[derive(Debug)]
 pub struct PreparedLweSwitchingKey {
     from: LweParameters,
@@ -36,15 +52,15 @@ pub struct PreparedLweSwitchingKey {
     ring: ResidueRing,
     key: KeyLimb,
     scratch: ScratchPool,
-    /// The context of a dry run, in which operations are noted.
+    /// The context of a dry run, which records operations.
     dry_run: Option<Arc<Context>>,
 }
 
 impl LweSwitchingKey {
-    /// Expands the seed and lays the key out.
+    /// Expands the seed and lays the key out in memory.
     ///
     /// # Errors
-    /// When the environment asks for a kernel that this CPU lacks.
+    /// When an environment variable selects a kernel that this CPU lacks.
     pub fn prepare(&self) -> Result<PreparedLweSwitchingKey, FhewError> {
         let mut rings = rings(self.to.ring_degree(), &[self.to.modulus()])?;
         let a: Vec<Vec<u64>> =
@@ -72,22 +88,24 @@ impl LweSwitchingKey {
 }
 
 impl PreparedLweSwitchingKey {
-    /// The parameters of ciphertexts before and after; both are modulo the modulus of the latter.
+    /// Returns the parameters of ciphertexts before and after the switch.
+    ///
+    /// Both have the modulus of the latter.
     pub fn parameters(&self) -> [LweParameters; 2] {
         [self.from, self.to]
     }
 
-    /// The fingerprints of the secrets before and after.
+    /// Returns the fingerprints of the secrets before and after the switch.
     pub fn keys(&self) -> [Fingerprint; 2] {
         [self.from_key, self.to_key]
     }
 
-    /// The error that a switch adds ([`LweSwitchingKey::noise`]).
+    /// Returns the error that a switch adds ([`LweSwitchingKey::noise`]).
     pub fn noise(&self) -> Noise {
         self.noise
     }
 
-    /// Bytes of memory it takes.
+    /// Returns the memory of the key in bytes. In a dry run, this is the memory of a real key.
     pub fn bytes(&self) -> usize {
         if self.dry_run.is_some() {
             return self.stride() * self.digits.count() * self.ring.key_bytes(self.ring.degree());
@@ -95,20 +113,20 @@ impl PreparedLweSwitchingKey {
         self.key.bytes()
     }
 
-    /// How many classes the coefficients fall into that
-    /// [`PreparedLweSwitchingKey::switch_coefficients`] takes at once: `g = N/n`.
+    /// Returns the number `g = N/n` of classes into which
+    /// [`PreparedLweSwitchingKey::switch_coefficients`] divides the coefficients.
     pub fn stride(&self) -> usize {
         self.from.dimension() / self.to.ring_degree()
     }
 
-    /// The ciphertext of the same message under the other secret (PEGASUS Fig. 9).
+    /// Switches a ciphertext to the other secret (PEGASUS Fig. 9). The message stays the same.
     ///
     /// # Errors
-    /// When key, dimension or modulus of the ciphertext are not those that this key switches.
+    /// If the key, the dimension or the modulus of the ciphertext does not fit this key.
     pub fn switch(&self, ciphertext: &LweCiphertext) -> Result<LweCiphertext, FhewError> {
         self.check(ciphertext.key(), ciphertext.parameters())?;
         let (stride, q) = (self.stride(), self.to.modulus());
-        let [mut c0, c1] = self.sum(|v, out| {
+        let [mut c0, c1] = self.sum_of_products(|v, out| {
             let mut values = ciphertext.a()[v..].iter().step_by(stride);
             out[0] = values.next().copied().unwrap_or(0);
             for (out, x) in out[1..].iter_mut().rev().zip(values) {
@@ -120,13 +138,15 @@ impl PreparedLweSwitchingKey {
             .extract(0)
     }
 
-    /// The RLWE ciphertext of degree `n` under the other secret whose coefficient `k` is
-    /// coefficient `class + g k` of this one, `g` being
-    /// [`PreparedLweSwitchingKey::stride`]: `n` values at the price of one.
+    /// Switches the coefficients `class + g k` of a ciphertext to the other secret.
+    ///
+    /// Here `g` is [`PreparedLweSwitchingKey::stride`]. The result is an RLWE ciphertext of degree
+    /// `n` whose coefficient `k` is coefficient `class + g k` of `ciphertext`. So `n` values cost
+    /// as much as one.
     ///
     /// # Errors
-    /// When key, dimension or modulus of the ciphertext are not those that this key switches;
-    /// [`FhewError::Range`] when `class` is not below `g`.
+    /// If the key, the dimension or the modulus of the ciphertext does not fit this key.
+    /// [`FhewError::Range`] if `class` is not below `g`.
     pub fn switch_coefficients(
         &self,
         ciphertext: &RlweCoefficients,
@@ -139,12 +159,12 @@ impl PreparedLweSwitchingKey {
             return Err(FhewError::Range { operation: OPERATION, what: "the class", have, limit });
         }
         let [b, a] = ciphertext.parts();
-        let [mut c0, c1] = self.sum(|v, out| {
+        let [mut c0, c1] = self.sum_of_products(|v, out| {
             if v <= class {
-                gather(out, &a[class - v..], stride);
+                copy_strided(out, &a[class - v..], stride);
             } else {
-                // Times Y.
-                gather(out, &a[class + stride - v..], stride);
+                // Multiplies by Y.
+                copy_strided(out, &a[class + stride - v..], stride);
                 out.rotate_right(1);
                 out[0] = neg_mod(out[0], q);
             }
@@ -156,31 +176,33 @@ impl PreparedLweSwitchingKey {
         Ok(RlweCoefficients::new(self.to, c0, c1, noise, self.to_key))
     }
 
-    /// The sum over `v` of the products of `A_v`, which `fill(v, ..)` writes, with the encryptions
-    /// of the `S_v`: both parts, in the coefficient domain.
-    fn sum(&self, mut fill: impl FnMut(usize, &mut [u64])) -> [Vec<u64>; 2] {
+    /// Returns both parts of the sum over `v` of `A_v` times the encryption of `S_v`, in the
+    /// coefficient domain.
+    ///
+    /// `fill(v, ..)` writes `A_v`.
+    fn sum_of_products(&self, mut fill: impl FnMut(usize, &mut [u64])) -> [Vec<u64>; 2] {
         let (degree, count) = (self.to.ring_degree(), self.digits.count());
         if let Some(context) = &self.dry_run {
-            // What is no message is 0.
+            // In a dry run `c1` is 0, and so are the products.
             note_switch(context, &self.ring, self.stride() * count);
             return [vec![0; degree], vec![0; degree]];
         }
         let ring = &self.ring;
-        let together = (TOGETHER / count).clamp(1, self.stride());
-        let mut scratch = self.scratch.take(together * count + 3, Domain::Evaluation);
+        let values_per_product = (DIGITS_PER_INNER_PRODUCT / count).clamp(1, self.stride());
+        let mut scratch = self.scratch.take(values_per_product * count + 3, Domain::Evaluation);
         let (spare, digits) = scratch.as_mut_slice().split_at_mut(3 * degree);
         let (part, sums) = spare.split_at_mut(degree);
         let (sum0, sum1) = sums.split_at_mut(degree);
         let mut totals = [vec![0; degree], vec![0; degree]];
-        for first in (0..self.stride()).step_by(together) {
-            let vs = first..self.stride().min(first + together);
+        for first in (0..self.stride()).step_by(values_per_product) {
+            let vs = first..self.stride().min(first + values_per_product);
             let digits = &mut digits[..vs.len() * count * degree];
             for (v, digits) in vs.clone().zip(digits.chunks_exact_mut(count * degree)) {
                 fill(v, part);
                 self.digits.decompose(self.kernel, digits, part);
                 digits.chunks_exact_mut(degree).for_each(|digit| ring.forward_lazy(digit));
             }
-            let mut terms = [(0, [].as_slice()); MOST];
+            let mut terms = [(0, [].as_slice()); MAX_TERMS];
             let terms = &mut terms[..vs.len() * count];
             for ((i, term), digit) in terms.iter_mut().enumerate().zip(digits.chunks_exact(degree))
             {
@@ -217,7 +239,7 @@ impl PreparedLweSwitchingKey {
 
 const OPERATION: &str = "switch keys";
 
-fn gather(out: &mut [u64], from: &[u64], stride: usize) {
+fn copy_strided(out: &mut [u64], from: &[u64], stride: usize) {
     for (out, x) in out.iter_mut().zip(from.iter().step_by(stride)) {
         *out = *x;
     }

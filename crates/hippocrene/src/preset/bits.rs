@@ -63,7 +63,7 @@ struct Sizes {
 
 /// A cosine with a range that no sum of 33 numbers below one half can leave: the range, the number
 /// of doublings, and log2 of the error.
-const WAVE: (u32, u32, f64) = (17, 3, -12.0);
+const COSINE_PARAMETERS: (u32, u32, f64) = (17, 3, -12.0);
 
 impl Preset {
     /// The preset of these settings, if it is one for bits.
@@ -95,7 +95,7 @@ impl Preset {
             "n16s" => sizes(BitPacking::Complex, 48.0, (35.0, 3.0), large, (30.0, 17.0), 30),
             name => {
                 return Err(Error::Parameters(format!(
-                    "{name} is not made for bits: bits14, bits16 and n16s are"
+                    "{name} cannot hold bits: use bits14, bits16 or n16s"
                 )));
             }
         };
@@ -105,7 +105,7 @@ impl Preset {
                 .map(|&radix_log2| DftLevel { radix_log2, scale_bits })
                 .collect::<Vec<_>>()
         };
-        let (range, doublings, log2_error) = WAVE;
+        let (range, doublings, log2_error) = COSINE_PARAMETERS;
         Ok(BitLiteral {
             packing,
             base_bits: base,

@@ -6,7 +6,7 @@ use serde::Serialize;
 
 use super::{FailureDescription, Family, Preset};
 
-/// The numbers that describe a preset, for lists.
+/// The numbers that describe a preset, for lists. See [`Preset`] for an example.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct PresetDescription {
     /// The name of the preset.
@@ -43,7 +43,7 @@ pub struct PresetDescription {
     pub security: SecurityDescription,
 }
 
-/// The sizes of a switching key, in bytes.
+/// The sizes of a switching key, in bytes. See [`Preset`] for an example.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 pub struct KeyBytes {
     /// The size as stored, with a seed.
@@ -54,7 +54,7 @@ pub struct KeyBytes {
     pub words: usize,
 }
 
-/// The security of a preset.
+/// The security of a preset. See [`Preset`] for an example.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct SecurityDescription {
     /// The security level, in bits.

@@ -10,8 +10,8 @@ mod simple;
 
 use hippocrene_arrays::{Error, Settings};
 use hippocrene_rlwe::{
-    Fingerprint, MAX_FACTORS, Modulus, Parameters, ParametersLiteral, SecretDistribution, Sprout,
-    design::Design,
+    Fingerprint, MAX_UNITS_AND_SPECIALS, Modulus, Parameters, ParametersLiteral,
+    SecretDistribution, Sprout, design::Design,
 };
 
 pub use describe::{KeyBytes, PresetDescription, SecurityDescription};
@@ -21,6 +21,19 @@ pub use plan::{Plan, Planned};
 /// A named parameter set, given by the sizes of its primes.
 ///
 /// A grafted set is not tied to a scale, since its moduli can have any number of bits.
+///
+/// # Examples
+/// ```
+/// use hippocrene::{Family, Preset};
+///
+/// let preset = Preset::by_name("n13")?;
+/// assert_eq!((preset.family, preset.log_degree), (Family::Grafted, 13));
+/// let description = preset.describe()?;
+/// assert_eq!((description.ring_degree, description.slots), (8192, 4096));
+/// assert_eq!(description.security.bits, 128);
+/// assert!(description.relinearisation_key.seeded < description.relinearisation_key.unseeded);
+/// # Ok::<_, hippocrene::Error>(())
+/// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Preset {
     /// The name of the preset.
@@ -46,7 +59,7 @@ pub struct Preset {
     pub scale_bits: Option<u32>,
 }
 
-/// The family of a parameter set, which is its purpose.
+/// The family of a parameter set, which is its purpose. See [`Preset`] for an example.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Family {
     /// Our sets for numbers: 48-bit words with a sprout, and a modulus near the security limit.
@@ -119,8 +132,8 @@ impl Preset {
     /// steady (KPP22).
     ///
     /// # Errors
-    /// [`Error::Security`] for a set beyond the security limits, and [`Error::Parameters`] for a set
-    /// that makes no sense. A test checks that [`PRESETS`] are neither.
+    /// [`Error::Security`] for a set beyond the security limits, and [`Error::Parameters`] for an
+    /// invalid set. A test checks that [`PRESETS`] are neither.
     pub fn parameters(&self) -> Result<Parameters, Error> {
         Ok(Parameters::new(self.literal()?)?)
     }
@@ -128,17 +141,18 @@ impl Preset {
     /// Returns the primes of the parameter set, without a security check.
     ///
     /// # Errors
-    /// [`Error::Parameters`] for a set that makes no sense.
+    /// [`Error::Parameters`] for an invalid set.
     pub fn literal(&self) -> Result<ParametersLiteral, Error> {
         let Preset { log_degree, secret, sprout, units, specials, gadget_rank, .. } = *self;
         if !(4..=17).contains(&log_degree)
             || units
                 .iter()
                 .chain(specials)
-                .any(|(bits, n)| !(2..=61).contains(bits) || *n > MAX_FACTORS)
+                .any(|(bits, n)| !(2..=61).contains(bits) || *n > MAX_UNITS_AND_SPECIALS)
         {
             return Err(Error::Parameters(format!(
-                "{self:?}: ring degrees from 2^4 to 2^17, primes of 2 to 61 bits and up to {MAX_FACTORS} of them are possible"
+                "{self:?}: ring degrees from 2^4 to 2^17, primes of 2 to 61 bits and up to \
+                 {MAX_UNITS_AND_SPECIALS} of them are possible"
             )));
         }
         let Some(sprout) = sprout else { return chain::literal(self) };

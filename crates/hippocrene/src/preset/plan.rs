@@ -8,6 +8,16 @@ use serde::Serialize;
 use super::Preset;
 
 /// The planned key switches of a preset, from the modulus of fresh ciphertexts down.
+///
+/// # Examples
+/// ```
+/// let plan = hippocrene::Preset::by_name("n13")?.plan(None)?;
+/// assert_eq!(plan.preset, "n13");
+/// let [fresh, .., smallest] = &plan.moduli[..] else { unreachable!("there are several moduli") };
+/// assert!(smallest.units == 1 && fresh.bits > smallest.bits);
+/// assert!(fresh.milliseconds <= fresh.base_milliseconds);
+/// # Ok::<_, hippocrene::Error>(())
+/// ```
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Plan {
     /// The name of the preset.
@@ -19,6 +29,8 @@ pub struct Plan {
 }
 
 /// The plan of a key switch at one modulus, with the result at the same modulus.
+///
+/// See [`Plan`] for an example.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Planned {
     /// The number of units of the modulus.

@@ -98,7 +98,7 @@ fn scales_of_simple_chains_are_steady() {
 }
 
 #[test]
-fn nonsense_is_refused() {
+fn invalid_parameters_are_refused() {
     let (simple, grafted) = (PRESETS[9], PRESETS[2]);
     for wrong in [
         Preset { log_degree: 64, ..simple },
@@ -138,7 +138,7 @@ fn keys_are_stored_in_the_stated_size() {
 /// Ours fail less often than once in `2^128` times, and are secure together with the keys of
 /// encapsulation.
 #[test]
-fn bits_are_bootstrapped_with_the_sets_that_are_made_for_it() {
+fn bootstraps_of_bits_fit_into_their_sets() {
     use std::sync::Arc;
 
     use hippocrene_ckks::{Context, bits::BitPlan};
@@ -161,17 +161,17 @@ fn bits_are_bootstrapped_with_the_sets_that_are_made_for_it() {
 
 /// The listed failure probabilities are those of the plans.
 #[test]
-fn bootstraps_fail_as_likely_as_is_written_down() {
+fn listed_failure_probabilities_are_those_of_the_plans() {
     use std::sync::Arc;
 
     use hippocrene_arrays::{Bootstrapping, Session};
     use hippocrene_ckks::bits::BitPlan;
 
     for preset in PRESETS {
-        let told = preset.failures();
+        let listed = preset.failures();
         let session = preset.settings().and_then(Session::dry_run);
         let Ok(session) = session else {
-            assert!(told.is_empty(), "{}", preset.name);
+            assert!(listed.is_empty(), "{}", preset.name);
             continue;
         };
         let described = Bootstrapping::default().describe(&session).ok();
@@ -180,13 +180,13 @@ fn bootstraps_fail_as_likely_as_is_written_down() {
             let plan = BitPlan::new(Arc::clone(session.context()), bits).ok()?;
             Some((plan.log2_failure_probability() * 10.0).ceil() / 10.0)
         });
-        let mut have = told.iter();
-        for (of, likely) in [("numbers", numbers), ("bits", bits.map(Some))] {
-            if let Some(likely) = likely {
+        let mut have = listed.iter();
+        for (of, expected) in [("numbers", numbers), ("bits", bits.map(Some))] {
+            if let Some(expected) = expected {
                 let found = have.next().expect(preset.name);
                 assert_eq!(
                     (found.of, found.log2_failure_probability),
-                    (of, likely),
+                    (of, expected),
                     "{}",
                     preset.name
                 );

@@ -48,6 +48,8 @@ const MAX_STRIDE: u64 = 1 << 48;
 const MAX_NOISE_BITS: f64 = 4096.0;
 
 /// The part of the array format that depends on the type of the elements.
+///
+/// See [`Stored`] for an example of writing and reading arrays.
 pub trait FileForm: Elements {
     /// The kind of the files.
     const KIND: Kind;
@@ -196,20 +198,20 @@ impl<F: FileForm> CiphertextHead<F> {
         session: &Session,
         key: Fingerprint,
     ) -> Result<CiphertextBody<F>, Error> {
-        const WHAT: &str = "ciphertext";
+        const PART_NAME: &str = "ciphertext";
         stop::check(READ)?;
         let (context, modulus) = (session.context().rlwe(), self.modulus);
         if self.is_seeded() {
-            cursor.enter(WHAT);
+            cursor.enter(PART_NAME);
             let seed = Seed::from_bytes(cursor.array()?);
-            let c0 = head.widths.read_poly(cursor, context, modulus, WHAT)?;
+            let c0 = head.widths.read_poly(cursor, context, modulus, PART_NAME)?;
             let inner = rlwe::SeededCiphertext::from_parts(context, seed, c0, modulus, key)?;
             return Ok(CiphertextBody::Seeded(Fresh::new(
                 head.form.seeded(session, inner, self.own)?,
             )));
         }
         let parts = (0..self.parts)
-            .map(|_| head.widths.read_poly(cursor, context, modulus, WHAT))
+            .map(|_| head.widths.read_poly(cursor, context, modulus, PART_NAME))
             .collect::<Result<Vec<_>, _>>()?;
         let inner = rlwe::Ciphertext::from_parts(context, parts, modulus, self.noise, key)?;
         Ok(CiphertextBody::Full(head.form.full(session, inner, self.own)?))
@@ -299,7 +301,7 @@ impl<F: FileForm> ArrayHead<F> {
         self.form.coefficients() * self.layout.slots()
     }
 
-    /// Bytes of memory that the ciphertexts take while they are computed with.
+    /// Bytes of memory for the ciphertexts during computations.
     pub(super) fn memory(&self) -> u64 {
         let words =
             |c: &CiphertextHead<F>| u64::from(c.parts.max(2)) * c.modulus.limb_count() as u64;

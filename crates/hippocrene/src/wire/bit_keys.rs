@@ -12,7 +12,7 @@ use super::{
     FormatError,
     cursor::Cursor,
     fields::{
-        LEVEL_BYTES, MOST_COEFFICIENTS, MOST_LEVELS, at_most, check_last, check_special,
+        LEVEL_BYTES, MAX_COEFFICIENTS, MAX_LEVELS, at_most, check_last, check_special,
         expect_modulus, finite, positive, read_levels, read_numbers, read_output_bits, unusable,
         write_levels,
     },
@@ -27,7 +27,7 @@ const CLEAN: u32 = 2;
 /// Bytes before the levels.
 const FIXED_BYTES: usize = 116;
 /// The most bits of a scale of bits.
-const MOST_SCALE_BITS: u32 = 1000;
+const MAX_SCALE_BITS: u32 = 1000;
 
 /// The fields before the two keys.
 #[derive(Debug)]
@@ -111,14 +111,14 @@ impl BitKeysHead {
         let special = cursor.u64()?;
         let scale_bits = positive(cursor, "the bits of a bootstrap's scale")?;
         let falling_bits = finite(cursor, "the bits that scales fall by")?;
-        let bit_scale = at_most(cursor, "the bits of the scale of bits", MOST_SCALE_BITS)?;
+        let bit_scale = at_most(cursor, "the bits of the scale of bits", MAX_SCALE_BITS)?;
         let output_bits = read_output_bits(cursor)?;
         let levels = [
-            at_most(cursor, "the number of levels", MOST_LEVELS)?,
-            at_most(cursor, "the number of levels", MOST_LEVELS)?,
+            at_most(cursor, "the number of levels", MAX_LEVELS)?,
+            at_most(cursor, "the number of levels", MAX_LEVELS)?,
         ];
         let [reach, doublings] = [cursor.u32()?, cursor.u32()?];
-        let count = at_most(cursor, "the number of coefficients of a cosine", MOST_COEFFICIENTS)?;
+        let count = at_most(cursor, "the number of coefficients of a cosine", MAX_COEFFICIENTS)?;
         let error = cursor.f64()?;
         let up =
             read_key_modulus(cursor, parameters, "the modulus of the key from the sparse secret")?;

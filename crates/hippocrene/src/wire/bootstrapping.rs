@@ -12,7 +12,7 @@ use super::{
     FormatError,
     cursor::Cursor,
     fields::{
-        LEVEL_BYTES, MOST_COEFFICIENTS, MOST_LEVELS, at_most, check_last, check_special,
+        LEVEL_BYTES, MAX_COEFFICIENTS, MAX_LEVELS, at_most, check_last, check_special,
         expect_modulus, finite, positive, read_levels, read_numbers, read_optional_bits,
         read_output_bits, unusable, write_levels,
     },
@@ -156,13 +156,13 @@ impl BootstrappingHead {
         ];
         let output_bits = read_output_bits(cursor)?;
         let levels = [
-            at_most(cursor, "the number of levels", MOST_LEVELS)?,
-            at_most(cursor, "the number of levels", MOST_LEVELS)?,
+            at_most(cursor, "the number of levels", MAX_LEVELS)?,
+            at_most(cursor, "the number of levels", MAX_LEVELS)?,
         ];
         let [reach, doublings] = [cursor.u32()?, cursor.u32()?];
         let counts = [
-            at_most(cursor, "the number of coefficients of a cosine", MOST_COEFFICIENTS)?,
-            at_most(cursor, "the number of coefficients of an arcsine", MOST_COEFFICIENTS)?,
+            at_most(cursor, "the number of coefficients of a cosine", MAX_COEFFICIENTS)?,
+            at_most(cursor, "the number of coefficients of an arcsine", MAX_COEFFICIENTS)?,
         ];
         let [epsilon, error] = [cursor.f64()?, cursor.f64()?];
         let up =

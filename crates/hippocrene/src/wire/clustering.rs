@@ -22,6 +22,20 @@ const ASSIGNED: u32 = 1;
 const POINTS: u32 = 2;
 
 /// The description of the bytes of a [`Clustering`] ([`describe_clustering`]).
+///
+/// # Examples
+/// ```
+/// use hippocrene::{ClientKey, LookUps, Preset, Shape, Stored, wire::describe_clustering};
+///
+/// let client = ClientKey::generate(Preset::by_name("n15")?.settings()?)?;
+/// let shape = Shape::new(3, 1, 2)?; // three points of dimension 1, in two clusters
+/// let request = LookUps { clusters: Some(shape), ..LookUps::default() };
+/// let points = client.encrypt_points(&request, &[0.0, 1.0, 9.0], &[0.0, 9.0])?;
+/// let description = describe_clustering(&points.to_bytes())?;
+/// assert_eq!((description.shape, description.count), (shape, 3));
+/// assert!(description.has_points && description.iteration == 0);
+/// # Ok::<_, hippocrene::Error>(())
+/// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ClusteringDescription {
     /// The number of points, their dimension and the number of clusters.

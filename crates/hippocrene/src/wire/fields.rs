@@ -8,12 +8,12 @@ use super::{FormatError, cursor::Cursor, switching_keys::modulus_name};
 
 /// Bytes of a level of a transform.
 pub(super) const LEVEL_BYTES: usize = 12;
-/// The most levels of a transform.
-pub(super) const MOST_LEVELS: u32 = 16;
-/// The most coefficients of a polynomial.
-pub(super) const MOST_COEFFICIENTS: u32 = 4096;
+/// The largest number of levels of a transform.
+pub(super) const MAX_LEVELS: u32 = 16;
+/// The largest number of coefficients of a polynomial.
+pub(super) const MAX_COEFFICIENTS: u32 = 4096;
 /// The largest number of bits that a field may hold.
-const MOST_BITS: f64 = 1e4;
+const MAX_BITS: f64 = 1e4;
 
 /// Reads a modulus that must equal `need`, which follows from fields read before.
 pub(super) fn expect_modulus(
@@ -48,13 +48,13 @@ pub(super) fn finite(cursor: &mut Cursor<'_>, field: &'static str) -> Result<f64
     if have.is_finite() { Ok(have) } else { Err(FormatError::number(field, have, "finite")) }
 }
 
-/// Reads a number of bits, from 1 to `MOST_BITS`.
+/// Reads a number of bits, from 1 to `MAX_BITS`.
 pub(super) fn positive(cursor: &mut Cursor<'_>, field: &'static str) -> Result<f64, FormatError> {
     let have = cursor.f64()?;
-    if (1.0..=MOST_BITS).contains(&have) {
+    if (1.0..=MAX_BITS).contains(&have) {
         return Ok(have);
     }
-    Err(FormatError::number(field, have, format!("1 to {MOST_BITS}")))
+    Err(FormatError::number(field, have, format!("1 to {MAX_BITS}")))
 }
 
 pub(super) fn read_levels(
@@ -62,7 +62,7 @@ pub(super) fn read_levels(
     count: u32,
 ) -> Result<Vec<DftLevel>, FormatError> {
     let level = |cursor: &mut Cursor<'_>| {
-        let radix_log2 = at_most(cursor, "the stages of a level", MOST_LEVELS)?;
+        let radix_log2 = at_most(cursor, "the stages of a level", MAX_LEVELS)?;
         Ok(DftLevel { radix_log2, scale_bits: positive(cursor, "the bits of a level's scale")? })
     };
     (0..count).map(|_| level(cursor)).collect()
@@ -93,7 +93,7 @@ pub(super) fn read_optional_bits(
 ) -> Result<Option<f64>, FormatError> {
     match finite(cursor, field)? {
         bits if bits.to_bits() == 0 => Ok(None),
-        bits if (1.0..=MOST_BITS).contains(&bits) => Ok(Some(bits)),
+        bits if (1.0..=MAX_BITS).contains(&bits) => Ok(Some(bits)),
         bits => Err(FormatError::number(field, bits, need)),
     }
 }

@@ -21,7 +21,7 @@ use super::{
 
 /// Maximum number of bytes of a secret key file. It holds settings, with 8 bytes for each prime,
 /// and seeds.
-const MOST_OF_SECRET: usize = 1 << 14;
+const MAX_SECRET_FILE_BYTES: usize = 1 << 14;
 
 /// Writes the bytes of a file of this kind, as [`write()`] does.
 ///
@@ -150,7 +150,7 @@ pub fn read_stream_within(
     // A growing buffer leaves copies in freed memory, so a secret key gets its full capacity at
     // once.
     let mut bytes = Zeroizing::new(Vec::with_capacity(if header.kind.is_secret() {
-        MOST_OF_SECRET
+        MAX_SECRET_FILE_BYTES
     } else {
         0
     }));
@@ -181,6 +181,6 @@ mod tests {
         let key = ClientKey::generate(Preset::by_name("n12").unwrap().settings().unwrap()).unwrap();
         let bytes = key.to_bytes();
         let read = read_stream(&bytes[..], None, Path::new("a pipe"), &[Kind::SecretKey]).unwrap();
-        assert!(*read == *bytes && read.capacity() >= MOST_OF_SECRET);
+        assert!(*read == *bytes && read.capacity() >= MAX_SECRET_FILE_BYTES);
     }
 }

@@ -27,16 +27,16 @@ use super::{
     trees::read_residues,
 };
 
-const WHAT: &str = "a file of single bits";
+const PART_NAME: &str = "a file of single bits";
 /// The flag of freshly encrypted arrays.
 const FRESH: u32 = 1;
-/// The most axes of an array.
-const MOST_AXES: u32 = 64;
+/// The largest number of axes of an array.
+const MAX_AXES: u32 = 64;
 /// Bytes before the lengths of the axes.
 const HEAD_BYTES: u64 = 16;
 
 fn wrong(error: impl Into<Error>) -> FormatError {
-    unusable(WHAT, error)
+    unusable(PART_NAME, error)
 }
 
 /// The digest that identifies the parameters.
@@ -67,7 +67,7 @@ impl Stored for GateClient {
     }
 
     fn decode(input: &mut Input<'_>, _: ()) -> Result<Self, Error> {
-        let (cursor, header) = input.parts(WHAT);
+        let (cursor, header) = input.parts(PART_NAME);
         let parameters = parameters_of(header)?;
         cursor.expect_left(SEED_BYTES as u64)?;
         let seed = Zeroizing::new(cursor.array()?);
@@ -130,7 +130,7 @@ impl Stored for GateKeys {
     }
 
     fn decode(input: &mut Input<'_>, _: ()) -> Result<Self, Error> {
-        let (cursor, header) = input.parts(WHAT);
+        let (cursor, header) = input.parts(PART_NAME);
         let parameters = parameters_of(header)?;
         cursor.expect_left(key_bytes(&parameters))?;
         let rotation = parameters.rotation();
@@ -172,11 +172,11 @@ impl ArrayHead {
             ));
         }
         let fresh = flags == FRESH;
-        if axes > MOST_AXES {
+        if axes > MAX_AXES {
             return Err(FormatError::field(
                 "the number of axes",
                 axes,
-                format!("at most {MOST_AXES}"),
+                format!("at most {MAX_AXES}"),
             ));
         }
         let noise = cursor.f64()?;
@@ -255,7 +255,7 @@ impl Stored for GateArray {
     }
 
     fn decode(input: &mut Input<'_>, _: ()) -> Result<Self, Error> {
-        let (cursor, header) = input.parts(WHAT);
+        let (cursor, header) = input.parts(PART_NAME);
         let parameters = parameters_of(header)?;
         let ArrayHead { fresh, noise, shape, size } = ArrayHead::read(cursor, &parameters)?;
         let ring = parameters.rotation().ring();
@@ -280,6 +280,8 @@ impl Stored for GateArray {
 }
 
 /// The description of a file of single bits.
+///
+/// See [`Inspection`](super::Inspection) for an example.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct GatesInspection {
     /// The name of the parameters.
@@ -298,7 +300,7 @@ pub(super) fn inspect_gates(
     payload: &[u8],
 ) -> Result<(GatesInspection, usize), FormatError> {
     let parameters = parameters_of(header)?;
-    let mut cursor = Cursor::new(payload, WHAT);
+    let mut cursor = Cursor::new(payload, PART_NAME);
     let head = match header.kind {
         Kind::GateArray => Some(ArrayHead::read(&mut cursor, &parameters)?),
         Kind::GateKeys => cursor.expect_left(key_bytes(&parameters)).map(|()| None)?,

@@ -24,6 +24,26 @@ use super::{
 use crate::Preset;
 
 /// The description of a file, from its own fields and from the preset with the same digest.
+///
+/// # Examples
+/// ```
+/// use hippocrene::{
+///     ClientKey, KeyRequest, Preset, Stored,
+///     wire::{ElementsInspection, Kind, inspect},
+/// };
+///
+/// let client = ClientKey::generate(Preset::by_name("n12")?.settings()?)?;
+/// let inspection = inspect(&client.encrypt(&[1.0, 2.0], &[2])?.to_bytes())?;
+/// assert_eq!((inspection.kind, inspection.preset), (Kind::Array, Some("n12")));
+/// let array = inspection.array.expect("the file holds an array");
+/// assert_eq!((array.shape, array.ciphertexts), (vec![2], 1));
+/// assert!(matches!(array.elements, ElementsInspection::Numbers { complex: false, .. }));
+///
+/// let keys = client.evaluation_keys(&KeyRequest::only([1]))?.to_bytes();
+/// let keys = inspect(&keys)?.keys.expect("the file holds evaluation keys");
+/// assert!(keys.relinearisation && keys.rotations == [1]);
+/// # Ok::<_, hippocrene::Error>(())
+/// ```
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Inspection {
     /// The kind of its contents.
@@ -61,7 +81,7 @@ pub struct Inspection {
     pub gates: Option<GatesInspection>,
 }
 
-/// The destination of a transfer key.
+/// The destination of a transfer key. See [`Inspection`] for an example.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct TransferInspection {
     /// The digest of the second parameter set, in hexadecimal digits.
@@ -70,7 +90,7 @@ pub struct TransferInspection {
     pub key: String,
 }
 
-/// A parameter set.
+/// A parameter set. See [`Inspection`] for an example.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct SettingsInspection {
     /// log2 of `PQ`, in bits.
@@ -91,7 +111,7 @@ pub struct SettingsInspection {
     pub integers: Option<IntegersInspection>,
 }
 
-/// The scheme and modulus for integers.
+/// The scheme and modulus for integers. See [`Inspection`] for an example.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 pub struct IntegersInspection {
     /// The scheme of products: `bgv` or `bfv`.
@@ -100,7 +120,7 @@ pub struct IntegersInspection {
     pub plain_modulus: u64,
 }
 
-/// The keys in a file of evaluation keys.
+/// The keys in a file of evaluation keys. See [`Inspection`] for an example.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct KeysInspection {
     /// True if there is a relinearisation key.
@@ -119,7 +139,7 @@ pub struct KeysInspection {
     pub bits: Option<BitsInspection>,
 }
 
-/// The keys for gates of bits.
+/// The keys for gates of bits. See [`Inspection`] for an example.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 pub struct BitsInspection {
     /// The number of bits that a ciphertext holds.
@@ -132,7 +152,7 @@ pub struct BitsInspection {
     pub sparse_log2_pq_limit: Option<u32>,
 }
 
-/// The bootstrap that keys are for.
+/// The bootstrap that keys are for. See [`Inspection`] for an example.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 pub struct BootstrappingInspection {
     /// True if complex arrays can be bootstrapped too.
@@ -153,7 +173,7 @@ pub struct BootstrappingInspection {
     pub sparse_log2_pq_limit: Option<u32>,
 }
 
-/// An encrypted array.
+/// An encrypted array. See [`Inspection`] for an example.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct ArrayInspection {
     /// The shape.
@@ -170,7 +190,7 @@ pub struct ArrayInspection {
     pub clean: bool,
     /// The number of ciphertexts.
     pub ciphertexts: usize,
-    /// Bytes of memory that the ciphertexts take while they are computed with.
+    /// Bytes of memory for the ciphertexts during computations.
     ///
     /// It may be many times the size of the file.
     pub memory: u64,
@@ -190,7 +210,7 @@ pub struct ArrayInspection {
     pub elements: ElementsInspection,
 }
 
-/// The elements of an encrypted array.
+/// The elements of an encrypted array. See [`Inspection`] for an example.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[serde(untagged)]
 pub enum ElementsInspection {

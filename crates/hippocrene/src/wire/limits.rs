@@ -110,8 +110,8 @@ impl Limits {
 
     /// Checks the work to move the elements of an array in a file of `bytes` bytes.
     pub(super) fn check_work(&self, work: u64, bytes: u64) -> Result<(), FormatError> {
-        let most = self.max_work.unwrap_or(WORK_OF_ANY_FILE + bytes / BYTES_PER_PRODUCT);
-        at_most(Some(most), work, "products to move its elements")
+        let limit = self.max_work.unwrap_or(WORK_OF_ANY_FILE + bytes / BYTES_PER_PRODUCT);
+        at_most(Some(limit), work, "products to move its elements")
     }
 }
 

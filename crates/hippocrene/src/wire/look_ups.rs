@@ -28,7 +28,7 @@ const SHAPE_BYTES: u64 = 12;
 const CLUSTERS: u32 = 256;
 /// The number of the first tables. Smaller numbers name none.
 const FIRST: u32 = 4;
-const WHAT: &str = "keys of look-up tables";
+const PART_NAME: &str = "keys of look-up tables";
 
 /// The fields before the keys.
 #[derive(Debug)]
@@ -129,7 +129,7 @@ impl LookUpHead {
         cursor: &mut Cursor<'_>,
         parameters: &Parameters,
     ) -> Result<Self, FormatError> {
-        cursor.enter(WHAT);
+        cursor.enter(PART_NAME);
         let number = cursor.u32()?;
         let (number, clusters) = (number % CLUSTERS, number / CLUSTERS);
         let name =
@@ -142,7 +142,7 @@ impl LookUpHead {
         let capacity = cursor.f64()?;
         if !(1.0..=2000.0).contains(&capacity) {
             return Err(FormatError::number(
-                "the capacity of what is looked up",
+                "the capacity of look-up results",
                 capacity,
                 "1 to 2000",
             ));
@@ -199,7 +199,7 @@ impl LookUpHead {
         session: &Session,
         owner: Fingerprint,
     ) -> Result<LookUpKeys, Error> {
-        let wrong = |error| unusable(WHAT, error);
+        let wrong = |error| unusable(PART_NAME, error);
         let plan = self.request.plan(session).map_err(wrong)?;
         let plan = plan.pegasus();
         let (rotation, parameters) = (self.set.rotation(), session.context().parameters());
@@ -260,7 +260,7 @@ pub(super) fn read_switching(
     let seed = Seed::from_bytes(cursor.array()?);
     let b = read_limbs(cursor, to, from.dimension() / to.ring_degree() * digits.1)?;
     LweSwitchingKey::from_parts([from, to], keys, digits, seed, b)
-        .map_err(|error| unusable(WHAT, error))
+        .map_err(|error| unusable(PART_NAME, error))
 }
 
 /// Bytes of `count` packed polynomials over the ring of `of`.

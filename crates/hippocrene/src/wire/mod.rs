@@ -1,9 +1,9 @@
 //! The wire format: how settings, keys and encrypted arrays are written to bytes and read back.
 //!
-//! `docs/wire-format.md` describes it byte by byte. A file is a header (magic, version, kind,
-//! checksum, parameter digest, key fingerprint, length) and a payload. Reading checks the sizes,
-//! the checksum and the fields before it allocates memory for residues. Then it checks every
-//! residue.
+//! `docs/reference/wire-format.md` describes it byte by byte. A file is a header (magic,
+//! version, kind, checksum, parameter digest, key fingerprint, length) and a payload. Reading
+//! checks the sizes, the checksum and the fields before it allocates memory for residues. Then it
+//! checks every residue.
 //!
 //! One trait, [`Stored`], writes and reads everything that has files:
 //!

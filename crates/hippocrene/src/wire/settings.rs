@@ -2,8 +2,8 @@
 
 use hippocrene_arrays::{Error, Integers, Scheme, Settings};
 use hippocrene_rlwe::{
-    MAX_FACTORS, MAX_SPROUT_PRIMES, Parameters, ParametersLiteral, RlweError, SecretDistribution,
-    Sprout,
+    MAX_SPROUT_PRIMES, MAX_UNITS_AND_SPECIALS, Parameters, ParametersLiteral, RlweError,
+    SecretDistribution, Sprout,
 };
 
 use super::{
@@ -74,11 +74,11 @@ pub(super) fn read_settings(
     let precision = cursor.f64()?;
     let integers = integers_of(cursor.u32()?, cursor.u64()?)?;
     let count = units.saturating_add(specials);
-    if count > MAX_FACTORS {
+    if count > MAX_UNITS_AND_SPECIALS {
         return Err(FormatError::field(
             "the number of primes",
             count,
-            format!("at most {MAX_FACTORS}"),
+            format!("at most {MAX_UNITS_AND_SPECIALS}"),
         )
         .into());
     }

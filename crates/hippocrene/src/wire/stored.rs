@@ -18,7 +18,7 @@ use super::{
 
 /// Everything that has files: settings, keys, encrypted arrays, queries and replies.
 ///
-/// `docs/wire-format.md` describes the bytes. Only this library can implement the trait.
+/// `docs/reference/wire-format.md` describes the bytes. Only this library can implement the trait.
 ///
 /// # Examples
 /// ```
@@ -133,7 +133,7 @@ pub trait Stored: Sized {
         }
     }
 
-    /// Writes a file beside `path`, which takes its place when it is told to.
+    /// Writes a file next to `path`. The result can later be moved to `path`.
     ///
     /// # Errors
     /// As [`Stored::save`].
@@ -180,9 +180,9 @@ pub trait Stored: Sized {
 pub struct Output<'a, E> {
     /// The bytes so far, except those that were passed on.
     pub(super) bytes: Vec<u8>,
-    /// The most bytes to allocate memory for in advance.
-    most: usize,
-    /// Is called from time to time, and may take the bytes away.
+    /// The maximum number of bytes to allocate in advance.
+    max_reserved: usize,
+    /// Called from time to time; may take the bytes away.
     pass_on: &'a mut dyn FnMut(&mut Vec<u8>) -> Result<(), E>,
 }
 
@@ -197,7 +197,7 @@ impl<E> Output<'_, E> {
         key: Option<Fingerprint>,
         payload: u64,
     ) -> &mut Vec<u8> {
-        self.bytes.reserve_exact((HEADER_BYTES + payload as usize).min(self.most));
+        self.bytes.reserve_exact((HEADER_BYTES + payload as usize).min(self.max_reserved));
         header::begin(&mut self.bytes, kind, parameters, key, payload);
         &mut self.bytes
     }
@@ -257,7 +257,7 @@ fn write<T: Stored, E>(
     value: &T,
     mut pass_on: impl FnMut(&mut Vec<u8>) -> Result<(), E>,
 ) -> Result<T::Bytes, E> {
-    let mut out = Output { bytes: Vec::new(), most: usize::MAX, pass_on: &mut pass_on };
+    let mut out = Output { bytes: Vec::new(), max_reserved: usize::MAX, pass_on: &mut pass_on };
     value.encode(&mut out)?;
     header::finish(&mut out.bytes);
     Ok(out.bytes.into())
@@ -274,7 +274,7 @@ fn in_pieces<T: Stored>(value: &T, path: &Path) -> Result<Staged, Error> {
         }
         stop::check(WRITE).map_err(Error::from)
     };
-    let mut out = Output { bytes: Vec::new(), most: 2 * PIECE, pass_on: &mut take };
+    let mut out = Output { bytes: Vec::new(), max_reserved: 2 * PIECE, pass_on: &mut take };
     value.encode(&mut out)?;
     let mut rest = out.bytes;
     if staged.bytes() == 0 {

@@ -17,7 +17,7 @@ use super::{
     switching_keys::SEED_BYTES,
 };
 
-const WHAT: &str = "a file of decision trees";
+const PART_NAME: &str = "a file of decision trees";
 /// Bytes of the counts at the start of queries and replies, and of the digest of the interface.
 const COUNTS_BYTES: u64 = 8;
 const INTERFACE_BYTES: u64 = 16;
@@ -34,7 +34,7 @@ fn tables_of(header: &Header) -> Result<TreeTables, FormatError> {
 }
 
 fn wrong(error: impl Into<Error>) -> FormatError {
-    super::fields::unusable(WHAT, error)
+    super::fields::unusable(PART_NAME, error)
 }
 
 impl Stored for TreeClient {
@@ -50,7 +50,7 @@ impl Stored for TreeClient {
     }
 
     fn decode(input: &mut Input<'_>, _: ()) -> Result<Self, Error> {
-        let (cursor, header) = input.parts(WHAT);
+        let (cursor, header) = input.parts(PART_NAME);
         let (tables, key) = (tables_of(header)?, header.key);
         cursor.expect_left(SEED_BYTES as u64)?;
         let seed = Zeroizing::new(cursor.array()?);
@@ -107,7 +107,7 @@ impl Stored for TreeKeys {
     }
 
     fn decode(input: &mut Input<'_>, _: ()) -> Result<Self, Error> {
-        let (cursor, header) = input.parts(WHAT);
+        let (cursor, header) = input.parts(PART_NAME);
         let (tables, key) = (tables_of(header)?, header.key);
         cursor.expect_left(16 + 2 * SEED_BYTES as u64 + key_bytes(tables).iter().sum::<u64>())?;
         let (rotation, back) = (tables.parameters().rotation(), tables.parameters().back());
@@ -188,7 +188,7 @@ impl Stored for TreeQuery {
     }
 
     fn decode(input: &mut Input<'_>, _: ()) -> Result<Self, Error> {
-        let (cursor, header) = input.parts(WHAT);
+        let (cursor, header) = input.parts(PART_NAME);
         let (tables, key) = (tables_of(header)?, header.key);
         let [features, _, features_of_all] = read_query(cursor, tables)?;
         let interface = Fingerprint::from_bytes(cursor.array()?);
@@ -291,7 +291,7 @@ impl Stored for TreeReply {
     }
 
     fn decode(input: &mut Input<'_>, _: ()) -> Result<Self, Error> {
-        let (cursor, header) = input.parts(WHAT);
+        let (cursor, header) = input.parts(PART_NAME);
         let (tables, key) = (tables_of(header)?, header.key);
         let ReplyHead { interface, span, modulus, outputs, rows, middles } =
             ReplyHead::read(cursor, tables)?;
@@ -314,6 +314,8 @@ impl Stored for TreeReply {
 }
 
 /// The description of a file of decision trees.
+///
+/// See [`Inspection`](super::Inspection) for an example.
 #[derive(Debug, Clone, PartialEq, Eq, serde::Serialize)]
 pub struct TreesInspection {
     /// The name of the tables that the file is for.
@@ -330,7 +332,7 @@ pub(super) fn inspect_trees(
     payload: &[u8],
 ) -> Result<(TreesInspection, usize), FormatError> {
     let tables = tables_of(header)?;
-    let mut cursor = Cursor::new(payload, WHAT);
+    let mut cursor = Cursor::new(payload, PART_NAME);
     let counts = match header.kind {
         Kind::TreeQuery => {
             read_query(&mut cursor, tables).map(|[numbers, rows, _]| Some((numbers, rows)))?

@@ -12,7 +12,8 @@ use hippocrene_ckks::{
 use hippocrene_ring::primes;
 use hippocrene_rlwe::{Parameters, ParametersLiteral, SecretDistribution, Sprout};
 
-/// Ring degree `2^log_degree`, a base prime of 50 bits, `depth` primes of 40, scale 2^40. Insecure.
+/// Returns settings with ring degree `2^log_degree`, a base prime of 50 bits, `depth` primes of 40
+/// bits and the scale 2^40. Insecure.
 pub fn insecure_settings(log_degree: u32, depth: usize) -> Settings {
     let degree = 1 << log_degree;
     let mut units = primes::ntt_primes(50, degree, 1, &[]).unwrap();
@@ -29,7 +30,7 @@ pub fn insecure_settings(log_degree: u32, depth: usize) -> Settings {
     Settings::at_scale(parameters, 40).unwrap()
 }
 
-/// A client and its server with `2^(log_degree - 1)` slots. Insecure.
+/// Returns a client and its server with `2^(log_degree - 1)` slots. Insecure.
 pub fn insecure(log_degree: u32, depth: usize) -> (ClientKey, Server) {
     let client = ClientKey::generate_with(insecure_settings(log_degree, depth), 1).unwrap();
     let request = KeyRequest { conjugation: true, ..KeyRequest::default() };
@@ -37,7 +38,7 @@ pub fn insecure(log_degree: u32, depth: usize) -> (ClientKey, Server) {
     (client, server)
 }
 
-/// `count` numbers in `[-1, 1]`.
+/// Returns `count` numbers in `[-1, 1]`.
 pub fn numbers(count: usize, seed: usize) -> Vec<f64> {
     (0..count).map(|i| ((i * 37 + seed * 101 + i * i) % 257) as f64 / 128.0 - 1.0).collect()
 }
@@ -49,14 +50,14 @@ pub fn assert_close(got: &[f64], expected: &[f64], what: &str) {
     }
 }
 
-/// How many products of values up to 1 are left at scale 2^40.
-pub fn left(array: &EncryptedArray, server: &Server) -> usize {
+/// Returns the number of products at scale 2^40, of values up to 1, that the capacity allows.
+pub fn products_left(array: &EncryptedArray, server: &Server) -> usize {
     let capacity = array.capacity_bits(server.session()) + array.bound().max(1.0).log2();
     (capacity / 40.0) as usize
 }
 
-/// Ring degree `2^log_degree`, `units` units of 48 bits with a sprout, a sparse secret of
-/// weight 192. Insecure.
+/// Returns settings with ring degree `2^log_degree`, `units` units of 48 bits and a sprout.
+/// Insecure.
 pub fn insecure_grafted(log_degree: u32, units: usize, secret: SecretDistribution) -> Settings {
     let degree = 1 << log_degree;
     let parameters = Parameters::new_insecure(ParametersLiteral {
@@ -70,8 +71,8 @@ pub fn insecure_grafted(log_degree: u32, units: usize, secret: SecretDistributio
     Settings::new(parameters.unwrap(), Settings::DEFAULT_PRECISION).unwrap()
 }
 
-/// Ring degree 2^6, a base of 28 bits, nine units of 48 and a sprout, and a bootstrap of bits.
-/// Insecure.
+/// Returns settings with ring degree 2^6, a base of 28 bits, nine units of 48 bits and a sprout,
+/// and the parameters of a bootstrap of bits. Insecure.
 pub fn insecure_bits(
     packing: BitPacking,
     clean: bool,

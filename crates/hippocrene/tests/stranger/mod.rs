@@ -1,5 +1,6 @@
-//! A reader written from `docs/wire-format.md` alone: it uses nothing of the library that wrote the
-//! files, down to ChaCha20 and CRC-32.
+//! A reader written from `docs/reference/wire-format.md` alone.
+//!
+//! It uses nothing of the library that wrote the files, and has its own ChaCha20 and CRC-32.
 
 use num_complex::Complex64;
 
@@ -31,12 +32,12 @@ pub fn fingerprint(context: &str, data: &[u8]) -> Vec<u8> {
     blake3::derive_key(context, data)[..16].to_vec()
 }
 
-/// The keystream as 64-bit words.
+/// Returns the keystream as 64-bit words.
 pub fn chacha20(seed: &[u8], nonce: u64) -> impl Iterator<Item = u64> {
     chacha20_from(seed, nonce, 0)
 }
 
-/// The keystream from a block on.
+/// Returns the keystream as 64-bit words, beginning with block `first`.
 pub fn chacha20_from(seed: &[u8], nonce: u64, first: u64) -> impl Iterator<Item = u64> {
     let mut start = [0u32; 16];
     for (i, c) in b"expand 32-byte k".chunks(4).chain(seed.chunks(4)).enumerate() {
@@ -79,12 +80,12 @@ pub fn pow(mut base: u64, mut exponent: u64, q: u64) -> u64 {
     result
 }
 
-/// The least `w` for which `q` is at most `2^w`.
+/// Returns the smallest `w` for which `q` is at most `2^w`.
 pub fn bit_length(q: u64) -> usize {
     64 - (q - 1).leading_zeros() as usize
 }
 
-/// The scheme and the plaintext modulus of settings.
+/// Reads and checks the scheme and the plaintext modulus of settings.
 pub fn integers_of(bytes: &mut &[u8]) {
     let (scheme, t) = (number(bytes, 4), number(bytes, 8));
     assert!((scheme, t) == (1, u128::from(PLAIN_MODULUS)) || (scheme, t) == (0, 0));
@@ -93,10 +94,10 @@ pub fn integers_of(bytes: &mut &[u8]) {
 /// The plaintext modulus of the files.
 pub const PLAIN_MODULUS: u64 = 65_537;
 
-/// A polynomial: one limb of values for each factor it is taken modulo.
+/// A polynomial, as one limb of values for each factor of its modulus.
 pub type Limbs = Vec<Vec<u64>>;
 
-/// Positions, odd primes of the sprout, and the exponent of two.
+/// A modulus, as positions, odd primes of the sprout, and exponent of two.
 pub type Modulus = (u128, u64, u32);
 
 pub fn modulus(bytes: &mut &[u8]) -> Modulus {
@@ -134,12 +135,13 @@ impl Set {
         (set, fingerprint("hippocrene 2026-11 parameter set", &named))
     }
 
-    /// Those of the odd primes whose bits are set.
+    /// Returns the odd primes whose bits in `mask` are set.
     pub fn chosen(&self, mask: u64) -> Vec<u64> {
         self.odd.iter().enumerate().filter(|(j, _)| mask >> j & 1 == 1).map(|(_, r)| *r).collect()
     }
 
-    /// The factor at a position of a modulus with these odd primes and this power of two.
+    /// Returns the factor at this position of a modulus, with the odd primes of `mask` and the
+    /// power of two `2^two`.
     pub fn factor(&self, position: usize, mask: u64, two: u32) -> u64 {
         match position {
             126 => self.chosen(mask).iter().product(),
@@ -148,19 +150,19 @@ impl Set {
         }
     }
 
-    /// Bytes of a polynomial in a file of keys.
+    /// Returns the bytes of a polynomial in a file of keys.
     pub fn poly_bytes(&self, (positions, mask, two): Modulus) -> usize {
         let factors =
             (0..128).filter(|i| positions >> i & 1 == 1).map(|i| self.factor(i, mask, two));
         factors.map(|factor| self.degree as usize * bit_length(factor) / 8).sum()
     }
 
-    /// The modulus with the whole sprout instead of a part of it.
+    /// Returns the modulus with the whole sprout instead of a part of it.
     pub fn with_whole_sprout(&self, (positions, ..): Modulus) -> Modulus {
         (positions, (1 << self.odd.len()) - 1, self.two)
     }
 
-    /// The positions of each group of factors of `Q`.
+    /// Returns the positions of each group of factors of `Q`.
     pub fn groups(&self) -> Vec<u128> {
         let sprout = f64::from(self.two) + self.odd.iter().map(|r| (*r as f64).log2()).sum::<f64>();
         let units = (0..self.units).map(|i| (1u128 << i, (self.factors[i] as f64).log2()));
@@ -181,14 +183,16 @@ impl Set {
         groups.into_iter().map(|group| group.0).collect()
     }
 
-    /// Bytes of a switching key with this modulus: a seed and a polynomial for every group of
-    /// factors of `Q` that it has one of.
+    /// Returns the bytes of a switching key with this modulus.
+    ///
+    /// It is a seed, and one polynomial for each group of factors of `Q` that shares a factor with
+    /// the modulus.
     pub fn key_bytes(&self, modulus: Modulus) -> usize {
         let groups = self.groups().into_iter().filter(|group| group & modulus.0 != 0);
         32 + groups.count() * self.poly_bytes(modulus)
     }
 
-    /// The power of psi at position `t`.
+    /// Returns the power of psi at the position `t` of an evaluation.
     pub fn exponent(&self, t: u64) -> u64 {
         let k = if self.degree < 64 { t } else { t / 64 * 64 + t % 8 * 8 + t / 8 % 8 };
         2 * (k.reverse_bits() >> (64 - self.degree.trailing_zeros())) + 1
@@ -199,7 +203,7 @@ impl Set {
         candidates.into_iter().find(|psi| pow(*psi, self.degree, q) == q - 1).unwrap()
     }
 
-    /// `psi^0` to `psi^(2N - 1)`.
+    /// Returns `psi^0` to `psi^(2N - 1)`.
     fn powers(&self, q: u64) -> Vec<u64> {
         let psi = self.psi(q);
         std::iter::successors(Some(1), |x| Some(mul(*x, psi, q)))
@@ -217,7 +221,7 @@ impl Set {
         (0..self.degree).map(value).collect()
     }
 
-    /// Coefficients around zero.
+    /// Returns the coefficients, centred around zero.
     pub fn coefficients(&self, values: &[u64], q: u64) -> Vec<i64> {
         let (powers, full) = (self.powers(q), 2 * self.degree);
         let exponents: Vec<u64> = (0..self.degree).map(|t| self.exponent(t)).collect();
@@ -240,7 +244,7 @@ impl Set {
         limb
     }
 
-    /// A polynomial of a key file, modulo the first `count` factors.
+    /// Reads a polynomial of a key file, modulo the first `count` factors.
     pub fn polynomial(&self, bytes: &mut &[u8], count: usize) -> Limbs {
         self.factors[..count].iter().map(|q| self.unpack(bytes, bit_length(*q), *q)).collect()
     }
@@ -254,8 +258,9 @@ impl Set {
         candidates.filter(|c| *c < q).take(self.degree as usize).collect()
     }
 
-    /// The coefficients around zero of `times (c_0 + c_1 s + ..)`, modulo each prime and power of
-    /// two of the factor at this position.
+    /// Returns the centred coefficients of `times (c_0 + c_1 s + ..)`.
+    ///
+    /// There is one list for each prime, and for the power of two, of the factor at this position.
     pub fn message(
         &self,
         c: &[&Vec<u64>],
@@ -281,7 +286,8 @@ impl Set {
         primes.into_iter().map(modulo).collect()
     }
 
-    /// The secret that a key for this Galois element switches to: the inverse automorphism of `s`.
+    /// Returns the secret to which the key of this Galois element switches: the inverse
+    /// automorphism of `s`.
     pub fn rotated(&self, s: &[i64], element: u64) -> Vec<i64> {
         let inverse = (1..2 * self.degree).find(|i| i * element % (2 * self.degree) == 1).unwrap();
         let mut target = vec![0; s.len()];
@@ -292,7 +298,7 @@ impl Set {
         target
     }
 
-    /// The binary secret of a seed.
+    /// Returns the binary secret of a seed.
     pub fn bits(&self, seed: &[u8]) -> Vec<i64> {
         let words = chacha20(seed, 0).take(self.degree.div_ceil(64) as usize);
         words
@@ -319,12 +325,12 @@ impl Set {
     }
 }
 
-/// `x + y z`, modulo `q`.
+/// Returns `x + y z`, modulo `q`.
 pub fn multiply_add(x: &[u64], y: &[u64], z: &[u64], q: u64) -> Vec<u64> {
     x.iter().zip(y).zip(z).map(|((x, y), z)| (x + mul(*y, *z, q)) % q).collect()
 }
 
-/// `x + y s` of coefficients, modulo `X^N + 1` and `2^64`.
+/// Returns `x + y s` of coefficients, modulo `X^N + 1` and `2^64`.
 pub fn multiply_add_two(x: &[u64], y: &[u64], s: &[i64]) -> Vec<u64> {
     let (n, mut out) = (x.len(), x.to_vec());
     for (i, y) in y.iter().enumerate() {
@@ -340,7 +346,7 @@ pub fn centred(x: u64, q: u64) -> i64 {
     if x > q / 2 { x as i64 - q as i64 } else { x as i64 }
 }
 
-/// Kind, digest, key and payload of a file whose checksum is right.
+/// Returns kind, digest, key and payload of a file, after checking its checksum and length.
 pub fn open(file: &[u8]) -> (u8, &[u8], &[u8], &[u8]) {
     assert_eq!(file[..10], *b"\x89HPCR\r\n\x1a\x01\x00");
     assert_eq!(file[11], u8::from([2, 9, 17].contains(&file[10])));
@@ -350,7 +356,7 @@ pub fn open(file: &[u8]) -> (u8, &[u8], &[u8], &[u8]) {
     (file[10], &file[16..32], &file[32..48], &file[56..])
 }
 
-/// Settings and secret coefficients, from the file of a secret key.
+/// Reads settings and secret coefficients from the file of a secret key.
 pub fn read_secret(file: &[u8]) -> (Set, Vec<i64>) {
     let (kind, digest, key, mut payload) = open(file);
     let (set, computed) = Set::read(&mut payload);
@@ -360,19 +366,20 @@ pub fn read_secret(file: &[u8]) -> (Set, Vec<i64>) {
     (set, s)
 }
 
-/// A ciphertext's message: coefficients around zero, small enough to be the same modulo each of its
-/// factors.
+/// The message of a ciphertext.
+///
+/// Its coefficients are centred around zero, and small enough to be the same modulo each factor.
 pub struct Message {
     pub coefficients: Vec<i64>,
     pub factors: Vec<u64>,
     /// The odd primes and the exponent of two of its modulus.
     pub sprout: (u64, u32),
-    /// What the ciphertext's head has after the noise.
+    /// The rest of the ciphertext's head, after the noise.
     pub own: Vec<u8>,
 }
 
 impl Message {
-    /// What the slots hold, times the scale.
+    /// Returns the values of the slots, times the scale.
     pub fn values(&self, degree: u64) -> Vec<Complex64> {
         let value = |j: u64| {
             let power = (0..j).fold(1, |p, _| p * 5 % (2 * degree));
@@ -383,23 +390,23 @@ impl Message {
     }
 }
 
-/// What the file of an array holds.
+/// The contents of an array's file.
 pub struct Read {
     pub kind: u8,
-    /// Of which the lowest is the form's.
+    /// The flags. The lowest bit is the flag of the form.
     pub flags: u128,
     pub field: [u8; 8],
     /// The interval of the elements, where the file states one.
     pub interval: Option<(f64, f64)>,
     pub slots: usize,
-    /// Length and stride.
+    /// Lengths and strides.
     pub axes: Vec<(usize, usize)>,
-    /// The ciphertexts' messages, each multiplied by a number.
+    /// The messages of the ciphertexts, each multiplied by `times`.
     pub messages: Vec<Message>,
 }
 
-/// Reads an array whose ciphertexts' heads end in `own` bytes; the messages are multiplied by
-/// `times`.
+/// Reads an array. The head of each ciphertext ends in `own` bytes, and the messages are multiplied
+/// by `times`.
 pub fn read_array(file: &[u8], set: &Set, s: &[i64], own: usize, times: u64) -> Read {
     let (kind, _, _, mut rest) = open(file);
     let (flags, axes) = (number(&mut rest, 4), number(&mut rest, 4));
@@ -439,14 +446,14 @@ pub fn read_array(file: &[u8], set: &Set, s: &[i64], own: usize, times: u64) -> 
         if let Some(seed) = seed {
             c.push(at().map(|(i, q)| set.expand(seed, 0, *i, *q)).collect());
         }
-        // Every limb must say the same, since the message is small.
+        // The message is small, so every limb must hold the same one.
         let limb = |(k, (position, q)): (usize, (&usize, &u64))| {
             let parts: Vec<&Vec<u64>> = c.iter().map(|part| &part[k]).collect();
             set.message(&parts, s, *position, (mask, *q), times)
         };
         let limbs: Vec<(u64, Vec<i64>)> = at().enumerate().flat_map(limb).collect();
         let coefficients = limbs[0].1.clone();
-        // The first unit has 48 bits and the message fewer; modulo the others it may not fit.
+        // The message fits into the first unit, which has 48 bits, but not into every other factor.
         for (q, other) in &limbs {
             assert!(coefficients.iter().zip(other).all(|(a, b)| (a - b) % *q as i64 == 0));
         }
@@ -456,7 +463,7 @@ pub fn read_array(file: &[u8], set: &Set, s: &[i64], own: usize, times: u64) -> 
     Read { kind, flags, field, interval, slots, axes, messages }
 }
 
-/// The shape, and the elements in row-major order, from what stands in all slots.
+/// Returns the shape, and the elements in row-major order, from the values of all slots.
 pub fn elements<T: Copy>(axes: &[(usize, usize)], plain: &[T]) -> (Vec<usize>, Vec<T>) {
     let shape: Vec<usize> = axes.iter().map(|a| a.0).collect();
     let position = |mut index: usize| {
@@ -470,7 +477,7 @@ pub fn elements<T: Copy>(axes: &[(usize, usize)], plain: &[T]) -> (Vec<usize>, V
     (shape, elements)
 }
 
-/// Shape and elements, from the file of an array of numbers.
+/// Returns shape and elements from the file of an array of numbers.
 pub fn decrypt(file: &[u8], set: &Set, s: &[i64]) -> (Vec<usize>, Vec<f64>) {
     let Read { kind, flags, field, interval, slots, axes, messages } =
         read_array(file, set, s, 28, 1);
@@ -491,7 +498,7 @@ pub fn decrypt(file: &[u8], set: &Set, s: &[i64]) -> (Vec<usize>, Vec<f64>) {
     (shape, values)
 }
 
-/// Shape and elements, from the file of an array of integers.
+/// Returns shape and elements from the file of an array of integers.
 pub fn decrypt_integers(file: &[u8], set: &Set, s: &[i64]) -> (Vec<usize>, Vec<i64>) {
     let t = PLAIN_MODULUS;
     let Read { kind, flags, field, interval, slots, axes, messages } =
@@ -521,7 +528,7 @@ pub fn decrypt_integers(file: &[u8], set: &Set, s: &[i64]) -> (Vec<usize>, Vec<i
     (shape, values)
 }
 
-/// Shape and elements, from the file of an array of bits.
+/// Returns shape and elements from the file of an array of bits.
 pub fn decrypt_bits(file: &[u8], set: &Set, s: &[i64]) -> (Vec<usize>, Vec<bool>) {
     let Read { kind, flags, field, interval, slots, axes, messages } =
         read_array(file, set, s, 20, 1);
@@ -542,13 +549,13 @@ pub fn decrypt_bits(file: &[u8], set: &Set, s: &[i64]) -> (Vec<usize>, Vec<bool>
     elements(&axes, &plain)
 }
 
-/// The largest prime below `2^bits` that is 1 modulo `2n`.
+/// Returns the largest prime below `2^bits` that is 1 modulo `2n`.
 pub fn prime(bits: u32, n: u64) -> u64 {
     let is_prime = |q: u64| (2..).take_while(|d| d * d <= q).all(|d| !q.is_multiple_of(d));
     (0..).map(|k| (1 << bits) - 2 * n * k + 1).find(|q| *q < 1 << bits && is_prime(*q)).unwrap()
 }
 
-/// A ring of degree `d` modulo one prime.
+/// Returns a ring of this degree modulo one prime.
 pub fn ring(degree: u64, q: u64) -> Set {
     Set { degree, units: 1, factors: vec![q], odd: Vec::new(), two: 0, rank: 1, precision: 0.0 }
 }

@@ -1,4 +1,4 @@
-//! Small insecure parameters, and one file of every kind.
+//! Small insecure parameters, and one file of each kind.
 #![allow(dead_code)] // each test file uses its own part
 
 use hippocrene::{
@@ -18,7 +18,8 @@ use hippocrene_rlwe::{
     self as rlwe, Modulus, Parameters, ParametersLiteral, SecretDistribution, SecretKey, Sprout,
 };
 
-/// A base prime of 48 bits, two primes of 40, one special of 48, integers modulo 65537. Insecure.
+/// Returns settings with a base prime of 48 bits, two primes of 40 bits, one special prime of 48
+/// bits, and integers modulo 65537. Insecure.
 pub fn settings(log_degree: u32) -> Settings {
     let degree = 1 << log_degree;
     let large = primes::ntt_primes(48, degree, 2, &[]).unwrap();
@@ -38,7 +39,7 @@ pub fn settings(log_degree: u32) -> Settings {
     settings.with_integers(integers).unwrap()
 }
 
-/// Four units of 48 bits with a sprout, two specials. Insecure.
+/// Returns settings with four units of 48 bits, a sprout and two special primes. Insecure.
 pub fn grafted(log_degree: u32) -> Settings {
     let sprout = Sprout::for_degree(log_degree).unwrap();
     let mut units = primes::ntt_primes(48, 1 << log_degree, 6, &sprout.primes).unwrap();
@@ -53,8 +54,9 @@ pub fn grafted(log_degree: u32) -> Settings {
     Settings::new(Parameters::new_insecure(literal).unwrap(), Settings::DEFAULT_PRECISION).unwrap()
 }
 
-/// What tables of dimension 1024 have room in, in keys that are no larger than need be: 18 units of
-/// 48 bits with a sprout, two digits. Insecure.
+/// Returns settings for look-up tables of dimension 1024, with the smallest possible keys.
+///
+/// They have 18 units of 48 bits, a sprout, and two digits. Insecure.
 pub fn for_tables() -> Settings {
     let sprout = Sprout::for_degree(11).unwrap();
     let mut units = primes::ntt_primes(48, 1 << 11, 29, &sprout.primes).unwrap();
@@ -69,13 +71,14 @@ pub fn for_tables() -> Settings {
     Settings::new(Parameters::new_insecure(literal).unwrap(), Settings::DEFAULT_PRECISION).unwrap()
 }
 
-/// Always the same key of [`settings`].
+/// Returns the same key for [`settings`] in each call.
 pub fn client(log_degree: u32) -> ClientKey {
     ClientKey::from_seed(settings(log_degree), Seed::from_bytes([7; 32]), 1).unwrap()
 }
 
-/// What the bootstrap of [`bootstrapping`] is made of: numbers that can be written, if not computed
-/// with.
+/// Returns the plan of [`bootstrapping`].
+///
+/// The numbers are valid for a file, but computing with them makes no sense.
 pub fn bootstrap_literal(slots: usize) -> BootstrapLiteral {
     let level = |radix_log2, scale_bits| DftLevel { radix_log2, scale_bits };
     let cosine = vec![0.5, -0.25, 0.0, 0.125];
@@ -105,7 +108,8 @@ pub fn bootstrap_literal(slots: usize) -> BootstrapLiteral {
     }
 }
 
-/// Keys of a sparse secret of weight 8 for the first unit, that from it for two units.
+/// Returns the keys of a sparse secret of weight 8: to it modulo the first unit, and from it modulo
+/// two units.
 fn sparse(client: &ClientKey) -> rlwe::EncapsulationKeys {
     let session = client.session();
     let (rlwe, parameters) = (session.context().rlwe(), session.settings().parameters());
@@ -115,7 +119,7 @@ fn sparse(client: &ClientKey) -> rlwe::EncapsulationKeys {
     rlwe::EncapsulationKeys::generate(rlwe, &narrow, &secret, Modulus::of_range(0..2)).unwrap()
 }
 
-/// Evaluation keys without a key.
+/// Returns evaluation keys that contain no key.
 fn none(client: &ClientKey) -> EvaluationKeys {
     let rlwe = client.session().context().rlwe();
     let none = rlwe::EvaluationKeys::empty(rlwe, client.fingerprint());
@@ -128,7 +132,9 @@ fn bootstrapping(client: &ClientKey) -> EvaluationKeys {
     none(client).with_bootstrapping(own)
 }
 
-/// What gates of [`Things::gates`] are made of: numbers that can be written, if not computed with.
+/// Returns the plan of [`Things::gates`].
+///
+/// The numbers are valid for a file, but computing with them makes no sense.
 pub fn bit_literal(slots: usize) -> BitLiteral {
     let level = |radix_log2, scale_bits| DftLevel { radix_log2, scale_bits };
     BitLiteral {
@@ -151,7 +157,7 @@ fn gates(client: &ClientKey) -> EvaluationKeys {
     none(client).with_bits(BitKeys::new(client.session(), literal, sparse(client)).unwrap())
 }
 
-/// Bits in an array of this shape.
+/// Encrypts bits as an array of this shape.
 fn bits(
     client: &ClientKey,
     packing: BitPacking,
@@ -169,7 +175,7 @@ fn bits(
     BitArray::from_parts(layout, Bits { packing }, hippocrene::SlotContents::Zero, bodies).unwrap()
 }
 
-/// In complex slots, two ciphertexts, seeded.
+/// Returns two seeded ciphertexts of bits in complex slots.
 fn fresh_bits(client: &ClientKey) -> BitArray {
     let context = client.session().context();
     let secret = SecretKey::from_seed(context.rlwe(), client.seed().clone()).unwrap();
@@ -182,7 +188,7 @@ fn fresh_bits(client: &ClientKey) -> BitArray {
     })
 }
 
-/// In real slots, one ciphertext, whole.
+/// Returns one full ciphertext of bits in real slots.
 fn whole_bits(client: &ClientKey, public: &PublicKey) -> BitArray {
     let context = client.session().context();
     let values = [false, true, true, false, true, false];
@@ -192,34 +198,34 @@ fn whole_bits(client: &ClientKey, public: &PublicKey) -> BitArray {
     })
 }
 
-/// Things of every kind under one key.
+/// Keys and arrays of each kind, under one key.
 pub struct Things {
     pub client: ClientKey,
     pub public: PublicKey,
     pub keys: EvaluationKeys,
-    /// None but those of a bootstrap.
+    /// Only the keys of a bootstrap.
     pub bootstrapping: EvaluationKeys,
-    /// None but those of bits.
+    /// Only the keys for bits.
     pub gates: EvaluationKeys,
-    /// Of two units.
+    /// A second key, with two units.
     pub second: ClientKey,
     pub transfer: TransferKey,
-    /// Two ciphertexts, seeded.
+    /// Two seeded ciphertexts.
     pub fresh: EncryptedArray,
-    /// One ciphertext, whole, with a smaller modulus.
+    /// One full ciphertext with a smaller modulus.
     pub product: EncryptedArray,
-    /// Two ciphertexts, seeded.
+    /// Two seeded ciphertexts.
     pub integers: IntegerArray,
-    /// One ciphertext, whole, with a smaller modulus and a factor.
+    /// One full ciphertext with a smaller modulus and a factor.
     pub squares: IntegerArray,
-    /// Two ciphertexts, seeded, complex slots.
+    /// Two seeded ciphertexts with complex slots.
     pub bits: BitArray,
-    /// One ciphertext, whole, real slots.
+    /// One full ciphertext with real slots.
     pub nots: BitArray,
 }
 
-/// Keys of products, of the rotation by 1 and of conjugation; and of the rotation by -2 for two
-/// units only.
+/// Returns the keys for products, the rotation by 1 and conjugation at all moduli, and the key for
+/// the rotation by -2 at two units only.
 fn evaluation_keys(client: &ClientKey) -> EvaluationKeys {
     let context = client.session().context().rlwe();
     let secret = SecretKey::from_seed(context, Seed::from_bytes([7; 32])).unwrap();
@@ -236,7 +242,7 @@ pub fn things(log_degree: u32) -> Things {
     let public = client.public_key().unwrap();
     let keys = evaluation_keys(&client);
     let bootstrapping = bootstrapping(&client);
-    let second = client.second(40.0).unwrap();
+    let second = client.second_key(40.0).unwrap();
     let transfer = client.transfer_key(&second).unwrap();
     let slots = client.session().slots();
     let values: Vec<f64> = (0..slots + 3).map(|i| i as f64 / 8.0 - 1.0).collect();
@@ -268,7 +274,7 @@ pub fn things(log_degree: u32) -> Things {
 }
 
 impl Things {
-    /// A file of every kind, and two of arrays of each.
+    /// Returns one file of each kind, and two for each kind of array.
     pub fn files(&self) -> Vec<(&'static str, Vec<u8>)> {
         vec![
             ("settings", self.client.session().settings().to_bytes()),

@@ -1,4 +1,4 @@
-//! The plan of k-means, which needs no keys.
+//! The plan of k-means, which holds everything that needs no keys.
 
 use std::sync::Arc;
 
@@ -13,17 +13,16 @@ use crate::{
     tournament::rounds,
 };
 
-/// Bits of capacity in reserve, because moduli are only accurate to a bit and scales vary as much.
-/// Chosen.
+/// Capacity in reserve, in bits (chosen). Moduli and scales are only accurate to about a bit.
 const RESERVE_BITS: f64 = 4.0;
 
-/// The bound of the numbers that repacking is planned for.
+/// The bound of the numbers that repacking is planned for (chosen).
 const REPACKING_BOUND: f64 = 1.0;
 
-/// Clusters smaller than this share of the mean size move by steps that are too short.
+/// Clusters smaller than this fraction of the mean size move by steps that are too short (chosen).
 const SMALL_CLUSTER_SHARE: f64 = 0.25;
 
-/// K-means without keys.
+/// The plan of k-means, without keys. See [`Pegasus`](crate::Pegasus) for an example of a setup.
 #[derive(Debug)]
 pub struct KMeansPlan {
     shape: Shape,
@@ -32,11 +31,11 @@ pub struct KMeansPlan {
 }
 
 impl KMeansPlan {
-    /// The description for the tables of `preset`. Scales and the precision of repacking are just
-    /// enough for bits, so that all fits a ring of degree `2^15`.
+    /// Returns the description for the tables of `preset`. Scales and the precision of repacking
+    /// are just enough for bits, so that everything fits a ring of degree `2^15`.
     ///
     /// # Errors
-    /// As [`PegasusLiteral::of`].
+    /// Returns the errors of [`PegasusLiteral::of`].
     pub fn literal(preset: &Preset) -> Result<PegasusLiteral, PegasusError> {
         let literal = PegasusLiteral::of(preset, Vec::new(), 1.0, 1.0)?;
         // The error of the reduction is 2^-11.5 relative to bits.
@@ -45,12 +44,12 @@ impl KMeansPlan {
         Ok(PegasusLiteral { transform_bits: 20.0, scale_bits: 38.0, reduction, ..literal })
     }
 
-    /// K-means of this shape by `literal`, whose slots, bound and output bits are replaced here
-    /// (IV.C.3). The capacity is enough for one product and slots to coefficients of all distances,
-    /// and for two products and slots to coefficients of the centroids.
+    /// Plans k-means of this shape by `literal`. Its slots, bound and output bits are replaced here
+    /// (section IV.C.3). The capacity is enough for one product and slots to coefficients of all
+    /// distances, and for two products and slots to coefficients of the centroids.
     ///
     /// # Errors
-    /// As [`Shape::together`] and [`PegasusPlan::new`].
+    /// Returns the errors of [`Shape::together`] and [`PegasusPlan::new`].
     pub fn new(
         context: Arc<Context>,
         shape: Shape,
@@ -69,8 +68,8 @@ impl KMeansPlan {
         };
         let distances = scale + transform(together * width, distance_bound(&shape));
         // Bits times differences are rescaled to a scale that is smaller by the number of points.
-        // Reciprocals come at a scale that is smaller by the largest of them
-        // (`PegasusPlan::reduced_bits`), so that their product takes as much less of the modulus.
+        // The scale of reciprocals is smaller by the largest of them (`PegasusPlan::reduced_bits`),
+        // so their product needs less of the modulus by the same factor.
         let products = 2.0 * scale + (shape.points() as f64).log2()
             - (largest_reciprocal(&shape) / REPACKING_BOUND).log2();
         let update = products + transform(width, widening(&literal));
@@ -95,13 +94,13 @@ impl KMeansPlan {
         self.together
     }
 
-    /// The plan of PEGASUS that it uses.
+    /// The plan of PEGASUS that k-means uses.
     pub fn pegasus(&self) -> &Arc<PegasusPlan> {
         &self.pegasus
     }
 
-    /// log2 of the modulus at which fresh centroids have the capacity of repacked ones, at the
-    /// scale [`KMeansPlan::slot_scale_bits`].
+    /// log2 of the modulus of fresh centroids. At the scale [`KMeansPlan::slot_scale_bits`] it
+    /// gives them the capacity of repacked ones.
     pub fn centroid_bits(&self) -> f64 {
         self.slot_scale_bits() + 1.0 + self.pegasus.literal().output_bits
     }
@@ -117,12 +116,12 @@ impl KMeansPlan {
         self.pegasus.literal().output_scale_bits
     }
 
-    /// The standard deviation of the error in the comparison of differences of squared distances in
-    /// the unit ball.
+    /// Returns the standard deviation of the error in the comparison of squared distances in the
+    /// unit ball.
     ///
-    /// If the squared distances of a point from its two nearest centroids differ by `k` times this,
-    /// the point goes to the wrong one with the probability that a normal number exceeds `k`
-    /// standard deviations.
+    /// If the squared distances of a point from its two nearest centroids differ by `k` standard
+    /// deviations, the point goes to the wrong one with the probability that a standard normal
+    /// number exceeds `k`.
     ///
     /// # Errors
     /// Never, for an existing plan.
@@ -147,20 +146,20 @@ impl KMeansPlan {
         Ok(4.0 * (1.0 + literal.margin) * index / literal.tables.ring().dimension() as f64)
     }
 
-    /// The rotations whose keys are needed for sums.
+    /// The rotations whose keys the sums use.
     fn sum_rotations(&self) -> Vec<i64> {
         let powers = |from: usize, to: usize| (from.ilog2()..to.ilog2()).map(|k| 1i64 << k);
         let width = self.shape.width();
         powers(1, self.shape.stride()).chain(powers(width, width * self.together)).collect()
     }
 
-    /// A multiple of the moduli of sums and transforms, which are those of points and their
+    /// Returns a multiple of the moduli of sums and transforms, which are those of points and their
     /// divisors.
     fn working_modulus(&self) -> Modulus {
         let parameters = self.pegasus.context().parameters();
         let sprout = Modulus::of_sprout(parameters.top().odd(), parameters.top().two());
         let mut units = 1;
-        // The bits of points, or of repacked values, which may have a few bits more.
+        // Repacked values may have a few bits more than points.
         let bits = self.point_bits() + 64.0;
         while units < parameters.unit_count() && parameters.log2(Modulus::of_range(0..units)) < bits
         {
@@ -169,11 +168,11 @@ impl KMeansPlan {
         Modulus::of_range(0..units).lcm(sprout)
     }
 
-    /// Adds the keys of rotations and products that are needed. Those of sums and transforms are
+    /// Adds the keys of rotations and products that k-means uses. Those of sums and transforms are
     /// made for the smaller moduli at which they run.
     ///
     /// # Errors
-    /// When a key does not fit.
+    /// Returns an error if a key does not fit.
     pub fn add_keys(
         &self,
         keys: &mut EvaluationKeys,
@@ -188,7 +187,7 @@ impl KMeansPlan {
         Ok(keys.add_rotations_at(rlwe, secret, low, self.working_modulus())?)
     }
 
-    /// The rotations whose keys are needed.
+    /// The rotations whose keys k-means uses.
     pub fn rotations(&self) -> Vec<i64> {
         let pegasus = &self.pegasus;
         let mut all =
@@ -200,22 +199,21 @@ impl KMeansPlan {
     }
 }
 
-/// The bound that distances are declared with at extraction.
+/// Returns the bound that distances are declared with at extraction.
 ///
 /// Squared distances, without the part that is the same for all centroids, differ by 4 at most in
 /// the unit ball. They become twice as large with every round of the tournament. Differences may
-/// take the whole circle. A bound with its margin takes a quarter of it on either side.
+/// use the whole circle. A bound with its margin uses a quarter of it on either side.
 pub(super) fn distance_bound(shape: &Shape) -> f64 {
     f64::from(rounds(shape.clusters())).exp2()
 }
 
-/// The largest reciprocal of a count, relative to the number of points.
+/// Returns the largest reciprocal of a count, relative to the number of points.
 pub(super) fn largest_reciprocal(shape: &Shape) -> f64 {
     shape.clusters() as f64 / SMALL_CLUSTER_SHARE
 }
 
-/// The factor by which numbers that are repacked without a look-up are smaller than those that are
-/// looked up.
+/// Returns the ratio of numbers that are looked up to numbers that are repacked without a look-up.
 pub(super) fn widening(literal: &PegasusLiteral) -> f64 {
     (0.25 / literal.reduction.epsilon()).floor().max(1.0)
 }

@@ -6,13 +6,22 @@ use crate::{PegasusError, error::argument};
 
 const OPERATION: &str = "lay out points";
 
-/// The largest number of points.
-const MOST_POINTS: usize = 1 << 20;
+/// The largest number of points (chosen).
+const MAX_POINTS: usize = 1 << 20;
 
-/// The largest number of slots of a ciphertext.
-const MOST_SLOTS: usize = 1 << 16;
+/// The largest number of slots of a ciphertext: half of the largest ring degree.
+const MAX_SLOTS: usize = 1 << 16;
 
 /// The numbers of points, dimensions and clusters.
+///
+/// ```
+/// use hippocrene_pegasus::Shape;
+///
+/// let shape = Shape::new(4, 3, 2)?;
+/// assert_eq!((shape.stride(), shape.width()), (4, 8));
+/// assert_eq!(shape.together(32)?, 4);
+/// # Ok::<(), hippocrene_pegasus::PegasusError>(())
+/// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Shape {
     points: usize,
@@ -21,13 +30,14 @@ pub struct Shape {
 }
 
 impl Shape {
-    /// At least two clusters, at least as many points as clusters, and a dimension of at least 1.
+    /// Makes the shape of at least two clusters of `points` points, not fewer than clusters, with a
+    /// dimension of at least 1.
     ///
     /// # Errors
-    /// [`PegasusError::Argument`] if a number is smaller than that, there are more than `2^20`
-    /// points, or one point in all clusters takes more than `2^16` slots.
+    /// Returns [`PegasusError::Argument`] if a number is smaller than that, if there are more than
+    /// `2^20` points, or if one point in all clusters needs more than `2^16` slots.
     pub fn new(points: usize, dimension: usize, clusters: usize) -> Result<Self, PegasusError> {
-        if clusters < 2 || points < clusters || points > MOST_POINTS || dimension == 0 {
+        if clusters < 2 || points < clusters || points > MAX_POINTS || dimension == 0 {
             return argument(
                 OPERATION,
                 format!(
@@ -40,10 +50,10 @@ impl Shape {
         let width = dimension
             .checked_next_power_of_two()
             .and_then(|d| d.checked_mul(clusters.next_power_of_two()));
-        if width.is_none_or(|width| width > MOST_SLOTS) {
+        if width.is_none_or(|width| width > MAX_SLOTS) {
             let what = format!(
                 "one point of dimension {dimension} in {clusters} clusters takes more than \
-                 {MOST_SLOTS} slots, which no ciphertext has"
+                 {MAX_SLOTS} slots, which no ciphertext has"
             );
             return argument(OPERATION, what);
         }
@@ -75,10 +85,10 @@ impl Shape {
         self.stride() * self.clusters.next_power_of_two()
     }
 
-    /// The number of points in a ciphertext of at most `slots` slots, a power of two.
+    /// Returns the number of points in a ciphertext of at most `slots` slots, a power of two.
     ///
     /// # Errors
-    /// [`PegasusError::Argument`] if there is no room for one point.
+    /// Returns [`PegasusError::Argument`] if there is no room for one point.
     pub fn together(&self, slots: usize) -> Result<usize, PegasusError> {
         if self.width() > slots {
             let what = format!(
@@ -90,7 +100,7 @@ impl Shape {
         Ok(self.points.next_power_of_two().min(slots / self.width()))
     }
 
-    /// The slots of all centroids' coordinates, centroid by centroid.
+    /// Returns the slots of the coordinates of all centroids, centroid by centroid.
     pub(super) fn centroid_slots(&self) -> Vec<usize> {
         (0..self.clusters)
             .flat_map(|j| (0..self.dimension).map(move |c| (j, c)))
@@ -98,12 +108,13 @@ impl Shape {
             .collect()
     }
 
-    /// Points, row by row, in the slots of ciphertexts of `together` points each
+    /// Lays out points, given row by row, in the slots of ciphertexts of `together` points each
     /// ([`Shape::together`]).
     ///
     /// # Errors
-    /// [`PegasusError::Argument`] if the number of values is wrong, a point is not in the unit
-    /// ball, or `together` is 0 or larger than the smallest power of two that holds all points.
+    /// Returns [`PegasusError::Argument`] if the number of values is wrong, if a point is not in
+    /// the unit ball, or if `together` is 0 or larger than the smallest power of two that holds all
+    /// points.
     pub fn points_in_slots(
         &self,
         values: &[f64],
@@ -114,8 +125,8 @@ impl Shape {
         Ok(self.rows_in_slots(values, together))
     }
 
-    /// Points that are assigned to the clusters of other points, row by row, in slots as in
-    /// [`Shape::points_in_slots`]. There may be as many of them as there are points of this shape.
+    /// Lays out points that will be assigned to the clusters of other points, like
+    /// [`Shape::points_in_slots`]. Their number may be up to that of the points of this shape.
     /// `centroids` are the centroids that they are compared with, row by row.
     ///
     /// A point outside of the unit ball is moved to its surface, straight towards the nearest
@@ -124,8 +135,9 @@ impl Shape {
     /// original point, nor at the centroid itself.
     ///
     /// # Errors
-    /// [`PegasusError::Argument`] if the number of values of points or centroids is wrong, or
-    /// squares of distances are too large for a number, and as [`Shape::points_in_slots`].
+    /// Returns [`PegasusError::Argument`] if the number of values of points or centroids is wrong,
+    /// or if squares of distances are too large for a number. Also returns the errors of
+    /// [`Shape::points_in_slots`].
     pub fn new_points_in_slots(
         &self,
         values: &[f64],
@@ -133,12 +145,12 @@ impl Shape {
         together: usize,
     ) -> Result<Vec<Vec<f64>>, PegasusError> {
         const OPERATION: &str = "lay out new points";
-        let (d, most) = (self.dimension, self.points);
+        let (d, max_points) = (self.dimension, self.points);
         self.check_together(together)?;
-        if values.is_empty() || !values.len().is_multiple_of(d) || values.len() > most * d {
+        if values.is_empty() || !values.len().is_multiple_of(d) || values.len() > max_points * d {
             let have = values.len();
             let what = format!(
-                "{have} numbers for points of dimension {d}: 1 to {most} points are possible at \
+                "{have} numbers for points of dimension {d}: 1 to {max_points} points are possible at \
                  one time"
             );
             return argument(OPERATION, what);
@@ -163,7 +175,7 @@ impl Shape {
         Ok(self.rows_in_slots(&inside, together))
     }
 
-    /// Whole rows, in the slots of ciphertexts of `together` points each.
+    /// Lays out whole rows in the slots of ciphertexts of `together` points each.
     fn rows_in_slots(&self, values: &[f64], together: usize) -> Vec<Vec<f64>> {
         let (d, stride, width) = (self.dimension, self.stride(), self.width());
         let mut ciphertexts =
@@ -178,10 +190,10 @@ impl Shape {
         ciphertexts
     }
 
-    /// Centroids, row by row, in slots.
+    /// Lays out centroids, given row by row, in slots.
     ///
     /// # Errors
-    /// As [`Shape::points_in_slots`].
+    /// Returns the errors of [`Shape::points_in_slots`].
     pub fn centroids_in_slots(&self, values: &[f64]) -> Result<Vec<f64>, PegasusError> {
         self.check_rows(values, self.clusters)?;
         let mut slots = vec![0.0; self.width()];
@@ -192,19 +204,19 @@ impl Shape {
         Ok(slots)
     }
 
-    /// Centroids, row by row, from slots.
+    /// Returns the centroids in these slots, row by row.
     ///
     /// # Panics
-    /// If there are fewer than [`Shape::width`].
+    /// Panics if there are fewer slots than [`Shape::width`].
     pub fn centroids_of_slots(&self, slots: &[f64]) -> Vec<f64> {
         self.centroid_slots().into_iter().map(|slot| slots[slot]).collect()
     }
 
-    /// The cluster of every point, which is the one whose bit is largest, from the slots of all
-    /// ciphertexts of `together` points each.
+    /// Returns the cluster of every point, from the slots of all ciphertexts of `together` points
+    /// each. It is the cluster with the largest bit.
     ///
     /// # Panics
-    /// If there are fewer slots than the points take, or `together` is 0.
+    /// Panics if there are fewer slots than the points need, or if `together` is 0.
     pub fn labels_of_slots(&self, ciphertexts: &[Vec<f64>], together: usize) -> Vec<usize> {
         let bit = |i: usize, j: usize| {
             ciphertexts[i / together][i % together * self.width() + j * self.stride()]
@@ -216,11 +228,11 @@ impl Shape {
     }
 
     fn check_together(&self, together: usize) -> Result<(), PegasusError> {
-        let most = self.points.next_power_of_two();
-        if !(1..=most).contains(&together) {
+        let max_points = self.points.next_power_of_two();
+        if !(1..=max_points).contains(&together) {
             return argument(
                 OPERATION,
-                format!("{together} points in a ciphertext: 1 to {most} are possible"),
+                format!("{together} points in a ciphertext: 1 to {max_points} are possible"),
             );
         }
         Ok(())
@@ -254,18 +266,18 @@ fn inner(x: &[f64], y: &[f64]) -> f64 {
     x.iter().zip(y).map(|(x, y)| x * y).sum()
 }
 
-/// A point of the ball. A point outside is replaced by the one on the surface between it and the
-/// nearest centroid.
+/// Returns the point itself if it is in the ball. Otherwise returns the point on the surface
+/// between it and the nearest centroid.
 fn into_ball(point: &[f64], centroids: &[f64]) -> Vec<f64> {
     if norm(point) <= 1.0 {
         return point.to_vec();
     }
-    // Without |x|^2, which all have in common.
+    // The term |x|^2 is left out, because it is the same for all centroids.
     let distance = |centroid: &[f64]| inner(centroid, centroid) - 2.0 * inner(centroid, point);
     let nearer = |a: &&[f64], b: &&[f64]| distance(a).total_cmp(&distance(b));
     let nearest = centroids.chunks_exact(point.len()).min_by(nearer).unwrap_or(&[]);
     let way: Vec<f64> = point.iter().zip(nearest).map(|(x, c)| x - c).collect();
-    // |c + t way| = 1.
+    // Solves |c + t direction| = 1.
     let (along, length) = (inner(nearest, &way), inner(&way, &way));
     let within = (1.0 - inner(nearest, nearest)).max(0.0);
     let t = ((along * along + length * within).sqrt() - along) / length;
@@ -279,7 +291,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn points_stand_in_every_cluster() {
+    fn points_are_in_the_slots_of_every_cluster() {
         let shape = Shape::new(3, 3, 2).unwrap();
         assert_eq!((shape.stride(), shape.width()), (4, 8));
         assert_eq!((shape.together(64).unwrap(), shape.together(16).unwrap()), (4, 2));
@@ -319,7 +331,7 @@ mod tests {
         }
     }
     #[test]
-    fn new_points_come_into_the_ball() {
+    fn new_points_are_moved_into_the_ball() {
         let shape = Shape::new(3, 2, 2).unwrap();
         let centroids = [0.5, 0.0, 0.0, 0.5];
         let slots = shape.new_points_in_slots(&[0.5, 0.25, 0.5, -2.0], &centroids, 4).unwrap();

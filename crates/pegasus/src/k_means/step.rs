@@ -16,13 +16,14 @@ use super::{
 use crate::{
     Layout, Numbers, Pegasus, PegasusError, PegasusKeys,
     error::argument,
-    plan::power,
-    tournament::{at, rounds},
+    plan::scale_of_bits,
+    tournament::{indices_at, rounds},
 };
 
 const OPERATION: &str = "an iteration of k-means";
 
-/// K-means with the keys of a client. It holds no secret.
+/// Runs k-means with the keys of a client. It holds no secret. See [`Pegasus`] for an example of a
+/// setup.
 #[derive(Debug, Clone)]
 pub struct KMeans {
     plan: Arc<KMeansPlan>,
@@ -30,7 +31,7 @@ pub struct KMeans {
 }
 
 /// Centroids after some iterations, and the assignment of points to the centroids before. The next
-/// iteration needs nothing else.
+/// iteration needs nothing else. See [`KMeans`] for how to compute it.
 #[derive(Debug, Clone, PartialEq)]
 pub struct KMeansState {
     /// The number of iterations.
@@ -41,14 +42,22 @@ pub struct KMeansState {
     pub assigned: Vec<Ciphertext>,
 }
 
-/// The times of the parts of an iteration: the sectors of PEGASUS Table VIII.
+/// The times of the parts of an iteration. They are the sectors of PEGASUS, Table VIII.
+///
+/// ```
+/// use std::time::Duration;
+/// use hippocrene_pegasus::IterationTimes;
+///
+/// let sectors = IterationTimes { update: Duration::from_secs(2), ..IterationTimes::default() };
+/// assert_eq!(sectors.total(), Duration::from_secs(2));
+/// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub struct Sectors {
+pub struct IterationTimes {
     /// Distances.
     pub distance: Duration,
     /// Slots to coefficients and extraction.
     pub extraction: Duration,
-    /// Nearest centroids and reciprocals: the look-ups.
+    /// The look-ups of nearest centroids and reciprocals.
     pub look_ups: Duration,
     /// Repacking.
     pub repacking: Duration,
@@ -56,8 +65,8 @@ pub struct Sectors {
     pub update: Duration,
 }
 
-impl AddAssign for Sectors {
-    fn add_assign(&mut self, other: Sectors) {
+impl AddAssign for IterationTimes {
+    fn add_assign(&mut self, other: IterationTimes) {
         self.distance += other.distance;
         self.extraction += other.extraction;
         self.look_ups += other.look_ups;
@@ -66,7 +75,7 @@ impl AddAssign for Sectors {
     }
 }
 
-impl Sectors {
+impl IterationTimes {
     /// The total time.
     pub fn total(&self) -> Duration {
         self.distance + self.extraction + self.look_ups + self.repacking + self.update
@@ -74,11 +83,11 @@ impl Sectors {
 }
 
 impl KMeans {
-    /// K-means by `plan`, with the keys of `evaluator` ([`KMeansPlan::add_keys`]) and those between
-    /// slots and single numbers.
+    /// Sets up k-means by `plan`, with the keys of `evaluator` ([`KMeansPlan::add_keys`]) and those
+    /// between slots and single numbers.
     ///
     /// # Errors
-    /// As [`Pegasus::new`].
+    /// Returns the errors of [`Pegasus::new`].
     pub fn new(
         plan: Arc<KMeansPlan>,
         evaluator: Evaluator,
@@ -98,18 +107,18 @@ impl KMeans {
         &self.pegasus
     }
 
-    /// One iteration from these points, in ciphertexts of [`KMeansPlan::together`] points each, and
-    /// the times of its parts.
+    /// Runs one iteration on these points, in ciphertexts of [`KMeansPlan::together`] points each,
+    /// and measures the times of its parts.
     ///
     /// # Errors
-    /// If the number of ciphertexts or slots is not that of the shape, a ciphertext has too little
-    /// capacity, or a key is missing.
+    /// Returns an error if the number of ciphertexts or slots is not that of the shape, if a
+    /// ciphertext has too little capacity, or if a key is missing.
     pub fn iterate(
         &self,
         points: &[Ciphertext],
         state: &KMeansState,
-    ) -> Result<(KMeansState, Sectors), PegasusError> {
-        let mut time = Sectors::default();
+    ) -> Result<(KMeansState, IterationTimes), PegasusError> {
+        let mut time = IterationTimes::default();
         self.check_points(points)?;
         let start = Instant::now();
         let centroids = self.widened(state)?;
@@ -117,7 +126,7 @@ impl KMeans {
             .iter()
             .map(|points| self.aligned(points, &centroids))
             .collect::<Result<_, _>>()?;
-        add(&mut time.distance, start);
+        add_time(&mut time.distance, start);
         let mut assigned = Vec::with_capacity(points.len());
         for (k, points) in points.iter().enumerate() {
             let (bits, part) = self.nearest_aligned(points, self.count(k)?, &centroids, state)?;
@@ -129,34 +138,34 @@ impl KMeans {
         Ok((next, time))
     }
 
-    /// The nearest centroids of the points of one ciphertext, the `block`-th: its part of
-    /// [`KMeansState::assigned`]. With [`KMeans::update`] it makes an iteration, whose blocks other
-    /// machines may compute.
+    /// Finds the nearest centroids of the points in the `block`-th ciphertext. The result is its
+    /// part of [`KMeansState::assigned`]. Together with [`KMeans::update`] it makes an iteration,
+    /// and other machines may compute its blocks.
     ///
     /// # Errors
-    /// As [`KMeans::iterate`].
+    /// Returns the errors of [`KMeans::iterate`].
     pub fn assign(
         &self,
         points: &Ciphertext,
         block: usize,
         state: &KMeansState,
-    ) -> Result<(Ciphertext, Sectors), PegasusError> {
+    ) -> Result<(Ciphertext, IterationTimes), PegasusError> {
         self.nearest(points, self.count(block)?, state)
     }
 
-    /// The nearest centroids of the first `count` points of one ciphertext, in the layout of
-    /// [`KMeansState::assigned`]. The points need not be those that are clustered
+    /// Finds the nearest centroids of the first `count` points of one ciphertext, in the layout of
+    /// [`KMeansState::assigned`]. They may be other points than the clustered ones
     /// ([`super::Shape::new_points_in_slots`]).
     ///
     /// # Errors
-    /// [`PegasusError::Argument`] if `count` is 0 or a ciphertext has no room for that number of
-    /// points, and as [`KMeans::iterate`].
+    /// Returns [`PegasusError::Argument`] if `count` is 0 or larger than the number of points in a
+    /// ciphertext, and the errors of [`KMeans::iterate`].
     pub fn nearest(
         &self,
         points: &Ciphertext,
         count: usize,
         state: &KMeansState,
-    ) -> Result<(Ciphertext, Sectors), PegasusError> {
+    ) -> Result<(Ciphertext, IterationTimes), PegasusError> {
         let together = self.plan.together();
         if !(1..=together).contains(&count) {
             return argument(
@@ -173,7 +182,7 @@ impl KMeans {
         Ok((bits, time))
     }
 
-    /// The number of the clustered points that are in the `block`-th ciphertext.
+    /// Returns the number of clustered points in the `block`-th ciphertext.
     fn count(&self, block: usize) -> Result<usize, PegasusError> {
         let (all, together) = (self.plan.shape().points(), self.plan.together());
         let first = block.saturating_mul(together);
@@ -183,38 +192,39 @@ impl KMeans {
         Ok(together.min(all - first))
     }
 
-    /// [`KMeans::nearest`] of points that are at the modulus and the scale of the centroids.
+    /// Does the same as [`KMeans::nearest`] for points at the modulus and the scale of the
+    /// centroids.
     fn nearest_aligned(
         &self,
         points: &Ciphertext,
         count: usize,
         centroids: &Ciphertext,
         state: &KMeansState,
-    ) -> Result<(Ciphertext, Sectors), PegasusError> {
-        let mut time = Sectors::default();
+    ) -> Result<(Ciphertext, IterationTimes), PegasusError> {
+        let mut time = IterationTimes::default();
         let start = Instant::now();
         let distances = self.distances(points, centroids, -state.centroids.precision_bits())?;
-        let start = add(&mut time.distance, start);
-        let distances = self.single(&distances, count)?;
-        let start = add(&mut time.extraction, start);
+        let start = add_time(&mut time.distance, start);
+        let distances = self.extract_distances(&distances, count)?;
+        let start = add_time(&mut time.extraction, start);
         let bits = self.winners(&distances)?;
-        let start = add(&mut time.look_ups, start);
-        let bits = self.spread(&bits)?;
-        add(&mut time.repacking, start);
+        let start = add_time(&mut time.look_ups, start);
+        let bits = self.repack_bits(&bits)?;
+        add_time(&mut time.repacking, start);
         Ok((bits, time))
     }
 
-    /// The state after an iteration with this assignment of points ([`KMeans::assign`]). There is
-    /// one ciphertext of bits for each ciphertext of points.
+    /// Returns the state after an iteration with this assignment of points ([`KMeans::assign`]).
+    /// There is one ciphertext of bits for each ciphertext of points.
     ///
     /// # Errors
-    /// As [`KMeans::iterate`].
+    /// Returns the errors of [`KMeans::iterate`].
     pub fn update(
         &self,
         points: &[Ciphertext],
         assigned: Vec<Ciphertext>,
         state: &KMeansState,
-    ) -> Result<(KMeansState, Sectors), PegasusError> {
+    ) -> Result<(KMeansState, IterationTimes), PegasusError> {
         self.check_points(points)?;
         let start = Instant::now();
         let centroids = self.widened(state)?;
@@ -228,44 +238,48 @@ impl KMeans {
         Ok((next, time))
     }
 
-    /// [`KMeans::update`] with points that are at the modulus and the scale of the centroids.
+    /// Does the same as [`KMeans::update`] with points at the modulus and the scale of the
+    /// centroids.
     fn update_aligned(
         &self,
         points: &[Ciphertext],
         assigned: Vec<Ciphertext>,
         centroids: &Ciphertext,
         state: &KMeansState,
-    ) -> Result<(KMeansState, Sectors), PegasusError> {
+    ) -> Result<(KMeansState, IterationTimes), PegasusError> {
         self.check_points(&assigned)?;
-        let mut time = Sectors::default();
+        let mut time = IterationTimes::default();
         let start = Instant::now();
         let mut sums: Option<[Ciphertext; 2]> = None;
         for (points, bits) in points.iter().zip(&assigned) {
             let new = self.sums_of_members(bits, points, centroids)?;
             sums = Some(match sums.take() {
                 None => new,
-                Some([sum, members]) => [self.plus(&sum, &new[0])?, self.plus(&members, &new[1])?],
+                Some([sum, members]) => [
+                    self.add_at_one_modulus(&sum, &new[0])?,
+                    self.add_at_one_modulus(&members, &new[1])?,
+                ],
             });
         }
-        add(&mut time.update, start);
+        add_time(&mut time.update, start);
         let Some([sum, members]) = sums else {
             return argument(OPERATION, "there are no points".into());
         };
         let reciprocals = self.reciprocals(&members, &mut time)?;
         let start = Instant::now();
-        let moved = self.moved(&state.centroids, &sum, &reciprocals)?;
-        add(&mut time.update, start);
-        let centroids = self.fresh(&moved, &mut time)?;
+        let moved = self.moved_centroids(&state.centroids, &sum, &reciprocals)?;
+        add_time(&mut time.update, start);
+        let centroids = self.refreshed(&moved, &mut time)?;
         Ok((KMeansState { iteration: state.iteration + 1, centroids, assigned }, time))
     }
 
-    /// A start from points. The centroids of `state`, before any iteration, are replaced by the
-    /// points with these numbers, one for each cluster. They are as precise as centroids after an
-    /// iteration.
+    /// Starts from chosen points. The centroids of `state`, before any iteration, are replaced by
+    /// the points with these indices, one for each cluster. They are as precise as centroids after
+    /// an iteration.
     ///
     /// # Errors
-    /// [`PegasusError::Argument`] if the number of chosen points is not that of the clusters, or
-    /// there are no such points, and as [`KMeans::iterate`].
+    /// Returns [`PegasusError::Argument`] if the number of chosen points is not that of the
+    /// clusters, or if there are no such points. Also returns the errors of [`KMeans::iterate`].
     pub fn start_from(
         &self,
         points: &[Ciphertext],
@@ -302,7 +316,7 @@ impl KMeans {
             let masked = e.rescale(&e.mul_plain(&points, &mask)?, self.scale()?)?;
             sum = Some(match sum.take() {
                 None => masked,
-                Some(before) => self.plus(&before, &masked)?,
+                Some(before) => self.add_at_one_modulus(&before, &masked)?,
             });
         }
         let Some(sum) = sum else {
@@ -311,13 +325,13 @@ impl KMeans {
         let mut start =
             e.inner_sum(&sum, shape.width(), together)?.with_slots(e.context(), shape.width())?;
         start.set_bound(1.0);
-        let centroids = self.fresh(&start, &mut Sectors::default())?;
+        let centroids = self.refreshed(&start, &mut IterationTimes::default())?;
         Ok(KMeansState { iteration: 0, centroids, assigned: Vec::new() })
     }
 
-    /// The centroids as if they had no error, in as many slots as points have.
+    /// Returns the centroids as if they had no error, in the number of slots of the points.
     fn widened(&self, state: &KMeansState) -> Result<Ciphertext, PegasusError> {
-        self.exact(&state.centroids, self.plan.together() * self.plan.shape().width(), 1.0)
+        self.without_error(&state.centroids, self.plan.together() * self.plan.shape().width(), 1.0)
     }
 
     /// Checks that the number of ciphertexts is that of the points.
@@ -337,18 +351,23 @@ impl KMeans {
         self.pegasus.evaluator()
     }
 
-    /// The scale of all products.
+    /// Returns the scale of all products.
     fn scale(&self) -> Result<Scale, PegasusError> {
-        power(self.plan.slot_scale_bits())
+        scale_of_bits(self.plan.slot_scale_bits())
     }
 
-    /// The same ciphertext as if it had no error, read with this number of slots. It repeats in a
-    /// divisor of them.
+    /// Returns the same ciphertext as if it had no error, read with this number of slots. Its
+    /// values repeat in these slots.
     ///
-    /// The limit of the steps does not depend on where they start. Their length changes only how
-    /// close they come to it. So the errors of centroids and reciprocals are no errors of the next
-    /// centroids.
-    fn exact(&self, a: &Ciphertext, slots: usize, bound: f64) -> Result<Ciphertext, PegasusError> {
+    /// The limit of the steps does not depend on where they start. Their length only changes how
+    /// close they come to it. So the errors of centroids and reciprocals do not count as errors of
+    /// the next centroids.
+    fn without_error(
+        &self,
+        a: &Ciphertext,
+        slots: usize,
+        bound: f64,
+    ) -> Result<Ciphertext, PegasusError> {
         let mut a =
             a.clone().with_noise(Noise::NONE).with_slots(self.evaluator().context(), slots)?;
         a.set_bound(bound);
@@ -370,13 +389,13 @@ impl KMeans {
         Ok(self.evaluator().adjust(&points, centroids.modulus(), centroids.scale())?)
     }
 
-    /// `|c_j|^2 - 2 <x_i, c_j>` in slot `(i K' + j) d'`, from points and centroids at one modulus
-    /// and scale. Coordinates of the centroids have an error of about `2^off`.
+    /// Computes `|c_j|^2 - 2 <x_i, c_j>` in slot `(i K' + j) d'`, from points and centroids at one
+    /// modulus and scale. Coordinates of the centroids have an error of about `2^error_log2`.
     fn distances(
         &self,
         points: &Ciphertext,
         centroids: &Ciphertext,
-        off: f64,
+        error_log2: f64,
     ) -> Result<Ciphertext, PegasusError> {
         let (e, shape) = (self.evaluator(), self.plan.shape());
         let difference = e.sub(centroids, &e.mul_integer(points, 2)?)?;
@@ -384,17 +403,21 @@ impl KMeans {
         // The sums in slots without a distance do not matter.
         products.set_bound(1.0);
         let sums = e.inner_sum(&products, 1, shape.stride())?;
-        // The derivative is 2 (c_j - x_i), of norm 4 at most.
-        let error = 2.0 + off + sums.scale().log2() - 0.5 * (sums.slots() as f64).log2();
+        // The derivative is 2 (c_j - x_i), and its norm is at most 4.
+        let error = 2.0 + error_log2 + sums.scale().log2() - 0.5 * (sums.slots() as f64).log2();
         let noise = sums.inner().noise().plus(Noise::from_log2_std(error));
         let mut distances = sums.with_noise(noise);
         distances.set_bound(distance_bound(&shape));
         Ok(distances)
     }
 
-    /// The distances of `count` points as single numbers. Those from the same centroid are
-    /// adjacent.
-    fn single(&self, distances: &Ciphertext, count: usize) -> Result<Numbers, PegasusError> {
+    /// Extracts the distances of `count` points as single numbers. Distances from the same centroid
+    /// are adjacent.
+    fn extract_distances(
+        &self,
+        distances: &Ciphertext,
+        count: usize,
+    ) -> Result<Numbers, PegasusError> {
         let shape = self.plan.shape();
         let slot = |i: usize, j: usize| i * shape.width() + j * shape.stride();
         let slots: Vec<usize> =
@@ -402,10 +425,10 @@ impl KMeans {
         self.pegasus.extract(&self.pegasus.to_coefficients(distances)?, &slots)
     }
 
-    /// Bits at the scale of repacking that mark the nearest centroid, cluster by cluster.
+    /// Returns bits at the scale of repacking that mark the nearest centroid, cluster by cluster.
     fn winners(&self, distances: &Numbers) -> Result<Vec<Numbers>, PegasusError> {
         let (clusters, plan) = (self.plan.shape().clusters(), self.pegasus.plan());
-        // In the last round differences may take all of the circle (`distance_bound`).
+        // In the last round differences may use the whole circle (`distance_bound`).
         let widest = distances.largest_bound() / (1.0 + plan.literal().margin);
         let spread = widest / f64::from(rounds(clusters) - 1).exp2();
         let levels =
@@ -414,11 +437,11 @@ impl KMeans {
             return argument(OPERATION, "there are no clusters".into());
         };
         let groups = bits.len() / clusters;
-        (0..clusters).map(|j| bits.select(&at(j..j + 1, groups))).collect()
+        (0..clusters).map(|j| bits.select(&indices_at(j..j + 1, groups))).collect()
     }
 
-    /// Bits in every slot of their points and clusters.
-    fn spread(&self, bits: &[Numbers]) -> Result<Ciphertext, PegasusError> {
+    /// Repacks bits into every slot of their points and clusters.
+    fn repack_bits(&self, bits: &[Numbers]) -> Result<Ciphertext, PegasusError> {
         let (shape, together) = (self.plan.shape(), self.plan.together());
         let (mut places, mut all) = (Vec::new(), None);
         for (j, bits) in bits.iter().enumerate() {
@@ -438,8 +461,8 @@ impl KMeans {
         }
     }
 
-    /// `sum_i b_ij (x_i - c_j)` and `sum_i b_ij`, both over the number of all points, in `K' d'`
-    /// slots.
+    /// Returns `sum_i b_ij (x_i - c_j)` and `sum_i b_ij`, both divided by the number of all points,
+    /// in `K' d'` slots.
     fn sums_of_members(
         &self,
         bits: &Ciphertext,
@@ -452,8 +475,8 @@ impl KMeans {
         };
         let differences = e.sub(points, centroids)?;
         let (left, right) = self.in_one_modulus(bits, &differences)?;
-        // At this smaller scale of products, the sums have the wanted scale when they are counted
-        // in units of all points.
+        // At this smaller scale of products, the sums have the requested scale in units of all
+        // points.
         let products = e.mul_rescale(&left, &right, self.scale()?.over(count))?;
         let sum = |a: &Ciphertext, bound: f64| -> Result<Ciphertext, PegasusError> {
             let sum = e.inner_sum(a, shape.width(), together)?;
@@ -465,13 +488,17 @@ impl KMeans {
         Ok([sum(&products, 2.0)?, sum(bits, 1.0)?])
     }
 
-    fn plus(&self, a: &Ciphertext, b: &Ciphertext) -> Result<Ciphertext, PegasusError> {
+    fn add_at_one_modulus(
+        &self,
+        a: &Ciphertext,
+        b: &Ciphertext,
+    ) -> Result<Ciphertext, PegasusError> {
         let mut sum = self.evaluator().add(a, b)?;
         sum.set_bound(a.bound());
         Ok(sum)
     }
 
-    /// Both ciphertexts at the smaller of their moduli.
+    /// Returns both ciphertexts at the smaller of their moduli.
     fn in_one_modulus(
         &self,
         a: &Ciphertext,
@@ -487,55 +514,55 @@ impl KMeans {
         Ok(pair)
     }
 
-    /// `1/share`, up to a limit, where `share` is the share of all points that a cluster has.
+    /// Returns `1/x`, up to a limit, where `x` is the fraction of all points that a cluster has.
     fn reciprocals(
         &self,
         shares: &Ciphertext,
-        time: &mut Sectors,
+        time: &mut IterationTimes,
     ) -> Result<Ciphertext, PegasusError> {
         let shape = self.plan.shape();
-        let most = largest_reciprocal(&shape);
+        let max_reciprocal = largest_reciprocal(&shape);
         let start = Instant::now();
         let mut centred = self.evaluator().add_number(shares, -0.5)?;
         centred.set_bound(0.5);
         let slots: Vec<usize> = (0..shape.clusters()).map(|j| j * shape.stride()).collect();
         let x = self.pegasus.extract(&self.pegasus.to_coefficients(&centred)?, &slots)?;
-        let start = add(&mut time.extraction, start);
-        let scale = self.pegasus.plan().repacking_scale(most)?;
-        // The error of the index changes the length of a step. It is no error of the limit of the
-        // steps.
+        let start = add_time(&mut time.extraction, start);
+        let scale = self.pegasus.plan().repacking_scale(max_reciprocal)?;
+        // The error of the index changes the length of a step, but not the limit of the steps.
         let reciprocals =
-            self.pegasus.look_up_steps(&x, scale, |x| 1.0 / (x + 0.5).max(1.0 / most))?;
-        let start = add(&mut time.look_ups, start);
+            self.pegasus.look_up_steps(&x, scale, |x| 1.0 / (x + 0.5).max(1.0 / max_reciprocal))?;
+        let start = add_time(&mut time.look_ups, start);
         let rows: Vec<usize> =
             (0..shape.clusters()).flat_map(|j| vec![j; shape.dimension()]).collect();
         let layout = Layout::new(shape.width(), shape.centroid_slots())?;
         let packed = self.pegasus.repack(&reciprocals.select(&rows)?, &layout)?;
-        add(&mut time.repacking, start);
+        add_time(&mut time.repacking, start);
         Ok(packed)
     }
 
-    /// The centroids plus the products of reciprocals and sums.
-    fn moved(
+    /// Returns the centroids plus the products of reciprocals and sums.
+    fn moved_centroids(
         &self,
         centroids: &Ciphertext,
         sums: &Ciphertext,
         reciprocals: &Ciphertext,
     ) -> Result<Ciphertext, PegasusError> {
         let e = self.evaluator();
-        let reciprocals = self.exact(reciprocals, reciprocals.slots(), reciprocals.bound())?;
+        let reciprocals =
+            self.without_error(reciprocals, reciprocals.slots(), reciprocals.bound())?;
         let (left, right) = self.in_one_modulus(&reciprocals, sums)?;
         let mut step = e.mul_rescale(&left, &right, self.scale()?)?;
         step.set_bound(2.0);
-        let old = self.exact(centroids, centroids.slots(), 1.0)?;
+        let old = self.without_error(centroids, centroids.slots(), 1.0)?;
         Ok(e.add(&e.adjust(&old, step.modulus(), step.scale())?, &step)?)
     }
 
-    /// The same centroids with the capacity of repacked ones.
-    fn fresh(
+    /// Returns the same centroids with the capacity of repacked ones.
+    fn refreshed(
         &self,
         centroids: &Ciphertext,
-        time: &mut Sectors,
+        time: &mut IterationTimes,
     ) -> Result<Ciphertext, PegasusError> {
         let shape = self.plan.shape();
         let start = Instant::now();
@@ -544,15 +571,15 @@ impl KMeans {
         let slots = shape.centroid_slots();
         let x =
             self.pegasus.extract(&self.pegasus.to_coefficients(&wide)?, &slots)?.with_bound(1.0)?;
-        let start = add(&mut time.extraction, start);
+        let start = add_time(&mut time.extraction, start);
         let packed = self.pegasus.repack(&x, &Layout::new(shape.width(), slots)?)?;
-        add(&mut time.repacking, start);
+        add_time(&mut time.repacking, start);
         Ok(packed)
     }
 }
 
 /// Adds the time since `start`, and returns the current time.
-fn add(to: &mut Duration, start: Instant) -> Instant {
+fn add_time(to: &mut Duration, start: Instant) -> Instant {
     let now = Instant::now();
     *to += now - start;
     now

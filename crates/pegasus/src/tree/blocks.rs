@@ -1,4 +1,4 @@
-//! Trees cut into blocks: the sums that are looked up, and the values of their tables.
+//! The division of trees into blocks: the sums that are looked up, and the values of their tables.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -8,8 +8,8 @@ use super::{
 };
 use crate::{PegasusError, error::argument};
 
-/// One look-up. Its index is the sum of `constant` and of the weights of the comparisons that are
-/// true.
+/// A block, which is one look-up. Its index is the sum of `constant` and of the weights of the
+/// comparisons that are true.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct Block {
     pub(super) terms: Vec<(Comparison, i64)>,
@@ -45,8 +45,8 @@ type Path = BTreeMap<usize, Bounds>;
 /// them.
 ///
 /// # Errors
-/// [`PegasusError::Argument`] when a path compares so many features that even a block of one leaf
-/// would exceed the limit.
+/// Returns [`PegasusError::Argument`] if even a block of one leaf would exceed the limit, because
+/// its path compares too many features.
 pub(super) fn cut(
     tree: &DecisionTree,
     ranges: &FeatureRanges,
@@ -66,7 +66,7 @@ pub(super) fn cut(
 
 /// Two thresholds of a feature on one path with the same place.
 ///
-/// Values between them cannot be told apart, so one of the two splits would vanish.
+/// Values between them cannot be distinguished, so one of the two splits would vanish.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) struct Vanishing {
     pub(super) feature: usize,
@@ -94,13 +94,13 @@ pub(super) fn vanishing(
             continue;
         };
         let place = Comparison::new(*feature, *threshold, digits[node], ranges, parameters).place;
-        let (least, most) = ranges.ends(*feature);
-        let (low, high) = path.get(feature).copied().unwrap_or((None, (most, Comparison::END)));
+        let (lowest, highest) = ranges.ends(*feature);
+        let (low, high) = path.get(feature).copied().unwrap_or((None, (highest, Comparison::END)));
         if *threshold >= high.0 {
             open.push((*left, path));
             continue;
         }
-        if *threshold < least || low.is_some_and(|low| *threshold <= low.0) {
+        if *threshold < lowest || low.is_some_and(|low| *threshold <= low.0) {
             open.push((*right, path));
             continue;
         }
@@ -133,13 +133,13 @@ impl Reducing<'_> {
         };
         let comparison =
             Comparison::new(feature, threshold, self.digits[node], self.ranges, self.parameters);
-        let (least, most) = self.ranges.ends(feature);
+        let (lowest, highest) = self.ranges.ends(feature);
         let Bounds { low, high } = path.get(&feature).copied().unwrap_or_default();
         // Features are within their ranges.
-        if threshold >= most || high.is_some_and(|high| comparison.place >= high.place) {
+        if threshold >= highest || high.is_some_and(|high| comparison.place >= high.place) {
             return self.reduce(left, path);
         }
-        if threshold < least || low.is_some_and(|low| comparison.place <= low.place) {
+        if threshold < lowest || low.is_some_and(|low| comparison.place <= low.place) {
             return self.reduce(right, path);
         }
         let left = Box::new(comparison.below(path, |path| self.reduce(left, path)));
@@ -182,7 +182,7 @@ impl Comparison {
 }
 
 impl Reduced {
-    /// The values of the most frequent leaf.
+    /// Returns the values of the most frequent leaf.
     fn most_frequent(&self) -> Vec<f64> {
         fn count<'a>(tree: &'a Reduced, counts: &mut BTreeMap<Vec<u64>, (usize, &'a [f64])>) {
             match tree {
@@ -212,7 +212,8 @@ impl Reduced {
         }
     }
 
-    /// The values of the leaf that is reached if features exceed this number of their thresholds.
+    /// Returns the values of the leaf that is reached if features exceed this number of their
+    /// thresholds.
     fn values(
         &self,
         of: &BTreeMap<usize, BTreeSet<Comparison>>,

@@ -21,7 +21,8 @@ use std::collections::BTreeMap;
 
 use super::{DecisionTree, FeatureRanges, TreeNode, TreeParameters};
 
-/// The number of bits of a place, which is a share of a range. Chosen: that of a double's mantissa.
+/// The number of bits of a place, which is a share of a range (chosen: that of a double's
+/// mantissa).
 const PLACE_BITS: i32 = 52;
 
 /// The comparison of a feature with a threshold: true if the feature is above it.
@@ -200,9 +201,9 @@ mod tests {
         }
     }
 
-    /// Two neighbouring thresholds, one of which the model compares by one digit.
+    /// Two neighbouring thresholds. The model compares one of them by one digit.
     #[test]
-    fn thresholds_near_each_other_are_compared_by_as_many_digits() {
+    fn close_thresholds_are_compared_by_equal_numbers_of_digits() {
         let parameters = TreeParameters::of(&Preset::by_name("lut11").unwrap());
         let ranges = FeatureRanges::new(vec![(0.0, 1.0)]).unwrap();
         let leaf = || TreeNode::Leaf { values: vec![0.0] };

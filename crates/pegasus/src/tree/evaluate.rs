@@ -15,10 +15,10 @@ use crate::{PegasusError, error::argument};
 
 const OPERATION: &str = "evaluate decision trees";
 
-/// Target number of simultaneous rotations of each step, for each thread.
-const TOGETHER: usize = 64;
+/// Target number of simultaneous rotations of each step, for each thread (chosen).
+const ROTATIONS_PER_THREAD: usize = 64;
 
-/// [`TreeKeys`] prepared in memory.
+/// [`TreeKeys`] prepared in memory. See [`TreePlan`] for an example.
 #[derive(Debug)]
 pub struct PreparedTreeKeys {
     tables: PreparedBlindRotationKey,
@@ -29,14 +29,17 @@ impl TreeKeys {
     /// Expands the seeds and prepares the keys in memory.
     ///
     /// # Errors
-    /// When the keys do not belong to one client, or the environment asks for a kernel that this
-    /// CPU lacks.
+    /// Returns an error if the keys do not belong to one client, or the environment asks for a
+    /// kernel that this CPU lacks.
     pub fn prepare(&self, threads: &Threads) -> Result<PreparedTreeKeys, PegasusError> {
         let ([input, ring], rotation) = (self.tables.keys(), self.tables.parameters());
         if self.back.keys() != [ring, input]
             || self.back.parameters() != [rotation.ring(), rotation.input()]
         {
-            return argument("prepare keys of decision trees", "they are not of one client".into());
+            return argument(
+                "prepare keys of decision trees",
+                "they do not belong to one client".into(),
+            );
         }
         Ok(PreparedTreeKeys {
             tables: self.tables.prepare(threads)?,
@@ -59,8 +62,8 @@ impl PreparedTreeKeys {
     /// the number of finished rows and the number of all rows.
     ///
     /// # Errors
-    /// [`PegasusError::Argument`] when plan, query and keys do not fit each other.
-    /// [`RlweError::KeyMismatch`] when the query belongs to another key.
+    /// Returns [`PegasusError::Argument`] if plan, query and keys do not fit each other. Returns
+    /// [`RlweError::KeyMismatch`] if the query belongs to another key.
     pub fn evaluate(
         &self,
         plan: &TreePlan,
@@ -72,14 +75,14 @@ impl PreparedTreeKeys {
         self.all(plan, query.rows(), &query.numbers().expand()?, threads, progress)
     }
 
-    /// As [`PreparedTreeKeys::evaluate`], on plaintext rows.
+    /// Evaluates the plan on plaintext rows, like [`PreparedTreeKeys::evaluate`].
     ///
-    /// The outputs have no errors except rounding. With [`TreeKeys::dry_run`] the context counts the
-    /// operations of a real evaluation.
+    /// The outputs have no errors except rounding. With [`TreeKeys::dry_run`] the context counts
+    /// the operations of a real evaluation.
     ///
     /// # Errors
-    /// [`PegasusError::Argument`] when plan, ranges and keys do not fit each other, the number of
-    /// values is not a multiple of the number of features, or a value is NaN.
+    /// Returns [`PegasusError::Argument`] if plan, ranges and keys do not fit each other, the
+    /// number of values is not a multiple of the number of features, or a value is NaN.
     pub fn simulate(
         &self,
         plan: &TreePlan,
@@ -120,10 +123,10 @@ impl PreparedTreeKeys {
         progress: &mut dyn FnMut(usize, usize),
     ) -> Result<TreeReply, PegasusError> {
         let rows: Vec<usize> = (0..rows).collect();
-        let most = plan.compared().max(plan.combined.len()).max(plan.look_ups()).max(1);
-        let together = (TOGETHER * threads.count() / most).max(1);
+        let max_rotations = plan.compared().max(plan.combined.len()).max(plan.look_ups()).max(1);
+        let rows_at_a_time = (ROTATIONS_PER_THREAD * threads.count() / max_rotations).max(1);
         let mut values = Vec::with_capacity(rows.len() * plan.outputs());
-        for some in rows.chunks(together) {
+        for some in rows.chunks(rows_at_a_time) {
             values.extend(self.rows(plan, ciphertexts, some, threads)?);
             progress(values.len() / plan.outputs(), rows.len());
         }
@@ -155,7 +158,7 @@ impl PreparedTreeKeys {
         Ok(())
     }
 
-    /// The outputs of these rows.
+    /// Returns the outputs of these rows.
     fn rows(
         &self,
         plan: &TreePlan,
@@ -206,7 +209,7 @@ impl PreparedTreeKeys {
         Ok(results.into_iter().collect::<Result<_, _>>()?)
     }
 
-    /// The answers of comparisons by several digits, grouped by row.
+    /// Returns the answers of comparisons by several digits, grouped by row.
     ///
     /// Each digit before the last takes one rotation of a constant polynomial. The rotation is by
     /// the sum of the two bounds and the answer of the digits after it. Its sign is the answer.
@@ -236,7 +239,7 @@ impl PreparedTreeKeys {
             if all.is_empty() {
                 break;
             }
-            for some in all.chunks(TOGETHER * threads.count()) {
+            for some in all.chunks(ROTATIONS_PER_THREAD * threads.count()) {
                 let sums = self.sums(some.len(), threads, |i, mut sum| {
                     let of_row = Answers::of_row(plan, compared, &[], some[i] / count);
                     sum.add_assign(&answers[some[i]])?;
@@ -303,7 +306,7 @@ impl PreparedTreeKeys {
             sums.iter().map(|_| Ok(vec![])).collect();
         threads.for_each_mut(&mut values, |i, values| {
             let BlockTables::Together(tables) = block(i) else { return };
-            *values = self.tables.look_up_several(&sums[i], tables).map(|mut values| {
+            *values = self.tables.look_up_in_tables(&sums[i], tables).map(|mut values| {
                 // The index has no error, since sums are in the middle of their cells.
                 let noises = tables.noises(&self.tables.parameters());
                 values.iter_mut().zip(noises).for_each(|(value, noise)| value.set_noise(noise));
@@ -327,14 +330,14 @@ impl PreparedTreeKeys {
         self.switch(&sum)?.switch_modulus(plan.reply_modulus)
     }
 
-    /// A plaintext share of the span, as a trivial ciphertext.
+    /// Returns a plaintext share of the span, as a trivial ciphertext.
     fn share(&self, share: f64) -> Result<LweCiphertext, FhewError> {
         let q = self.tables.parameters().ring().modulus();
         let residue = (share - share.floor()) * q as f64;
         self.number((residue as u64).min(q - 1))
     }
 
-    /// A plaintext residue, as a trivial ciphertext under the ring's secret.
+    /// Returns a plaintext residue, as a trivial ciphertext under the ring's secret.
     fn number(&self, residue: u64) -> Result<LweCiphertext, FhewError> {
         LweCiphertext::trivial(self.tables.parameters().ring(), residue, self.tables.keys()[1])
     }
@@ -354,7 +357,8 @@ struct Answers<'a> {
 }
 
 impl<'a> Answers<'a> {
-    /// The answers of one row among all rows. An empty `combined` means that there are none yet.
+    /// Selects the answers of one row among all rows. An empty `combined` means that there are none
+    /// yet.
     fn of_row(
         plan: &TreePlan,
         compared: &'a [RlweCoefficients],
@@ -366,7 +370,7 @@ impl<'a> Answers<'a> {
         Answers { compared, combined: &combined[row * count..][..count] }
     }
 
-    /// The answer of a comparison by one digit.
+    /// Returns the answer of a comparison by one digit.
     ///
     /// There are `2N` positions. The second half has the negated coefficients of the first.
     fn compared(

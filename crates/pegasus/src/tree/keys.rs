@@ -1,4 +1,4 @@
-//! The keys of private decision trees, none of which are CKKS keys.
+//! The keys of private decision trees. They are not CKKS keys.
 
 use std::sync::Arc;
 
@@ -9,11 +9,13 @@ use hippocrene_rlwe::{Context, Fingerprint};
 use super::TreeParameters;
 use crate::PegasusError;
 
-/// The domains of the seeds that the two secrets are derived from.
+/// The domain of the seed of the queries' secret.
 const DOMAIN_INPUT: u64 = 0;
+/// The domain of the seed of the secret of the ring of rotations.
 const DOMAIN_RING: u64 = 1;
 
-/// The client's two secrets, derived from one seed.
+/// The client's two secrets, derived from one seed. See [`TreePlan`](super::TreePlan) for an
+/// example.
 ///
 /// One belongs to queries and replies, the other to the ring of rotations.
 #[derive(Debug)]
@@ -28,7 +30,7 @@ impl TreeSecrets {
     /// Generates secrets from the operating system's entropy.
     ///
     /// # Errors
-    /// When the operating system has no entropy.
+    /// Returns an error if the operating system has no entropy.
     pub fn generate(parameters: TreeParameters) -> Result<Self, PegasusError> {
         Self::from_seed(parameters, Seed::random().map_err(hippocrene_fhew::FhewError::from)?)
     }
@@ -60,7 +62,7 @@ impl TreeSecrets {
     }
 }
 
-/// The keys of a server, without any secret.
+/// The keys of a server, without any secret. See [`TreePlan`](super::TreePlan) for an example.
 #[derive(Debug, Clone)]
 pub struct TreeKeys {
     /// The blind rotation key: the LWE secret, encrypted under the ring's secret.
@@ -73,7 +75,8 @@ impl TreeKeys {
     /// Makes the keys of `secrets`.
     ///
     /// # Errors
-    /// When the digits do not form a gadget of the modulus, or the operating system has no entropy.
+    /// Returns an error if the digits do not form a gadget of the modulus, or if the operating
+    /// system has no entropy.
     pub fn generate(secrets: &TreeSecrets) -> Result<Self, PegasusError> {
         let TreeSecrets { parameters, input, ring, .. } = secrets;
         let digits = parameters.back();
@@ -94,8 +97,8 @@ impl TreeKeys {
     /// The operations of a real run are counted in `context`, which must be that of a dry run.
     ///
     /// # Errors
-    /// When the context is not that of a dry run, the digits do not form a gadget of the modulus, or the
-    /// operating system has no entropy.
+    /// Returns an error if the context is not that of a dry run, if the digits do not form a gadget
+    /// of the modulus, or if the operating system has no entropy.
     pub fn dry_run(context: &Arc<Context>, secrets: &TreeSecrets) -> Result<Self, PegasusError> {
         let TreeSecrets { parameters, input, ring, .. } = secrets;
         let (rotation, digits) = (parameters.rotation(), parameters.back());
@@ -113,7 +116,7 @@ impl TreeKeys {
         self.tables.keys()[0]
     }
 
-    /// Bytes of the keys as stored.
+    /// The size of the stored keys in bytes.
     pub fn bytes(&self) -> usize {
         self.tables.stored_bytes() + self.back.stored_bytes()
     }

@@ -1,4 +1,4 @@
-//! Private decision trees (PEGASUS V.B).
+//! Private decision trees (PEGASUS, section V.B).
 //!
 //! A server evaluates its own trees and forests on numbers that it cannot read, in a single round.
 //!
@@ -18,16 +18,16 @@
 //!   feature whose bounds on the path to the subtree do not hold adds `S` to it. A table of this
 //!   sum has the value of the leaf for states below `S`, and 0 beyond. So the sum of all blocks is
 //!   the value of the leaf that is reached. Blocks are as large as possible while their states can
-//!   be told apart. The paper has one table for each node and one for each leaf, which are blocks
-//!   of one state.
+//!   be distinguished. The paper has one table for each node and one for each leaf, which are
+//!   blocks of one state.
 //! - **Reply.** The sum is switched back to the LWE secret, and to the smallest modulus at which it
 //!   has the requested precision.
 //!
-//! A comparison is certain, except once in `10^10` times, for features that are
+//! A comparison is certain, except once in `10^10` times, if the feature is
 //! [`TreeParameters::margin`] positions of the last digit away from the threshold.
-//! [`TreePlan::log2_failure_probability`] is the probability that sums are not told apart. The
-//! reply's noise is not flooded, so it may reveal something about the trees to the owner of the
-//! secret key.
+//! [`TreePlan::log2_failure_probability`] is log2 of the probability that one sum is mistaken for
+//! another. The reply's noise is not flooded, so it may reveal something about the trees to the
+//! owner of the secret key.
 
 mod blocks;
 mod comparison;

@@ -3,14 +3,14 @@
 use super::FeatureRanges;
 use crate::{PegasusError, error::argument};
 
-const OPERATION: &str = "make a decision tree";
+const MAKE_TREE: &str = "make a decision tree";
 
-const MODEL: &str = "make a model of decision trees";
+const MAKE_MODEL: &str = "make a model of decision trees";
 
-/// Maximum number of nodes of a path.
-const DEEPEST: usize = 1000;
+/// Maximum number of nodes of a path (chosen).
+const MAX_PATH_NODES: usize = 1000;
 
-/// A node of a [`DecisionTree`].
+/// A node of a [`DecisionTree`]. See [`TreeModel`] for an example.
 #[derive(Debug, Clone, PartialEq)]
 pub enum TreeNode {
     /// Goes on to node `left` if the feature is at most the threshold, else to node `right`.
@@ -36,6 +36,7 @@ pub enum TreeNode {
 }
 
 /// A decision tree, as a list of nodes. The root is first, and each node comes after its parent.
+/// See [`TreeModel`] for an example.
 #[derive(Debug, Clone, PartialEq)]
 pub struct DecisionTree {
     nodes: Vec<TreeNode>,
@@ -47,7 +48,7 @@ impl DecisionTree {
     /// Creates a tree from its nodes.
     ///
     /// # Errors
-    /// [`PegasusError::Argument`] in one of these cases:
+    /// Returns [`PegasusError::Argument`] in one of these cases:
     ///
     /// - There are no nodes, a node leads to itself, to an earlier node or to no node, or a node
     ///   other than the root does not have exactly one parent.
@@ -57,7 +58,7 @@ impl DecisionTree {
     /// - A path has more than 1000 nodes.
     pub fn new(nodes: Vec<TreeNode>) -> Result<Self, PegasusError> {
         if nodes.is_empty() {
-            return argument(OPERATION, "there are no nodes: a leaf is needed at least".into());
+            return argument(MAKE_TREE, "there are no nodes: a leaf is needed at least".into());
         }
         let mut depths = vec![None; nodes.len()];
         let (mut features, mut outputs) = (0, None);
@@ -65,22 +66,22 @@ impl DecisionTree {
             let depth = match (i, depths[i]) {
                 (0, _) => 0,
                 (_, Some(depth)) => depth,
-                _ => return argument(OPERATION, format!("no node before it leads to node {i}")),
+                _ => return argument(MAKE_TREE, format!("no node before it leads to node {i}")),
             };
-            if depth >= DEEPEST {
-                return argument(OPERATION, format!("a path of more than {DEEPEST} nodes"));
+            if depth >= MAX_PATH_NODES {
+                return argument(MAKE_TREE, format!("a path of more than {MAX_PATH_NODES} nodes"));
             }
             match node {
                 TreeNode::Split { feature, threshold, digits, left, right } => {
                     if !threshold.is_finite() {
                         return argument(
-                            OPERATION,
+                            MAKE_TREE,
                             format!("the threshold of node {i} is {threshold}"),
                         );
                     }
                     if *digits == 0 {
                         return argument(
-                            OPERATION,
+                            MAKE_TREE,
                             format!("node {i} compares no digits of its feature"),
                         );
                     }
@@ -91,20 +92,20 @@ impl DecisionTree {
                                 "node {i} of {} leads to {child}, not to a later one",
                                 nodes.len()
                             );
-                            return argument(OPERATION, what);
+                            return argument(MAKE_TREE, what);
                         }
                         if depths[child].replace(depth + 1).is_some() {
-                            return argument(OPERATION, format!("two nodes lead to node {child}"));
+                            return argument(MAKE_TREE, format!("two nodes lead to node {child}"));
                         }
                     }
                 }
                 TreeNode::Leaf { values } => {
                     if let Some(value) = values.iter().find(|value| !value.is_finite()) {
-                        return argument(OPERATION, format!("a value of leaf {i} is {value}"));
+                        return argument(MAKE_TREE, format!("a value of leaf {i} is {value}"));
                     }
                     if *outputs.get_or_insert(values.len()) != values.len() {
                         return argument(
-                            OPERATION,
+                            MAKE_TREE,
                             format!("leaf {i} has {} values", values.len()),
                         );
                     }
@@ -113,7 +114,7 @@ impl DecisionTree {
         }
         match outputs {
             Some(outputs @ 1..) => Ok(DecisionTree { nodes, features, outputs }),
-            _ => argument(OPERATION, "leaves have at least one value".into()),
+            _ => argument(MAKE_TREE, "leaves have at least one value".into()),
         }
     }
 
@@ -152,7 +153,23 @@ impl DecisionTree {
     }
 }
 
-/// A model that a server evaluates: the mean of the leaf values of its trees, output by output.
+/// A model that a server evaluates. Its outputs are the means of the leaf values of its trees.
+///
+/// ```
+/// use hippocrene_pegasus::{DecisionTree, FeatureRanges, TreeModel, TreeNode};
+///
+/// let nodes = vec![
+///     TreeNode::Split { feature: 0, threshold: 4.5, digits: 1, left: 1, right: 2 },
+///     TreeNode::Leaf { values: vec![0.0] },
+///     TreeNode::Leaf { values: vec![1.0] },
+/// ];
+/// let ranges = FeatureRanges::new(vec![(0.0, 10.0)])?;
+/// let trees = vec![DecisionTree::new(nodes)?];
+/// let model = TreeModel::new(ranges, trees, TreeModel::CLASSES)?;
+/// assert_eq!(model.evaluate(&[3.0])?, [0.0]);
+/// assert_eq!(model.evaluate(&[6.0])?, [1.0]);
+/// # Ok::<(), hippocrene_pegasus::PegasusError>(())
+/// ```
 #[derive(Debug, Clone, PartialEq)]
 pub struct TreeModel {
     ranges: FeatureRanges,
@@ -169,8 +186,8 @@ impl TreeModel {
     /// integers.
     ///
     /// # Errors
-    /// [`PegasusError::Argument`] when there is no tree, the trees differ in the number of outputs,
-    /// a tree uses a feature without a range, or the deviation is not positive and finite.
+    /// Returns [`PegasusError::Argument`] if there is no tree, the trees differ in the number of
+    /// outputs, a tree uses a feature without a range, or the deviation is not positive and finite.
     ///
     /// A threshold outside the range of its feature is an error too. Values beyond the range are
     /// compared as its ends, so the split would give the same answer for every row.
@@ -191,39 +208,40 @@ impl TreeModel {
                     "feature {feature} is split at {threshold}, outside its range from {low} to {high}. \
                      Widen the range, or clamp the rows to it"
                 );
-                return argument(MODEL, what);
+                return argument(MAKE_MODEL, what);
             }
         }
         Self::clamped(ranges, trees, deviation)
     }
 
-    /// As [`TreeModel::new`], for rows that are clamped to the ranges of their features.
+    /// Creates a model like [`TreeModel::new`], for rows that are clamped to the ranges of their
+    /// features.
     ///
     /// A split outside the range of its feature sends every row to the same side.
     ///
     /// # Errors
-    /// As [`TreeModel::new`], except for thresholds outside ranges.
+    /// The same as those of [`TreeModel::new`], except for thresholds outside ranges.
     pub fn clamped(
         ranges: FeatureRanges,
         trees: Vec<DecisionTree>,
         deviation: f64,
     ) -> Result<Self, PegasusError> {
         let Some(first) = trees.first() else {
-            return argument(MODEL, "there is no tree".into());
+            return argument(MAKE_MODEL, "there is no tree".into());
         };
         if let Some(other) = trees.iter().find(|tree| tree.outputs != first.outputs) {
             let what = format!("trees of {} and of {} outputs", first.outputs, other.outputs);
-            return argument(MODEL, what);
+            return argument(MAKE_MODEL, what);
         }
-        let (have, most) =
+        let (have, need) =
             (ranges.count(), trees.iter().map(|tree| tree.features).max().unwrap_or(0));
-        if most > have {
+        if need > have {
             let what =
-                format!("a tree asks for feature {}, but there are ranges of {have}", most - 1);
-            return argument(MODEL, what);
+                format!("a tree asks for feature {}, but there are ranges of {have}", need - 1);
+            return argument(MAKE_MODEL, what);
         }
         if !(deviation.is_finite() && deviation > 0.0) {
-            return argument(MODEL, format!("outputs with a deviation of {deviation}"));
+            return argument(MAKE_MODEL, format!("outputs with a deviation of {deviation}"));
         }
         Ok(TreeModel { ranges, trees, deviation, firm: true })
     }
@@ -231,20 +249,20 @@ impl TreeModel {
     /// Returns the same model, but without an error if its deviation cannot be reached.
     ///
     /// The outputs are then as precise as possible.
-    pub fn or_as_possible(self) -> Self {
+    pub fn with_best_possible_deviation(self) -> Self {
         TreeModel { firm: false, ..self }
     }
 
     /// True if a deviation that cannot be reached is an error.
-    pub fn is_firm(&self) -> bool {
+    pub fn requires_deviation(&self) -> bool {
         self.firm
     }
 
-    /// The deviation at which integers can be told apart.
+    /// The standard deviation at which integers can be distinguished.
     ///
-    /// Half the distance between integers is 6.5 of it. A larger error occurs once in `10^10`
-    /// times.
-    pub const CLASSES: f64 = 0.5 / super::parameters::CERTAIN;
+    /// Half the distance between integers is 6.5 standard deviations. A larger error occurs once in
+    /// `10^10` times.
+    pub const CLASSES: f64 = 0.5 / super::parameters::MIN_GATE_DEVIATIONS;
 
     /// The ranges of features.
     pub fn ranges(&self) -> &FeatureRanges {
@@ -271,8 +289,8 @@ impl TreeModel {
     /// It is the reference for [`TreePlan`](super::TreePlan).
     ///
     /// # Errors
-    /// [`PegasusError::Argument`] when the row has another number of features, or a feature is NaN,
-    /// which cannot be compared with thresholds.
+    /// Returns [`PegasusError::Argument`] if the row has another number of features, or a feature
+    /// is NaN, which cannot be compared with thresholds.
     pub fn evaluate(&self, row: &[f64]) -> Result<Vec<f64>, PegasusError> {
         const OPERATION: &str = "evaluate decision trees";
         if row.len() != self.ranges.count() {

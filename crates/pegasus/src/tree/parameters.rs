@@ -6,24 +6,24 @@ use hippocrene_rlwe::Noise;
 
 use crate::SwitchingDigits;
 
-/// The required distance between neighbouring block states or class numbers, in standard
-/// deviations.
+/// The required distance between neighbouring block states or class numbers, in standard deviations
+/// (chosen).
 ///
 /// A larger error occurs once in `10^10` times.
-pub(super) const CERTAIN: f64 = 6.5;
+pub(super) const MIN_GATE_DEVIATIONS: f64 = 6.5;
 
-/// The share of the `N` positions that is kept free at either end of the first digit.
+/// The fraction of the `N` positions that is kept free at either end of the first digit (chosen).
 ///
 /// An error then leads into the free positions, and not to the other end.
-const GUARD: f64 = 1.0 / 32.0;
+const GUARD_FRACTION: f64 = 1.0 / 32.0;
 
 /// The number of digits of a feature in a query, if there are enough positions for several.
 ///
-/// Chosen. With five digits, `lut11` tells apart values that differ by `7e-9` of the range, which
-/// includes most neighbouring float32 numbers.
-const DIGITS: usize = 5;
+/// The number is chosen. With five digits, `lut11` distinguishes values that differ by `7e-9` of
+/// the range, which includes most neighbouring float32 numbers.
+const MAX_DIGITS: usize = 5;
 
-/// The parameters of private decision trees.
+/// The parameters of private decision trees. See [`TreePlan`](super::TreePlan) for an example.
 ///
 /// They are those of blind rotations, and the gadget of the switching key back. Queries are
 /// encrypted with the secret of the rotation's input. The switching key leads from the ring of the
@@ -83,7 +83,7 @@ impl TreeParameters {
     ///
     /// It is five, or one in rings whose refinement is smaller than the margin.
     pub fn digits(&self) -> usize {
-        if self.refinement() >= self.margin() { DIGITS } else { 1 }
+        if self.refinement() >= self.margin() { MAX_DIGITS } else { 1 }
     }
 
     /// The number of positions of a digit between a value and a threshold that makes their
@@ -92,7 +92,7 @@ impl TreeParameters {
     /// It is 6.5 standard deviations of a fresh ciphertext's error, plus 1/2 for rounding, rounded
     /// up.
     pub fn margin(&self) -> f64 {
-        (CERTAIN * SIGMA + 0.5).ceil()
+        (MIN_GATE_DEVIATIONS * SIGMA + 0.5).ceil()
     }
 
     /// The ratio of the resolutions of successive digits.
@@ -106,13 +106,13 @@ impl TreeParameters {
 
     /// The number of positions in the range of a feature, for the digit with this number, from 0.
     pub(super) fn scale(&self, digit: usize) -> f64 {
-        self.positions() * (1.0 - 2.0 * GUARD) * self.refinement().powi(digit as i32)
+        self.positions() * (1.0 - 2.0 * GUARD_FRACTION) * self.refinement().powi(digit as i32)
     }
 
     /// The position of the smallest value of a feature. In the first digit, guard positions come
     /// before it.
     pub(super) fn start(&self, digit: usize) -> f64 {
-        if digit == 0 { self.positions() * GUARD } else { 0.0 }
+        if digit == 0 { self.positions() * GUARD_FRACTION } else { 0.0 }
     }
 
     /// The width of one position of the last digit, as a share of the range of a feature.
@@ -132,7 +132,7 @@ impl TreeParameters {
     /// A feature that is `k` deviations from a threshold ends up on the wrong side with the
     /// probability that a normal number exceeds `k`.
     pub fn comparison_deviation(&self, digits: usize) -> f64 {
-        let off = Noise::from_std(SIGMA).plus(Noise::from_std(6f64.sqrt().recip()));
-        off.log2_std().exp2() * self.resolution(digits)
+        let error = Noise::from_std(SIGMA).plus(Noise::from_std(6f64.sqrt().recip()));
+        error.log2_std().exp2() * self.resolution(digits)
     }
 }

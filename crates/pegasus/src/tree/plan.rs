@@ -10,16 +10,58 @@ use super::{
     TreeModel, TreeNode, TreeParameters,
     blocks::{Block, Vanishing, cut, vanishing},
     comparison::{Comparison, Reading},
-    parameters::CERTAIN,
+    parameters::MIN_GATE_DEVIATIONS,
 };
 use crate::{PegasusError, error::argument};
 
 const OPERATION: &str = "plan decision trees";
 
-/// The sum of the squared weights of a majority of three, which are 1 each.
+/// The sum of the squared weights of a majority of three. Each weight is 1.
 const MAJORITY_SQUARES: f64 = 3.0;
 
 /// The tables of a [`TreeModel`], and the properties of its evaluation.
+///
+/// ```
+/// use hippocrene_fhew::{LweParameters, RotationGadget, RotationParameters};
+/// use hippocrene_pegasus::{
+///     DecisionTree, FeatureRanges, SwitchingDigits, TreeKeys, TreeModel, TreeNode, TreeParameters,
+///     TreePlan, TreeSecrets,
+/// };
+/// use hippocrene_ring::{Threads, primes::ntt_primes};
+/// use hippocrene_rlwe::SecretDistribution;
+///
+/// let ranges = FeatureRanges::new(vec![(0.0, 10.0)])?;
+/// let nodes = vec![
+///     TreeNode::Split { feature: 0, threshold: 4.5, digits: 1, left: 1, right: 2 },
+///     TreeNode::Leaf { values: vec![0.0] },
+///     TreeNode::Leaf { values: vec![1.0] },
+/// ];
+/// let model = TreeModel::new(ranges, vec![DecisionTree::new(nodes)?], TreeModel::CLASSES)?;
+///
+/// // Parameters as small as these are for tests only.
+/// let lwe = |dimension, q| LweParameters::insecure(dimension, q, SecretDistribution::Ternary);
+/// let rotation = RotationParameters::insecure(
+///     lwe(64, ntt_primes(26, 64, 1, &[])?[0])?,
+///     lwe(512, ntt_primes(48, 512, 1, &[])?[0])?,
+///     RotationGadget::Digits { base_log2: 15, count: 2 },
+/// )?;
+/// let digits = SwitchingDigits { base_log2: 2, count: 12 };
+/// let parameters = TreeParameters::new(rotation, digits);
+/// let plan = TreePlan::new(&model, parameters)?;
+///
+/// // The client encrypts two rows of one feature.
+/// let secrets = TreeSecrets::generate(parameters)?;
+/// let query = secrets.encrypt(model.ranges(), &[1.0, 9.0])?;
+///
+/// // The server evaluates the model on both rows.
+/// let threads = Threads::single();
+/// let keys = TreeKeys::generate(&secrets)?.prepare(&threads)?;
+/// let reply = keys.evaluate(&plan, &query, &threads, &mut |_, _| ())?;
+///
+/// let classes: Vec<f64> = secrets.decrypt(&reply)?.iter().map(|value| value.round()).collect();
+/// assert_eq!(classes, [0.0, 1.0]);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Debug)]
 pub struct TreePlan {
     parameters: TreeParameters,
@@ -88,7 +130,7 @@ impl TreePlan {
     /// Cuts the trees into the largest blocks whose sums are certain, and makes their tables.
     ///
     /// # Errors
-    /// [`PegasusError::Argument`] in one of these cases:
+    /// Returns [`PegasusError::Argument`] in one of these cases:
     ///
     /// - A path compares more features than these parameters can count.
     /// - The outputs cannot be as precise as the model asks. The message gives the possible
@@ -101,8 +143,9 @@ impl TreePlan {
         let mut all = model.trees().iter().map(|tree| vanishing(tree, model.ranges(), &parameters));
         if let Some(Vanishing { feature, threshold, other }) = all.find_map(|found| found) {
             let what = format!(
-                "feature {feature} is split at {threshold} and bounded by {other}, which so many digits of \
-                 these tables cannot tell apart. Compare more digits, use finer tables or narrow its range"
+                "feature {feature} is split at {threshold} and bounded by {other}. These \
+                 tables cannot tell both apart by these digits. Compare more digits, use finer \
+                 tables or narrow its range."
             );
             return argument(OPERATION, what);
         }
@@ -114,7 +157,7 @@ impl TreePlan {
         let (low, high) = extremes(model);
         let widest =
             low.iter().zip(&high).map(|(low, high)| (high - low) / count).fold(0.0, f64::max);
-        let span = widest + 2.0 * CERTAIN * model.deviation();
+        let span = widest + 2.0 * MIN_GATE_DEVIATIONS * model.deviation();
         let middles: Vec<f64> =
             low.iter().zip(&high).map(|(l, h)| l.midpoint(*h) / count).collect();
         let mut offsets: Vec<f64> = middles.iter().map(|middle| -middle / span).collect();
@@ -329,22 +372,22 @@ fn tables(
 ) -> Result<BlockTables, FhewError> {
     let rotation = parameters.rotation();
     let (positions, q) = (parameters.positions(), rotation.ring().modulus() as f64);
-    let most = (q - 1.0) / 2.0;
-    let made = (0..outputs).map(|output| {
+    let max_residue = (q - 1.0) / 2.0;
+    let tables = (0..outputs).map(|output| {
         let value = |position: f64| {
             let cell = (position * cells as f64 / positions) as usize;
             let share = block.values.get(cell).map_or(0.0, |values| values[output] / span);
             // Shares are reduced modulo the span, as residues are modulo `q`.
-            ((share - share.round()) * q).round().clamp(-most, most)
+            ((share - share.round()) * q).round().clamp(-max_residue, max_residue)
         };
         // Positions from N/2 on are read where the table continues with the opposite sign.
         let entry = |x: f64| if x < 0.0 { -value(x + positions) } else { value(x) };
         LookupTable::new(&rotation, positions / 2.0, 1.0, entry)
     });
-    let made = made.collect::<Result<Vec<_>, FhewError>>()?;
+    let tables = tables.collect::<Result<Vec<_>, FhewError>>()?;
     match together {
-        true => Ok(BlockTables::Together(LookupTables::new(&rotation, &made)?)),
-        false => Ok(BlockTables::Each(made)),
+        true => Ok(BlockTables::Together(LookupTables::new(&rotation, &tables)?)),
+        false => Ok(BlockTables::Each(tables)),
     }
 }
 
@@ -422,9 +465,11 @@ impl Errors {
     /// Cuts the trees into the largest blocks whose sums are certain.
     fn cut(&self, model: &TreeModel, parameters: &TreeParameters) -> Result<Cut, PegasusError> {
         let rotation = parameters.rotation();
-        let least = rotation.index_noise(Noise::NONE, rotation.input().modulus()).log2_std().exp2();
-        let most = (parameters.positions() / (2.0 * CERTAIN * least)) as usize;
-        for limit in (1..=most).rev() {
+        let index_deviation =
+            rotation.index_noise(Noise::NONE, rotation.input().modulus()).log2_std().exp2();
+        let max_cells =
+            (parameters.positions() / (2.0 * MIN_GATE_DEVIATIONS * index_deviation)) as usize;
+        for limit in (1..=max_cells).rev() {
             let trees =
                 model.trees().iter().map(|tree| cut(tree, model.ranges(), parameters, limit));
             let (blocks, bases): (Vec<_>, Vec<_>) =
@@ -433,12 +478,14 @@ impl Errors {
             let cells = all().map(|block: &Block| block.cells).max().unwrap_or(1);
             let combines =
                 all().flat_map(|block| &block.terms).any(|(comparison, _)| comparison.digits > 1);
-            let majorities = !combines || self.certainty_of(MAJORITY_SQUARES, cells) >= CERTAIN;
-            if majorities && all().all(|block| self.certainty(block, cells) >= CERTAIN) {
+            let majorities =
+                !combines || self.certainty_of(MAJORITY_SQUARES, cells) >= MIN_GATE_DEVIATIONS;
+            if majorities && all().all(|block| self.certainty(block, cells) >= MIN_GATE_DEVIATIONS)
+            {
                 return Ok((cells, blocks, bases));
             }
         }
-        argument(OPERATION, "these parameters tell no two states apart".into())
+        argument(OPERATION, "these parameters cannot distinguish two states".into())
     }
 
     /// An upper bound of log2 of the probability that the error of one of these sums exceeds half a
@@ -476,7 +523,9 @@ impl Errors {
         let mut all = powers.chain([input.modulus()]).map(|modulus| (modulus, deviation(modulus)));
         match all.find(|(_, deviation)| *deviation <= wanted) {
             Some(reply) => Ok(reply),
-            None if !model.is_firm() => Ok((input.modulus(), deviation(input.modulus()))),
+            None if !model.requires_deviation() => {
+                Ok((input.modulus(), deviation(input.modulus())))
+            }
             None => {
                 let have = deviation(input.modulus());
                 let what = format!(

@@ -8,7 +8,8 @@ use zeroize::Zeroizing;
 use super::{FeatureRanges, TreeParameters, TreeSecrets};
 use crate::{PegasusError, error::argument};
 
-/// Encrypted rows of features, one row after the other.
+/// Encrypted rows of features, one row after the other. See [`TreePlan`](super::TreePlan) for an
+/// example.
 ///
 /// Each feature is [`TreeParameters::digits`] numbers. They are coefficients of RLWE ciphertexts in
 /// the ring of the LWE secret, and half of the ciphertexts is a seed.
@@ -23,8 +24,8 @@ impl TreeQuery {
     /// Assembles a query of rows of `features` features from its parts.
     ///
     /// # Errors
-    /// [`PegasusError::Argument`] when the numbers do not make rows. Also as
-    /// [`SeededCoefficients::from_parts`].
+    /// Returns [`PegasusError::Argument`] if the numbers do not make rows. Also returns the errors
+    /// of [`SeededCoefficients::from_parts`].
     pub fn from_parts(
         parameters: TreeParameters,
         features: usize,
@@ -61,7 +62,8 @@ impl TreeQuery {
     }
 }
 
-/// An LWE ciphertext for each row and each output, under the secret of queries.
+/// An LWE ciphertext for each row and each output, under the secret of queries. See
+/// [`TreePlan`](super::TreePlan) for an example.
 ///
 /// A decrypted number `m` modulo `q` means `middle + span m / q`, with the middle of its output.
 /// The middles and the span are public.
@@ -78,8 +80,9 @@ impl TreeReply {
     /// `values` holds `b` and `a` of each output, one row after the other.
     ///
     /// # Errors
-    /// [`PegasusError::Argument`] when the values do not make rows of outputs, the span is not
-    /// positive and finite, or a middle is not finite. Also as [`LweCiphertext::from_parts`].
+    /// Returns [`PegasusError::Argument`] if the values do not make rows of outputs, the span is
+    /// not positive and finite, or a middle is not finite. Also
+    /// returns the errors of [`LweCiphertext::from_parts`].
     pub fn from_parts(
         parameters: LweParameters,
         key: Fingerprint,
@@ -129,7 +132,7 @@ impl TreeReply {
 }
 
 impl TreeParameters {
-    /// The positions of the digits of rows of features, one after the other.
+    /// Returns the positions of the digits of rows of features, one after the other.
     pub(super) fn messages(
         &self,
         ranges: &FeatureRanges,
@@ -153,7 +156,7 @@ impl TreeParameters {
         Ok(messages)
     }
 
-    /// The position of a digit modulo `2N`, for a value at a share of its range.
+    /// Returns the position of a digit modulo `2N`, for a value at a share of its range.
     ///
     /// The first digit uses the first half of the circle of `2N` positions. For the other digits,
     /// the whole circle is one period.
@@ -169,8 +172,8 @@ impl TreeSecrets {
     /// end.
     ///
     /// # Errors
-    /// [`PegasusError::Argument`] when the number of values is not a multiple of the number of
-    /// features, or a value is NaN. Also when the operating system has no entropy.
+    /// Returns [`PegasusError::Argument`] if the number of values is not a multiple of the number
+    /// of features, or a value is NaN. Also when the operating system has no entropy.
     pub fn encrypt(&self, ranges: &FeatureRanges, rows: &[f64]) -> Result<TreeQuery, PegasusError> {
         let messages = self.parameters().messages(ranges, rows, "encrypt a query")?;
         let numbers =
@@ -181,7 +184,7 @@ impl TreeSecrets {
     /// Decrypts a reply, and returns its values row by row.
     ///
     /// # Errors
-    /// When the reply belongs to another key.
+    /// Returns an error if the reply belongs to another key.
     pub fn decrypt(&self, reply: &TreeReply) -> Result<Vec<f64>, PegasusError> {
         let value = |(i, c): (usize, &LweCiphertext)| {
             let share = self.input.decrypt(c)? as f64 / c.parameters().modulus() as f64;

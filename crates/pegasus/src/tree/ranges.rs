@@ -2,13 +2,22 @@
 
 use crate::{PegasusError, error::argument};
 
-/// The number of parts of a map that is made from a sample.
-const PARTS: usize = 64;
+/// The number of parts of a map that is made from a sample (chosen).
+const SAMPLE_PARTS: usize = 64;
 
-/// The maximum number of knots of a map.
-const MOST_KNOTS: usize = 4097;
+/// The maximum number of knots of a map (chosen).
+const MAX_KNOTS: usize = 4097;
 
 /// An increasing map from values to shares from 0 to 1, for each feature.
+///
+/// ```
+/// use hippocrene_pegasus::FeatureRanges;
+///
+/// let ranges = FeatureRanges::new(vec![(0.0, 10.0)])?;
+/// assert_eq!(ranges.shares(&[2.5])?, [0.25]);
+/// assert_eq!(ranges.shares(&[11.0])?, [1.0]);
+/// # Ok::<(), hippocrene_pegasus::PegasusError>(())
+/// ```
 ///
 /// Features are compared by their shares. The maps are **public**: the client maps its rows, and
 /// the server its thresholds. Each map is linear between *knots*, the values at the shares
@@ -29,8 +38,8 @@ impl FeatureRanges {
     /// Creates linear maps from pairs of the smallest and the largest value, one for each feature.
     ///
     /// # Errors
-    /// [`PegasusError::Argument`] when there is no pair, or a pair is not an interval of finite
-    /// length.
+    /// Returns [`PegasusError::Argument`] if there is no pair, or a pair is not an interval of
+    /// finite length.
     pub fn new(ranges: Vec<(f64, f64)>) -> Result<Self, PegasusError> {
         Self::of_knots(ranges.into_iter().map(|(low, high)| vec![low, high]).collect())
     }
@@ -38,16 +47,16 @@ impl FeatureRanges {
     /// Creates maps from their knots, 2 to 4097 for each feature.
     ///
     /// # Errors
-    /// [`PegasusError::Argument`] when there are no features, a feature has another number of
-    /// knots, or its knots are not strictly increasing over an interval of finite length.
+    /// Returns [`PegasusError::Argument`] if there are no features, a feature has another number
+    /// of knots, or its knots are not strictly increasing over an interval of finite length.
     pub fn of_knots(knots: Vec<Vec<f64>>) -> Result<Self, PegasusError> {
         const OPERATION: &str = "ranges of features";
         if knots.is_empty() {
             return argument(OPERATION, "there are no features".into());
         }
         for (i, knots) in knots.iter().enumerate() {
-            let (2..=MOST_KNOTS, [low, .., high]) = (knots.len(), &knots[..]) else {
-                let what = format!("feature {i} has {} knots, not 2 to {MOST_KNOTS}", knots.len());
+            let (2..=MAX_KNOTS, [low, .., high]) = (knots.len(), &knots[..]) else {
+                let what = format!("feature {i} has {} knots, not 2 to {MAX_KNOTS}", knots.len());
                 return argument(OPERATION, what);
             };
             if !(low < high && (high - low).is_finite()) {
@@ -76,8 +85,8 @@ impl FeatureRanges {
     /// its values or its quantiles in steps of a 64th.
     ///
     /// # Errors
-    /// [`PegasusError::Argument`] when the number of values is not a multiple of the number of
-    /// features, a value is not finite, or the values of a feature are too far apart.
+    /// Returns [`PegasusError::Argument`] if the number of values is not a multiple of the number
+    /// of features, a value is not finite, or the values of a feature are too far apart.
     pub fn of_sample(features: usize, rows: &[f64]) -> Result<Self, PegasusError> {
         const OPERATION: &str = "ranges of features from a sample";
         if features == 0 || rows.is_empty() || !rows.len().is_multiple_of(features) {
@@ -114,7 +123,8 @@ impl FeatureRanges {
     /// Maps the features of a row to shares.
     ///
     /// # Errors
-    /// [`PegasusError::Argument`] when the row has another number of features, or a feature is NaN.
+    /// Returns [`PegasusError::Argument`] if the row has another number of features, or a feature
+    /// is NaN.
     pub fn shares(&self, row: &[f64]) -> Result<Vec<f64>, PegasusError> {
         if row.len() != self.count() || row.iter().any(|x| x.is_nan()) {
             let what = format!("{} values are no row of {} numbers", row.len(), self.count());
@@ -136,15 +146,17 @@ impl FeatureRanges {
 /// The knots for the values of a feature. There must be at least one value.
 fn by_ranks(mut values: Vec<f64>) -> Vec<f64> {
     values.sort_by(f64::total_cmp);
-    let most = values.len() as f64 / PARTS as f64;
-    let runs: Vec<(f64, f64)> =
-        values.chunk_by(|x, y| x == y).map(|run| (run[0], most.min(run.len() as f64))).collect();
+    let max_weight = values.len() as f64 / SAMPLE_PARTS as f64;
+    let runs: Vec<(f64, f64)> = values
+        .chunk_by(|x, y| x == y)
+        .map(|run| (run[0], max_weight.min(run.len() as f64)))
+        .collect();
     let ((low, _), (high, _)) = (runs[0], runs[runs.len() - 1]);
     if runs.len() == 1 {
         let around = low.abs().max(1.0);
         return vec![low - around, low + around];
     }
-    if runs.len() <= PARTS + 1 {
+    if runs.len() <= SAMPLE_PARTS + 1 {
         return runs.iter().map(|(value, _)| *value).collect();
     }
     // The rank of a distinct value is the middle of its run.
@@ -155,13 +167,13 @@ fn by_ranks(mut values: Vec<f64>) -> Vec<f64> {
     }));
     let last = ranks[ranks.len() - 1];
     let knot = |part: usize| {
-        let rank = last * part as f64 / PARTS as f64;
+        let rank = last * part as f64 / SAMPLE_PARTS as f64;
         let below = ranks.partition_point(|x| *x <= rank).clamp(1, ranks.len() - 1) - 1;
-        let share = (rank - ranks[below]) / (ranks[below + 1] - ranks[below]);
-        runs[below].0 + share * (runs[below + 1].0 - runs[below].0)
+        let fraction = (rank - ranks[below]) / (ranks[below + 1] - ranks[below]);
+        runs[below].0 + fraction * (runs[below + 1].0 - runs[below].0)
     };
     let mut knots = vec![low];
-    knots.extend((1..PARTS).map(knot));
+    knots.extend((1..SAMPLE_PARTS).map(knot));
     knots.push(high);
     // If neighbouring knots coincide, because there are no doubles between the values, the map is
     // linear.

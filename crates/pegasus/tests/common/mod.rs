@@ -1,4 +1,4 @@
-//! Small insecure parameters, and what the tests share.
+//! Small insecure parameters and helpers that the tests share.
 #![allow(dead_code)] // each test file uses its own part
 
 use std::sync::{Arc, LazyLock};
@@ -24,7 +24,7 @@ pub struct Setup {
     pub pegasus: Pegasus,
 }
 
-/// Units of 48 bits and a sprout. Insecure.
+/// Returns an insecure context with units of 48 bits and a sprout.
 pub fn context(log_degree: u32, units: usize, threads: usize) -> Arc<Context> {
     let degree = 1 << log_degree;
     let words = primes::ntt_primes(48, degree, units + 4, &[]).unwrap();
@@ -39,19 +39,19 @@ pub fn context(log_degree: u32, units: usize, threads: usize) -> Arc<Context> {
     Arc::new(Context::new(parameters.unwrap(), Threads::new(threads).unwrap()).unwrap())
 }
 
-/// Made once: the search for the degree takes a second.
+/// Returns a reduction that is made once, because the search for its degree takes a second.
 pub fn reduction() -> ModularReduction {
     static REDUCTION: LazyLock<ModularReduction> =
         LazyLock::new(|| ModularReduction::new(20, -5.0, -32.0, 3, 9).unwrap());
     REDUCTION.clone()
 }
 
-/// Tables of 256 entries.
+/// Returns parameters of tables of 256 entries.
 pub fn tables(dimension: usize) -> RotationParameters {
     tables_of(dimension, 256)
 }
 
-/// Tables of so many entries.
+/// Returns parameters of tables of this number of entries.
 pub fn tables_of(dimension: usize, entries: usize) -> RotationParameters {
     let of =
         |dimension, q| LweParameters::insecure(dimension, q, SecretDistribution::Ternary).unwrap();
@@ -85,7 +85,7 @@ pub fn setup(context: Arc<Context>, literal: PegasusLiteral) -> Setup {
     s
 }
 
-/// The same keys for all of these contexts, which have the same parameters.
+/// Sets up the same keys for all of these contexts, which have the same parameters.
 pub fn setups<const N: usize>(contexts: [Arc<Context>; N], literal: PegasusLiteral) -> [Setup; N] {
     let context = &contexts[0];
     let secret = Arc::new(SecretKey::generate(context.rlwe()).unwrap());
@@ -116,8 +116,7 @@ impl Setup {
         self.context.decode_real(&self.context.decrypt(&self.secret, a).unwrap()).unwrap()
     }
 
-    /// Encrypts numbers one by one, such that one of absolute value `bound` is `epsilon` of the
-    /// modulus.
+    /// Encrypts numbers one by one, at a scale at which `bound` is `epsilon` of the modulus.
     pub fn numbers(&self, values: &[f64], bound: f64) -> Numbers {
         let literal = self.pegasus.plan().literal();
         let scale = Scale::from_f64(literal.reduction.epsilon() * *Q as f64 / bound).unwrap();
@@ -134,7 +133,7 @@ impl Setup {
     }
 }
 
-/// Numbers that have no pattern, in `[-r, r]`.
+/// Returns numbers without a pattern, in `[-r, r]`.
 pub fn spread(count: usize, r: f64) -> Vec<f64> {
     (0..count)
         .map(|i| {
@@ -146,8 +145,8 @@ pub fn spread(count: usize, r: f64) -> Vec<f64> {
         .collect()
 }
 
-/// Checks that `got` is `expected` to within seven standard deviations, which may be half as much
-/// again as is estimated, and their root mean square to within a factor of `2^within`.
+/// Checks that the errors are below seven standard deviations, which may exceed their estimate by
+/// half. Checks also that their root mean square is within a factor of `2^within` of the estimate.
 pub fn check(got: &[f64], expected: &[f64], precision_bits: f64, within: f64, what: &str) {
     assert_eq!(got.len(), expected.len());
     let sum: f64 = got.iter().zip(expected).map(|(g, e)| (g - e).powi(2)).sum();

@@ -1,25 +1,26 @@
-//! The permutation of the evaluation domain on 8 x 8 blocks in registers.
+//! The permutation of the evaluation domain, on 8 x 8 blocks in registers.
 
 use std::arch::x86_64::*;
 
 use super::Block;
 use crate::{Kernel, arith::bit_reverse};
 
-/// How the affine maps `t -> g t + offset mod 64` act on a block, with `t = 8 high + low`: `high`
-/// is the row and `low` the lane, both in bit-reversed order.
+/// The action of the affine maps `t -> g t + offset mod 64` on a block.
+///
+/// With `t = 8 high + low`, `high` is the row and `low` the lane, both in bit-reversed order.
 #[derive(Debug, Clone)]
 pub(super) struct Tables {
-    /// The rows of a source block in the order `high = 0, g, 2 g, ...`, as positions.
+    /// The positions of the rows of a source block, in the order `high = 0, g, 2 g, ...`.
     rows: [usize; 8],
-    /// For every `offset mod 8`, the source lane of each lane.
+    /// The source lane of each lane, for every `offset mod 8`.
     lanes: [[u64; 8]; 8],
-    /// For every offset, bit by bit of the number, by how many rows each lane is rotated: one mask
-    /// of lanes per bit.
+    /// The number of rows that each lane is rotated by, for every offset. The number is stored bit
+    /// by bit, as one mask of lanes per bit.
     rotations: Vec<[u8; 3]>,
 }
 
 impl Tables {
-    /// The tables of the Galois element `g`, or `None` when this CPU cannot use them.
+    /// Makes the tables of the Galois element `g`, or returns `None` if this CPU cannot use them.
     pub(super) fn new(g: usize) -> Option<Self> {
         if !Kernel::Avx512.is_supported() {
             return None;
@@ -27,8 +28,8 @@ impl Tables {
         let mut rotations = vec![[0; 3]; 64];
         for (offset, masks) in rotations.iter_mut().enumerate() {
             for lane in 0..8 {
-                // The source row of row `high` is `g high + carry`, which is `g (high + g carry)`:
-                // an odd number is its own inverse modulo 8.
+                // The source row of row `high` is `g high + carry`, which is `g (high + g carry)`
+                // because an odd number is its own inverse modulo 8.
                 let carry = (g * bit_reverse(lane, 3) + offset) / 8;
                 let rotation = g * carry % 8;
                 for (bit, mask) in masks.iter_mut().enumerate() {
@@ -47,10 +48,11 @@ impl Tables {
         })
     }
 
-    /// Permutes `a`, which begins with block `first`, into `out`, of the same length, with one
-    /// entry of `blocks` for every 64 positions.
+    /// Permutes `a`, which begins with block `first`, into `out` of the same length.
+    ///
+    /// `blocks` has one entry for every 64 positions.
     pub(super) fn permute(&self, blocks: &[Block], first: usize, out: &mut [u64], a: &[u64]) {
-        // SAFETY: `Tables::new` gives tables only where the CPU has AVX-512F.
+        // SAFETY: `Tables::new` makes tables only if the CPU has AVX-512F.
         unsafe { self.permute_blocks(blocks, first, out, a) }
     }
 
@@ -79,13 +81,13 @@ impl Tables {
 #[inline]
 #[target_feature(enable = "avx512f")]
 fn load(from: &[u64; 8]) -> __m512i {
-    // SAFETY: 64 bytes are read from a reference to as many.
+    // SAFETY: 64 bytes are read from a reference to 64 bytes.
     unsafe { _mm512_loadu_si512(from.as_ptr().cast()) }
 }
 
 #[inline]
 #[target_feature(enable = "avx512f")]
 fn store(to: &mut [u64; 8], x: __m512i) {
-    // SAFETY: 64 bytes are written to a reference to as many.
+    // SAFETY: 64 bytes are written to a reference to 64 bytes.
     unsafe { _mm512_storeu_si512(to.as_mut_ptr().cast(), x) }
 }

@@ -1,26 +1,33 @@
 //! The automorphisms `X -> X^g` of `Z_q[X]/(X^N + 1)`.
 //!
 //! # In the evaluation domain
-//! The image of `a` has at `psi^e` the value `a(psi^(g e))`: the automorphism permutes the values,
-//! the same way for every modulus. In evaluation order (see [`crate::ntt`]) the permutation has a
-//! structure that makes it cheap. Positions come in blocks of 64 (one block of `N` below that);
-//! with `s = 2N/64`, block `b` holds the exponents `e_b + s t` for `t = 0 .. 63` and one `e_b < s`.
-//! As `g (e_b + s t) = (g e_b mod s) + s (g t + c_b)` with `c_b = floor(g e_b / s)`, every block is
-//! read from one other block, by the affine map `t -> g t + c_b mod 64`, of which there are 64
-//! whatever `N` is. In a block, position `8 c + r` holds `t = 8 brv(c) + brv(r)` (`brv` reverses 3
-//! bits): the low digit of `t` is the lane and the high digit the row of an 8 x 8 matrix, and the
-//! affine map permutes lanes alike in every row, then rotates each lane's column on its own.
+//! The image of `a` has the value `a(psi^(g e))` at `psi^e`. So the automorphism permutes the
+//! values, in the same way for every modulus. In evaluation order (see [`crate::ntt`]) the
+//! permutation has a structure that makes it cheap.
+//!
+//! Positions come in blocks of 64, or in one block of `N` for `N < 64`. With `s = 2N/64`, block `b`
+//! holds the exponents `e_b + s t` for `t = 0 .. 63` and one `e_b < s`. Because
+//! `g (e_b + s t) = (g e_b mod s) + s (g t + c_b)` with `c_b = floor(g e_b / s)`, every block is
+//! read from one other block, by the affine map `t -> g t + c_b mod 64`. For every `N` there are 64
+//! such maps.
+//!
+//! In a block, position `8 c + r` holds `t = 8 brv(c) + brv(r)`, where `brv` reverses 3 bits. The
+//! low digit of `t` is the lane of an 8 x 8 matrix, and the high digit is its row. The affine map
+//! permutes the lanes in the same way in every row, and then rotates the column of each lane
+//! separately.
 
 #[cfg(target_arch = "x86_64")]
 mod avx512;
 
 use crate::{Kernel, RingError, arith::bit_reverse, ntt};
 
-/// The Galois element `5^steps mod 2N` of the automorphism that rotates the `N/2` slots by `steps`,
-/// negative steps the other way.
+/// Returns the Galois element `5^steps mod 2N` of the automorphism that rotates the `N/2` slots by
+/// `steps`.
+///
+/// Negative steps rotate in the opposite direction.
 ///
 /// # Panics
-/// When `degree`, a power of two, is less than 2.
+/// If `degree`, a power of two, is less than 2.
 pub fn galois_element_of_rotation(degree: usize, steps: i64) -> usize {
     let (order, mask) = ((degree / 2) as i64, 2 * degree - 1);
     let mut exponent = steps.rem_euclid(order);
@@ -35,22 +42,34 @@ pub fn galois_element_of_rotation(degree: usize, steps: i64) -> usize {
     result
 }
 
-/// The Galois element `2N - 1` of complex conjugation.
+/// Returns the Galois element `2N - 1` of complex conjugation.
 pub fn galois_element_of_conjugation(degree: usize) -> usize {
     2 * degree - 1
 }
 
-/// Where a block of the image comes from.
+/// The source of one block of the image.
 #[derive(Debug, Clone, Copy)]
 struct Block {
     /// The block that is read.
     source: u32,
-    /// `c_b`: which of the affine maps.
+    /// The index `c_b` of the affine map.
     offset: u32,
 }
 
-/// The automorphism `X -> X^g` of one ring degree, with the tables that it is computed with: a few
-/// KiB, made in microseconds.
+/// The automorphism `X -> X^g` of one ring degree, with its tables.
+///
+/// The tables have a few KiB and are made in microseconds.
+///
+/// ```
+/// use hippocrene_ring::Automorphism;
+///
+/// // X^3 -> X^15, and X^5 -> X^25 = -X^9 modulo X^16 + 1.
+/// let (mut a, mut image) = ([0; 16], [0; 16]);
+/// (a[3], a[5]) = (7, 8);
+/// Automorphism::new(16, 5)?.apply_coefficient(97, &mut image, &a);
+/// assert_eq!((image[15], image[9]), (7, 97 - 8));
+/// # Ok::<(), hippocrene_ring::RingError>(())
+/// ```
 #[derive(Debug, Clone)]
 pub struct Automorphism {
     degree: usize,
@@ -59,20 +78,21 @@ pub struct Automorphism {
     inverse: usize,
     block_size: usize,
     blocks: Vec<Block>,
-    /// Of every affine map, one after the other: the position in the source block that each
-    /// position is read from.
+    /// The position in the source block that each position is read from, for all affine maps one
+    /// after the other.
     positions: Vec<u8>,
     #[cfg(target_arch = "x86_64")]
     avx512: Option<avx512::Tables>,
 }
 
 impl Automorphism {
-    /// The automorphism `X -> X^galois_element` of ring degree `degree`, with the kernel of
+    /// Makes the automorphism `X -> X^galois_element` of ring degree `degree`, with the kernel of
     /// [`Kernel::detect`].
     ///
     /// # Errors
-    /// [`RingError::RingDegree`]; [`RingError::GaloisElement`] when the element is even or not
-    /// below `2N`; [`RingError::Kernel`].
+    /// - [`RingError::RingDegree`] if the degree is not supported.
+    /// - [`RingError::GaloisElement`] if the element is even or not below `2N`.
+    /// - [`RingError::Kernel`] if [`Kernel::detect`] fails.
     pub fn new(degree: usize, galois_element: usize) -> Result<Self, RingError> {
         Self::with_kernel(degree, galois_element, Kernel::detect()?)
     }
@@ -87,8 +107,8 @@ impl Automorphism {
         if g.is_multiple_of(2) || g >= 2 * degree {
             return Err(RingError::GaloisElement { element: g, degree });
         }
-        // Newton's iteration doubles the number of right low bits; an odd number is its own inverse
-        // modulo 8.
+        // Newton's iteration doubles the number of correct low bits. An odd number is its own
+        // inverse modulo 8.
         let inverse = (0..3).fold(g, |x, _| x.wrapping_mul(2usize.wrapping_sub(g.wrapping_mul(x))))
             & (2 * degree - 1);
 
@@ -103,8 +123,8 @@ impl Automorphism {
             })
             .collect();
 
-        // In a block of 64, exponents go by t as those of ring degree 64, in evaluation order, do:
-        // e = 2 t + 1.
+        // In a block of 64, `t` takes the role of the exponent of ring degree 64, in evaluation
+        // order: e = 2 t + 1.
         let position_to_t: Vec<usize> =
             (0..block_size).map(|p| ntt::exponent(block_size, p) / 2).collect();
         let mut t_to_position = vec![0; block_size];
@@ -134,27 +154,31 @@ impl Automorphism {
         })
     }
 
-    /// The ring degree.
+    /// Returns the ring degree.
     pub fn degree(&self) -> usize {
         self.degree
     }
 
-    /// The Galois element `g`.
+    /// Returns the Galois element `g`.
     pub fn galois_element(&self) -> usize {
         self.galois_element
     }
 
-    /// Sets `out` to the image of `a`, one limb each in the evaluation domain: a permutation of any
-    /// 64-bit values.
+    /// Sets `out` to the image of the limb `a`, both in the evaluation domain.
+    ///
+    /// This is a permutation of any 64-bit values.
     ///
     /// # Panics
-    /// When a limb is not of the ring degree.
+    /// If a limb does not have the ring degree.
     pub fn apply_evaluation(&self, out: &mut [u64], a: &[u64]) {
-        assert!(out.len() == self.degree && a.len() == self.degree, "limbs are of the ring degree");
+        assert!(
+            out.len() == self.degree && a.len() == self.degree,
+            "a limb must have the ring degree"
+        );
         self.permute(&self.blocks, 0, out, a);
     }
 
-    /// The values of these blocks of the image; `a` begins with block `first`.
+    /// Writes the values of these blocks of the image. `a` begins with block `first`.
     fn permute(&self, blocks: &[Block], first: usize, out: &mut [u64], a: &[u64]) {
         #[cfg(target_arch = "x86_64")]
         if let Some(tables) = &self.avx512 {
@@ -170,22 +194,27 @@ impl Automorphism {
         }
     }
 
-    /// Where the values lie, in the evaluation domain, that the image has from position `first` on:
-    /// as `length` positions are read that begin at what this returns. `length` is a power of two,
-    /// 64 at least (or `N`, if that is less), and divides `first`.
+    /// Returns the position at which the source of a range of the image begins, in the evaluation
+    /// domain.
+    ///
+    /// The `length` values of the image from position `first` on are a permutation of the `length`
+    /// values of the limb from the returned position on. `length` is a power of two that divides
+    /// `first`, and at least 64 (or `N` if that is less).
     ///
     /// # Panics
-    /// When there is no position `first`.
+    /// If `first` is not below the ring degree.
     pub fn source(&self, first: usize, length: usize) -> usize {
         let block = &self.blocks[first / self.block_size];
         (block.source as usize * self.block_size) & !(length - 1)
     }
 
-    /// Sets `out` to the values of the image from position `first` on, `a` being those of the limb
-    /// from [`Automorphism::source`] on, as many.
+    /// Sets `out` to the values of the image from position `first` on.
+    ///
+    /// `a` has the values of the limb from position [`Automorphism::source`] on, as many as `out`.
     ///
     /// # Panics
-    /// When `out` and `a` differ in length, or `first` and this length are not as there.
+    /// If `out` and `a` differ in length, or `first` and this length do not satisfy the conditions
+    /// of [`Automorphism::source`].
     pub fn apply_evaluation_range(&self, first: usize, out: &mut [u64], a: &[u64]) {
         let (size, length) = (self.block_size, out.len());
         assert!(
@@ -193,21 +222,27 @@ impl Automorphism {
                 && length >= size
                 && first.is_multiple_of(length)
                 && a.len() == length,
-            "{length} values of a power of two, from a multiple of it on"
+            "both slices must have the same length, a power of two that divides {first}, but it is \
+             {length}"
         );
         let blocks = &self.blocks[first / size..(first + length) / size];
         self.permute(blocks, self.source(first, length) / size, out, a);
     }
 
-    /// Sets `out` to the image of `a`, one limb each of residues in `[0, q)` in the coefficient
-    /// domain: a permutation with signs.
+    /// Sets `out` to the image of the limb `a`, both in the coefficient domain with residues in
+    /// `[0, q)`.
+    ///
+    /// This is a permutation with signs.
     ///
     /// # Panics
-    /// When a limb is not of the ring degree.
+    /// If a limb does not have the ring degree.
     pub fn apply_coefficient(&self, q: u64, out: &mut [u64], a: &[u64]) {
-        assert!(out.len() == self.degree && a.len() == self.degree, "limbs are of the ring degree");
-        // X^k goes to X^(g k), and X^N is -1: the coefficient of X^j comes from k = j / g mod 2N,
-        // with a sign when k >= N.
+        assert!(
+            out.len() == self.degree && a.len() == self.degree,
+            "a limb must have the ring degree"
+        );
+        // X^k goes to X^(g k), and X^N = -1. So the coefficient of X^j comes from k = j / g mod 2N,
+        // with a minus sign if k >= N.
         let (inverse, mask) = (self.inverse, self.degree - 1);
         for (j, x) in out.iter_mut().enumerate() {
             let k = j.wrapping_mul(inverse);
@@ -242,7 +277,8 @@ mod tests {
             .chain([5, all - 1, all / 2 + 1, galois_element_of_rotation(degree, -1)])
     }
 
-    /// By substitution: the coefficient of X^k goes to X^(g k mod 2N), where X^(N + j) = -X^j.
+    /// Computes the image by substitution: the coefficient of X^k goes to X^(g k mod 2N), and X^(N
+    /// + j) = -X^j.
     fn substitute(g: usize, q: u64, a: &[u64]) -> Vec<u64> {
         let n = a.len();
         let mut out = vec![0; n];

@@ -1,13 +1,15 @@
-//! The conversion by AVX2 and FMA, to odd `p < 2^50`: rows of doubles, whose products with the
-//! weights are summed exactly in two parts (module [`crate::simd256`] has the arithmetic).
+//! The conversion with AVX2 and FMA, to odd `p < 2^50`.
+//!
+//! Rows of doubles are multiplied by weights, and the products are summed exactly in two parts
+//! (module [`crate::simd256`] has the arithmetic).
 //!
 //! An input up to 2^50 is one row, centred. A larger one is split, `y = low + 2^30 high`, into two
-//! rows with weights of their own; if it has to be centred, the digits of `q` are subtracted from
-//! its digits.
+//! rows with separate weights. If it has to be centred, the digits of `q` are subtracted from its
+//! digits.
 //!
-//! A sum of products has a high part that starts at `3 2^(51 + k)`. As long as it stays between
-//! `2^(52 + k)` and `2^(53 + k)`, it is a multiple of `2^k`, so that adding a product to it leaves
-//! a remainder of at most `2^(k - 1)`, known exactly, for the low part.
+//! A sum of products has a high part that starts at `3 2^(51 + k)`. While it stays between
+//! `2^(52 + k)` and `2^(53 + k)`, it is a multiple of `2^k`. So adding a product to it leaves a
+//! remainder of at most `2^(k - 1)`, which is known exactly and goes to the low part.
 
 use super::{
     MAX_INPUTS, ROUNDING,
@@ -17,26 +19,29 @@ use super::{
 };
 use crate::{arith::mul_mod, simd256::*};
 
-/// Coefficients that are converted together.
+/// The number of coefficients that are converted together.
 const TILE: usize = 64;
 
-/// The low digits of split inputs have so many bits.
-const SPLIT: u32 = 30;
+/// The number of bits in the low digits of split inputs.
+const LOW_DIGIT_BITS: u32 = 30;
 
-/// Whether an input takes two rows.
+/// Returns true if an input needs two rows.
 fn is_split(input: &Input) -> bool {
     input.q > 1 << 50
 }
 
-/// The constants for the target `p`, of which `c` times the number is wanted.
+/// Returns the constants of the target `p`, for `c` times the number.
 pub(super) fn target(source: &Source, (p, c): (u64, u64)) -> Target {
     let m = Modulus::new(p);
-    // The rows' weights and the bounds of their numbers.
+    // The weights of the rows, and the bounds of their numbers.
     let mut rows = vec![(source.negative_product((p, c)), MAX_INPUTS as u64)];
     for (weight, input) in source.weights((p, c)).zip(&source.inputs) {
         if is_split(input) {
-            rows.push((weight, 1 << SPLIT));
-            rows.push((mul_mod(weight, (1 << SPLIT) % p, p), (input.q >> (SPLIT + 1)) + 2));
+            rows.push((weight, 1 << LOW_DIGIT_BITS));
+            rows.push((
+                mul_mod(weight, (1 << LOW_DIGIT_BITS) % p, p),
+                (input.q >> (LOW_DIGIT_BITS + 1)) + 2,
+            ));
         } else {
             rows.push((weight, input.half + 1));
         }
@@ -57,14 +62,16 @@ pub(super) fn target(source: &Source, (p, c): (u64, u64)) -> Target {
     }
 }
 
-/// Where groups of rows end whose sums are exact with the unit `2^k` of the high part, for numbers
-/// within `bounds` and weights up to `p/2`:
-/// - the high part moves by at most `2^(51 + k)`,
-/// - the low part, at most `2^(k - 1)` for each row, is at most `2^52`,
-/// - the high part is at most `2^52 p`, so that with the low one and the total of the groups
-///   before, at most `3p + 2^52` is left after its reduction.
+/// Returns the ends of groups of rows whose sums are exact with the unit `2^k` of the high part.
 ///
-/// None if there is a row that does not fit by itself.
+/// The numbers are within `bounds`, and the weights are up to `p/2`. Sums are exact on these
+/// conditions:
+/// - The high part moves by at most `2^(51 + k)`.
+/// - The low part, at most `2^(k - 1)` for each row, is at most `2^52`.
+/// - The high part is at most `2^52 p`. Then its reduction leaves at most `3p + 2^52`, together
+///   with the low part and the total of the previous groups.
+///
+/// Returns `None` if a row does not fit even alone.
 fn groups(bounds: &[u64], p: u64, k: u32) -> Option<Vec<usize>> {
     let fits = |sum: u64, rows: usize| {
         let high = u128::from(sum) * u128::from(p / 2) + (1 << 52);
@@ -88,12 +95,13 @@ fn groups(bounds: &[u64], p: u64, k: u32) -> Option<Vec<usize>> {
 /// Converts to targets of [`Family::F64`].
 ///
 /// # Safety
-/// The CPU has the features; inputs and outputs have one length, a multiple of 16; there are as
-/// many inputs as in `source`.
+/// The CPU has the features. Inputs and outputs have the same length, a multiple of 16. The number
+/// of inputs is that of `source`.
 #[target_feature(enable = "avx2,fma")]
 pub(super) unsafe fn run(source: &Source, exact: bool, y: &[&[u64]], outputs: &mut [Output]) {
     let n = y[0].len();
-    // Rows of doubles: first the quotient, then the inputs in order, low digits before high ones.
+    // The tile has rows of doubles: first the quotient, then the inputs in order, with low digits
+    // before high ones.
     let mut tile = Tile::of(TILE * (1 + 2 * source.inputs.len()));
     let tile: *mut f64 = tile.as_mut_ptr().cast();
     for at in (0..n).step_by(TILE) {
@@ -103,7 +111,7 @@ pub(super) unsafe fn run(source: &Source, exact: bool, y: &[&[u64]], outputs: &m
         unsafe { prepare(source, exact, y, at, count, tile) };
         for same in outputs.chunk_by_mut(|a, b| a.target.groups == b.target.groups) {
             for outputs in same.chunks_mut(4) {
-                // SAFETY: as above; the rows were filled by `prepare`.
+                // SAFETY: the same as above; the rows were filled by `prepare`.
                 unsafe {
                     match outputs.len() {
                         4 => sums::<4>(outputs, tile, at, count, exact),
@@ -120,7 +128,7 @@ pub(super) unsafe fn run(source: &Source, exact: bool, y: &[&[u64]], outputs: &m
 /// Fills the rows of `tile` from `count` coefficients from `at` on.
 ///
 /// # Safety
-/// As said in [`run`].
+/// The same as for [`run`].
 #[target_feature(enable = "avx2,fma")]
 unsafe fn prepare(
     source: &Source,
@@ -144,9 +152,14 @@ unsafe fn prepare(
                 above = add(above, masked(above_half, set1(1.0)));
             }
             let (low, high, q_low, q_high) = if is_split(input) {
-                let mask = (1 << SPLIT) - 1;
+                let mask = (1 << LOW_DIGIT_BITS) - 1;
                 let low = and_integers(x, set1_integer(mask));
-                (low, Some(shift_down::<{ SPLIT as i32 }>(x)), input.q & mask, input.q >> SPLIT)
+                (
+                    low,
+                    Some(shift_down::<{ LOW_DIGIT_BITS as i32 }>(x)),
+                    input.q & mask,
+                    input.q >> LOW_DIGIT_BITS,
+                )
             } else {
                 (x, None, input.q, 0)
             };
@@ -157,22 +170,22 @@ unsafe fn prepare(
             if let Some(high) = high {
                 let high =
                     sub(from_integers(high, 0.0), masked(above_half, set1(q_high as i64 as f64)));
-                // SAFETY: as above.
+                // SAFETY: the same as above.
                 unsafe { store(tile.add(row * TILE + u), high) };
                 row += 1;
             }
         }
-        // The quotient of the centred inputs.
+        // This is the quotient of the centred inputs.
         let rounded = sub(add(quotient, set1(ROUNDING)), set1(ROUNDING));
-        // SAFETY: as above.
+        // SAFETY: the same as above.
         unsafe { store(tile.add(u), sub(rounded, above)) };
     }
 }
 
-/// The residues of `J` targets with the same groups, for the tile.
+/// Computes the residues of `J` targets with the same groups, for the tile.
 ///
 /// # Safety
-/// As said in [`run`].
+/// The same as for [`run`].
 #[target_feature(enable = "avx2,fma")]
 unsafe fn sums<const J: usize>(
     outputs: &mut [Output],

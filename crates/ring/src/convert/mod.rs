@@ -1,13 +1,14 @@
-//! Base conversion: residues of a number modulo some moduli, from its residues modulo others.
+//! Base conversion: computes the residues of a number modulo some moduli from its residues modulo
+//! others.
 //!
-//! For moduli `q_0 .. q_{l-1}` with product `D`, `x = sum_i y_i (D/q_i) mod D` with `y_i = x_i
-//! (D/q_i)^{-1} mod q_i` (Chinese remainder theorem). Callers fold the factor `(D/q_i)^{-1}` into
-//! the transform that goes before.
+//! For moduli `q_0 .. q_{l-1}` with product `D`, the Chinese remainder theorem gives
+//! `x = sum_i y_i (D/q_i) mod D` with `y_i = x_i (D/q_i)^{-1} mod q_i`. Callers fold the factor
+//! `(D/q_i)^{-1}` into the preceding transform.
 //!
 //! The sums modulo the targets `p_j` are a matrix product. It is computed in tiles of coefficients,
-//! so that inputs stay in the first cache while every target passes over them, and each sum is
-//! reduced once, at its end (or once per group of rows, where it would overflow). Which kernel does
-//! so is decided for each target by itself, so that bases may mix sizes of moduli.
+//! so that the inputs stay in the first-level cache for all targets. Each sum is reduced once at
+//! its end, or once per group of rows if it would overflow. The kernel is chosen for each target
+//! separately, so that bases may mix sizes of moduli.
 
 #[cfg(target_arch = "x86_64")]
 mod avx2;
@@ -29,16 +30,30 @@ use crate::Kernel;
 use source::Source;
 use target::{Family, Output, Target};
 
-/// The most moduli that can be converted from.
+/// The maximum number of moduli that can be converted from.
 pub const MAX_INPUTS: usize = 128;
 
-/// Targets that are served in one pass over the inputs.
-const BATCH: usize = 32;
+/// The maximum number of targets that are computed in one pass over the inputs.
+const MAX_OUTPUTS_PER_PASS: usize = 32;
 
 /// Converts from the moduli `q_0 .. q_{l-1}` to the moduli `p_0 .. p_{k-1}`.
 ///
-/// Limbs of one call have one length, a multiple of 16: whole polynomials, or the same range of
-/// coefficients of each.
+/// All limbs of a call have the same length, a multiple of 16. They are whole polynomials, or the
+/// same range of coefficients of each.
+///
+/// ```
+/// use hippocrene_ring::{Kernel, convert::BaseConverter};
+///
+/// let converter = BaseConverter::new(&[97, 101], &[89], Kernel::Portable);
+/// // The number is 5000 in every position.
+/// let mut inputs = [vec![5000 % 97; 16], vec![5000 % 101; 16]];
+/// let [x0, x1] = &mut inputs;
+/// converter.scale_inputs(&mut [x0, x1]);
+/// let mut out = vec![0; 16];
+/// converter.convert_exact(&mut [&mut out], &[&inputs[0], &inputs[1]]);
+/// // The representative of 5000 in [-97 * 101 / 2, 97 * 101 / 2) is 5000 - 97 * 101.
+/// assert_eq!(out[0] % 89, (5000 - 97 * 101_i64).rem_euclid(89) as u64);
+/// ```
 #[derive(Debug, Clone)]
 pub struct BaseConverter {
     source: Source,
@@ -49,24 +64,28 @@ pub struct BaseConverter {
 }
 
 impl BaseConverter {
-    /// The moduli of `from` are pairwise coprime, at most [`MAX_INPUTS`]; all are in `[2, 2^61)`.
-    /// Neither they nor the targets need be prime; even targets other than powers of two are served
-    /// slowly. From no moduli at all (`D = 1`) everything converts to zero.
+    /// Makes the conversion between these moduli, all in `[2, 2^61)`.
+    ///
+    /// The moduli of `from` are pairwise coprime and at most [`MAX_INPUTS`]. No modulus need be
+    /// prime. Conversion to even targets other than powers of two is slow. An empty `from`
+    /// (`D = 1`) converts everything to zero.
     ///
     /// # Panics
-    /// When `from` is too long, when two of its moduli share a factor, when a modulus is out of
-    /// range, or when the CPU lacks the kernel.
+    /// If `from` is too long, two of its moduli have a common factor, a modulus is out of range, or
+    /// the CPU lacks the kernel.
     pub fn new(from: &[u64], to: &[u64], kernel: Kernel) -> Self {
         let to: Vec<(u64, u64)> = to.iter().map(|p| (*p, 1)).collect();
         Self::scaled(from, &to, kernel)
     }
 
-    /// A conversion of which each target `(p, c)` takes `c` times the number that
-    /// [`BaseConverter::new`] would give it, modulo `p`; `c` is in `[0, p)`. It costs no more (but
-    /// for what is converted from a single modulus, which costs nothing to speak of for `c = 1`).
+    /// Makes a conversion that multiplies the result of each target `(p, c)` by `c` in `[0, p)`,
+    /// modulo `p`.
+    ///
+    /// It costs as much as [`BaseConverter::new`]. The exception is a conversion from a single
+    /// modulus, which is almost free only for `c = 1`.
     ///
     /// # Panics
-    /// As `new`.
+    /// The same as `new`.
     pub fn scaled(from: &[u64], to: &[(u64, u64)], kernel: Kernel) -> Self {
         assert!(from.len() <= MAX_INPUTS, "cannot convert from {} moduli", from.len());
         assert!(kernel.is_supported(), "this CPU cannot run the kernel {kernel}");
@@ -84,7 +103,7 @@ impl BaseConverter {
                 let (p, c) = to;
                 assert!(
                     (2..1 << 61).contains(&p) && c < p,
-                    "the target {p}, {c} is not in [2, 2^61)"
+                    "the target {p} is not in [2, 2^61), or its factor {c} is not below it"
                 );
                 let family = Family::choose(&source, to, kernel);
                 match family {
@@ -111,91 +130,98 @@ impl BaseConverter {
         }
     }
 
-    /// How many moduli are converted from, `l`.
+    /// Returns the number `l` of moduli that are converted from.
     pub fn inputs(&self) -> usize {
         self.source.inputs.len()
     }
 
-    /// How many moduli are converted to, `k`.
+    /// Returns the number `k` of moduli that are converted to.
     pub fn outputs(&self) -> usize {
         self.targets.len()
     }
 
-    /// The one modulus `q` that is converted from, where target `j` takes no more than an addition:
-    /// where `q` is at most twice that target. Residues modulo `q` can then be handed to
-    /// [`crate::ntt::NttPlan::forward_lazy_centred`] as they are.
+    /// Returns the single modulus `q` that is converted from, if the conversion to target `j` is
+    /// only an addition. This requires that `q` is at most twice the target.
+    ///
+    /// Residues modulo `q` can then go to [`crate::ntt::NttPlan::forward_lazy_centred`] unchanged.
     ///
     /// # Panics
-    /// When `j` is not below `k`.
+    /// If `j` is not below `k`.
     pub fn centres(&self, j: usize) -> Option<u64> {
         (self.targets[j].family == Family::Shift).then(|| self.source.inputs[0].q)
     }
 
-    /// `(D/q_i)^{-1} mod q_i`: the factor by which limb `i` has to be multiplied before it is
-    /// converted.
+    /// Returns `(D/q_i)^{-1} mod q_i`, by which limb `i` must be multiplied before the conversion.
     pub fn input_factor(&self, i: usize) -> u64 {
         self.source.inputs[i].factor
     }
 
-    /// Multiplies each limb by its [`BaseConverter::input_factor`]: for callers that have not
-    /// folded it into a transform.
+    /// Multiplies each limb by its [`BaseConverter::input_factor`].
+    ///
+    /// Callers that have folded the factors into a transform do not need it.
     ///
     /// # Panics
-    /// When the number of limbs is not `l`.
+    /// If the number of limbs is not `l`.
     pub fn scale_inputs(&self, x: &mut [&mut [u64]]) {
-        assert_eq!(x.len(), self.inputs(), "one limb per source modulus");
+        assert_eq!(x.len(), self.inputs(), "there must be one limb for each source modulus");
         for (limb, input) in x.iter_mut().zip(&self.source.inputs) {
             input.scale(limb);
         }
     }
 
-    /// The fast conversion. From `y_i` in `[0, q_i)` (already multiplied by the input factors) to
-    /// `out_j` in `[0, 2 p_j)`, congruent modulo `p_j` to `x + u D` with `|u| <= l/2`: the sum of
-    /// the centred `y_i` times `D/q_i`, without the final reduction modulo `D`. For uniform `x` it
-    /// has mean 0 and variance `l D^2 / 12`. Centred means in `[-q_i/2, q_i/2)`.
+    /// Computes the fast conversion, from `y_i` in `[0, q_i)` to `out_j` in `[0, 2 p_j)`.
+    ///
+    /// The `y_i` have already been multiplied by the input factors. `out_j` is congruent modulo
+    /// `p_j` to `x + u D` with `|u| <= l/2`. This is the sum of the centred `y_i` times `D/q_i`,
+    /// without the final reduction modulo `D`. For uniform `x`, it has mean 0 and variance
+    /// `l D^2 / 12`. Centred means in `[-q_i/2, q_i/2)`.
     ///
     /// # Panics
-    /// When there are not `l` inputs and `k` outputs of one length, a multiple of 16.
+    /// If there are not `l` inputs and `k` outputs of the same length, a multiple of 16.
     pub fn convert(&self, out: &mut [&mut [u64]], y: &[&[u64]]) {
-        assert_eq!(out.len(), self.outputs(), "one limb per target modulus");
+        assert_eq!(out.len(), self.outputs(), "there must be one limb for each target modulus");
         self.run(false, out.iter_mut().map(|data| &mut **data).enumerate(), y);
     }
 
-    /// [`BaseConverter::convert`] to some of the targets: of each pair the number `j` of the target
-    /// in `to`, and its limb. Limbs that fit in the cache together can so be transformed right
-    /// after; groups of 4 are as fast, per target, as all at once.
+    /// Computes [`BaseConverter::convert`] to some of the targets.
+    ///
+    /// Each pair has the index `j` of the target and its limb. Limbs that fit in the cache together
+    /// can then be transformed immediately. Groups of 4 targets are as fast per target as all at
+    /// once.
     ///
     /// # Panics
-    /// As `convert`, and when a `j` is not below `k`.
+    /// The same as `convert`. Also if a `j` is not below `k`.
     pub fn convert_into(&self, out: &mut [(usize, &mut [u64])], y: &[&[u64]]) {
         self.run(false, out.iter_mut().map(|(j, data)| (*j, &mut **data)), y);
     }
 
-    /// The exact conversion. From `y_i` in `[0, q_i)` (already multiplied by the input factors) to
-    /// `out_j` in `[0, 2 p_j)`, congruent modulo `p_j` to the representative of `x` in `[-D/2,
-    /// D/2)`. The quotient by `D` is `sum_i y_i / q_i`, summed in floating point in the order of
-    /// the inputs and rounded, the same on every CPU. It is off by one only where `x/D` is within
-    /// `l (l + 7) 2^-54` of one half: the result is then the other representative near `D/2`,
-    /// larger than it by that fraction of `D` at most. A single modulus is converted without
-    /// floating point, always exactly.
+    /// Computes the exact conversion, from `y_i` in `[0, q_i)` to `out_j` in `[0, 2 p_j)`.
     ///
-    /// Where the fraction comes from: roundings have a relative error of at most `2^-53`. Each of
-    /// the `l` terms, which are below 1, has three: of the residue, of the reciprocal and of their
-    /// product. The sum of the first `k` terms is below `k`, and has one more from `k = 2` on. All
-    /// together that is `3 l + (2 + .. + l) = (l (l + 7) - 2)/2` times `2^-53`, and products of
-    /// errors are far below the 2.
+    /// The `y_i` have already been multiplied by the input factors. `out_j` is congruent modulo
+    /// `p_j` to the representative of `x` in `[-D/2, D/2)`. The quotient by `D` is
+    /// `sum_i y_i / q_i`, summed in floating point in the order of the inputs and rounded, the same
+    /// on every CPU. It is wrong by one only if `x/D` is within `l (l + 7) 2^-54` of one half. The
+    /// result is then the other representative near `D/2`, which exceeds `D/2` by at most that
+    /// fraction of `D`. A single modulus is converted without floating point, always exactly.
+    ///
+    /// The fraction is derived as follows. Roundings have a relative error of at most `2^-53`. Each
+    /// of the `l` terms, which are below 1, has three roundings: of the residue, of the reciprocal
+    /// and of their product. The sum of the first `k` terms is below `k`, and has one more rounding
+    /// from `k = 2` on. The total is `3 l + (2 + .. + l) = (l (l + 7) - 2)/2` times `2^-53`, and
+    /// products of errors are far below the term 2.
     ///
     /// # Panics
-    /// As `convert`.
+    /// The same as `convert`.
     pub fn convert_exact(&self, out: &mut [&mut [u64]], y: &[&[u64]]) {
-        assert_eq!(out.len(), self.outputs(), "one limb per target modulus");
+        assert_eq!(out.len(), self.outputs(), "there must be one limb for each target modulus");
         self.run(true, out.iter_mut().map(|data| &mut **data).enumerate(), y);
     }
 
-    /// [`BaseConverter::convert_exact`] to some of the targets, as [`BaseConverter::convert_into`].
+    /// Computes [`BaseConverter::convert_exact`] to some of the targets. See
+    /// [`BaseConverter::convert_into`].
     ///
     /// # Panics
-    /// As `convert_into`.
+    /// The same as `convert_into`.
     pub fn convert_exact_into(&self, out: &mut [(usize, &mut [u64])], y: &[&[u64]]) {
         self.run(true, out.iter_mut().map(|(j, data)| (*j, &mut **data)), y);
     }
@@ -207,21 +233,21 @@ impl BaseConverter {
         outputs: impl Iterator<Item = (usize, &'a mut [u64])>,
         y: &[&[u64]],
     ) {
-        assert_eq!(y.len(), self.inputs(), "one limb per source modulus");
+        assert_eq!(y.len(), self.inputs(), "there must be one limb for each source modulus");
         let Some(n) = y.first().map(|limb| limb.len()) else {
             outputs.for_each(|(_, data)| data.fill(0));
             return;
         };
         assert!(n.is_multiple_of(16), "the length {n} is not a multiple of 16");
-        assert!(y.iter().all(|limb| limb.len() == n), "limbs of one length");
+        assert!(y.iter().all(|limb| limb.len() == n), "all limbs must have the same length");
         let Some(first) = self.targets.first() else { return };
-        // With one input the centred residue is the exact one.
+        // With one input, the centred residue is already exact.
         let exact = exact && self.inputs() > 1;
         let mut outputs = outputs.map(|(j, data)| {
-            assert_eq!(data.len(), n, "limbs of one length");
+            assert_eq!(data.len(), n, "all limbs must have the same length");
             Output { target: &self.targets[j], data }
         });
-        let mut batch: [Output; BATCH] =
+        let mut batch: [Output; MAX_OUTPUTS_PER_PASS] =
             std::array::from_fn(|_| Output { target: first, data: &mut [] });
         loop {
             let count =
@@ -233,22 +259,22 @@ impl BaseConverter {
         }
     }
 
-    /// Converts to each of `batch`, with the kernel that each wants.
+    /// Converts to each of `batch`, with the kernel of each target.
     fn run_batch(&self, exact: bool, batch: &mut [Output], y: &[&[u64]]) {
         batch.sort_unstable_by_key(|output| output.target.family);
-        for group in batch.chunk_by_mut(|a, b| a.target.family.goes_with(b.target.family)) {
+        for group in batch.chunk_by_mut(|a, b| a.target.family.shares_pass_with(b.target.family)) {
             match group[0].target.family {
                 Family::Shift => shift::run(&self.source, self.kernel, y, group),
                 Family::Portable => portable::run(&self.source, exact, y, group),
                 Family::PowerOfTwo => power_of_two::run(&self.source, self.kernel, exact, y, group),
                 #[cfg(target_arch = "x86_64")]
-                // SAFETY: the CPU was checked in `new`, the lengths in `run`.
+                // SAFETY: `new` has checked the CPU, and `run` the lengths.
                 Family::F64 => unsafe { avx2::run(&self.source, exact, y, group) },
                 #[cfg(target_arch = "x86_64")]
-                // SAFETY: as above.
+                // SAFETY: the same as above.
                 Family::Wide512 => unsafe { wide512::run(&self.source, exact, y, group) },
                 #[cfg(target_arch = "x86_64")]
-                // SAFETY: as above.
+                // SAFETY: the same as above.
                 Family::IfmaNarrow | Family::IfmaWide | Family::IfmaPower => unsafe {
                     ifma::run(&self.ifma, &self.source, exact, y, group)
                 },
@@ -257,11 +283,11 @@ impl BaseConverter {
     }
 }
 
-/// Added to a number in `[0, 2^51)` it leaves the nearest integer (to even) in the low 52 bits of
-/// the sum.
+/// Added to a number in `[0, 2^51)`, this constant leaves the nearest integer (to even) in the low
+/// 52 bits of the sum.
 const ROUNDING: f64 = (1u64 << 52) as f64;
 
-/// The nearest integer to `x` in `[0, 2^51)`, as the vector kernels round.
+/// Returns the nearest integer to `x` in `[0, 2^51)`, rounded as in the vector kernels.
 fn round(x: f64) -> u64 {
     (x + ROUNDING).to_bits() & ((1 << 52) - 1)
 }

@@ -1,5 +1,6 @@
-//! The conversion in plain Rust, for any moduli below 2^61: sums of 128 bits, one reduction per
-//! group of rows.
+//! The conversion in plain Rust, for any moduli below 2^61.
+//!
+//! It uses sums of 128 bits and one reduction per group of rows.
 
 use super::{
     MAX_INPUTS,
@@ -8,21 +9,22 @@ use super::{
 };
 use crate::arith::mul_mod;
 
-/// Coefficients that are converted together.
+/// The number of coefficients that are converted together.
 const TILE: usize = 16;
 
 /// Rows of residues: first the quotient, then the inputs.
 type Tile = [[u64; TILE]; 1 + MAX_INPUTS];
 
-/// The constants for the target `p`, of which `c` times the number is wanted. For odd `p` weights
-/// and start are multiplied by `R = 2^64`; even `p`, which Montgomery's reduction cannot, are
-/// served by [`by_words`].
+/// Returns the constants of the target `p`, for `c` times the number.
+///
+/// For odd `p`, the weights and the start are multiplied by `R = 2^64`. Montgomery's reduction does
+/// not work for even `p`, which use [`by_words`].
 pub(super) fn target(source: &Source, (p, c): (u64, u64)) -> Target {
     let radix = if p % 2 == 1 { ((1u128 << 64) % u128::from(p)) as u64 } else { 1 };
     let plain = std::iter::once(source.negative_product((p, c))).chain(source.weights((p, c)));
     let weights: Vec<u64> = plain.map(|w| mul_mod(w, radix, p)).collect();
-    // A group's sum is below 2^64 p: its reduction is below 2p, and a start below p may be added to
-    // the first one.
+    // The sum of a group is below 2^64 p, so its reduction is below 2p. A start below p may be
+    // added to the first group.
     let mut groups = Vec::new();
     let mut sum = MAX_INPUTS as u128 + 1;
     for (i, input) in source.inputs.iter().enumerate() {
@@ -46,7 +48,9 @@ pub(super) fn target(source: &Source, (p, c): (u64, u64)) -> Target {
     }
 }
 
-/// `p^{-1} mod 2^64` for odd `p` (Newton's iteration doubles the correct bits, from 3).
+/// Returns `p^{-1} mod 2^64` for odd `p`.
+///
+/// Newton's iteration begins with 3 correct bits and doubles their number in every round.
 fn inverse(p: u64) -> u64 {
     (0..5).fold(p, |x, _| x.wrapping_mul(2u64.wrapping_sub(p.wrapping_mul(x))))
 }
@@ -91,8 +95,9 @@ fn prepare(source: &Source, exact: bool, y: &[&[u64]], at: usize, tile: &mut Til
     }
 }
 
-/// The residues of one target for one tile, in `[0, 2p)`; `reduce` brings the sum of one group
-/// there.
+/// Writes the residues of one target for one tile, in `[0, 2p)`.
+///
+/// `reduce` brings the sum of one group into this range.
 #[inline(always)]
 fn sums(
     target: &Target,
@@ -114,8 +119,8 @@ fn sums(
                 }
             }
             for (total, sum) in total.iter_mut().zip(sum) {
-                let both = *total + reduce(sum, target);
-                *total = both.min(both.wrapping_sub(2 * target.p));
+                let sum = *total + reduce(sum, target);
+                *total = sum.min(sum.wrapping_sub(2 * target.p));
             }
             (row, start) = (end, 0);
         }
@@ -123,7 +128,7 @@ fn sums(
     }
 }
 
-/// `sum 2^-64 mod p`, in `[0, 2p)`, for `sum` below `2^64 p`.
+/// Returns `sum 2^-64 mod p` in `[0, 2p)`, for `sum` below `2^64 p`.
 #[inline(always)]
 fn montgomery(sum: u128, target: &Target) -> u64 {
     let m = (sum as u64).wrapping_mul(target.inverse);
@@ -131,10 +136,11 @@ fn montgomery(sum: u128, target: &Target) -> u64 {
     (sum >> 64) as u64 + target.p - back
 }
 
-/// What takes a sum below `2^64 p` to one congruent modulo `p`, in `[0, 2p)`, for any `p`: the high
-/// word times `2^64 mod p`, and the low one, each reduced by its quotient (Shoup's), which is one
-/// too small at most. Sums may be of what is decrypted: nothing is divided by `p`, which takes a
-/// time of its own on some CPUs.
+/// Returns a function that reduces a sum below `2^64 p` to `[0, 2p)` modulo any `p`.
+///
+/// The high word times `2^64 mod p` and the low word are each reduced with Shoup's quotient, which
+/// is too small by at most one. Sums may depend on decrypted data, so nothing is divided by `p`:
+/// the time of a division depends on the operands on some CPUs.
 fn by_words(p: u64) -> impl Fn(u128, &Target) -> u64 {
     let high = |a: u64, b: u64| ((u128::from(a) * u128::from(b)) >> 64) as u64;
     let times = move |x: u64, c: u64, quotient: u64| {
@@ -144,7 +150,7 @@ fn by_words(p: u64) -> impl Fn(u128, &Target) -> u64 {
     let radix = ((1u128 << 64) % u128::from(p)) as u64;
     let [of_radix, of_one] = [radix, 1].map(quotient);
     move |sum, _| {
-        let both = times((sum >> 64) as u64, radix, of_radix) + times(sum as u64, 1, of_one);
-        both.min(both.wrapping_sub(2 * p))
+        let sum = times((sum >> 64) as u64, radix, of_radix) + times(sum as u64, 1, of_one);
+        sum.min(sum.wrapping_sub(2 * p))
     }
 }

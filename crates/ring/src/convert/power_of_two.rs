@@ -1,5 +1,6 @@
-//! The conversion to powers of two: sums of words modulo `2^64`, by plain loops that the compiler
-//! turns into vectors for each kernel.
+//! The conversion to powers of two.
+//!
+//! It sums words modulo `2^64`, in plain loops that the compiler vectorises for each kernel.
 
 use super::{
     source::Source,
@@ -7,10 +8,10 @@ use super::{
 };
 use crate::{Kernel, words::Words};
 
-/// Coefficients that are converted together.
+/// The number of coefficients that are converted together.
 const TILE: usize = 16;
 
-/// The constants for the target `p = 2^e`, of which `c` times the number is wanted.
+/// Returns the constants of the target `p = 2^e`, for `c` times the number.
 pub(super) fn target(source: &Source, (p, c): (u64, u64)) -> Target {
     Target {
         family: Family::PowerOfTwo,
@@ -26,7 +27,7 @@ pub(super) fn target(source: &Source, (p, c): (u64, u64)) -> Target {
     }
 }
 
-/// Converts to targets of [`Family::PowerOfTwo`], to `[0, p)`.
+/// Converts to targets of [`Family::PowerOfTwo`], with results in `[0, p)`.
 pub(super) fn run(
     source: &Source,
     kernel: Kernel,
@@ -45,28 +46,29 @@ pub(super) fn run(
             // SAFETY: `BaseConverter::new` has checked the CPU.
             Kernel::Avx512 | Kernel::Avx512Ifma => unsafe { sums_512(source, exact, y, output) },
             #[cfg(target_arch = "x86_64")]
-            // SAFETY: as above.
+            // SAFETY: the same as above.
             Kernel::Avx2 => unsafe { sums_256(source, exact, y, output) },
             _ => sums(source, exact, y, output),
         }
     }
 }
 
-/// [`sums`], compiled for vectors of 512 bits.
+/// Calls [`sums`], compiled for vectors of 512 bits.
 #[cfg(target_arch = "x86_64")]
 #[target_feature(enable = "avx512f,avx512dq,avx512vl,avx512bw")]
 fn sums_512(source: &Source, exact: bool, y: &[&[u64]], output: &mut Output) {
     sums(source, exact, y, output);
 }
 
-/// [`sums`], compiled for vectors of 256 bits.
+/// Calls [`sums`], compiled for vectors of 256 bits.
 #[cfg(target_arch = "x86_64")]
 #[target_feature(enable = "avx2")]
 fn sums_256(source: &Source, exact: bool, y: &[&[u64]], output: &mut Output) {
     sums(source, exact, y, output);
 }
 
-/// The residues of one target. Where it is at most `2^32`, 32-bit multiplications do.
+/// Writes the residues of one target. For targets of at most `2^32`, 32-bit multiplications
+/// suffice.
 #[inline(always)]
 fn sums(source: &Source, exact: bool, y: &[&[u64]], output: &mut Output) {
     match (output.target.p <= 1 << 32, exact) {
@@ -77,14 +79,14 @@ fn sums(source: &Source, exact: bool, y: &[&[u64]], output: &mut Output) {
     }
 }
 
-/// `a b`, or if `SHORT` a word that is the same modulo `2^32`.
+/// Returns `a b`, or if `SHORT` a word that is congruent to it modulo `2^32`.
 #[inline(always)]
 fn times<const SHORT: bool>(a: u64, b: u64) -> u64 {
     const LOW: u64 = u32::MAX as u64;
     if SHORT { (a & LOW) * (b & LOW) } else { a.wrapping_mul(b) }
 }
 
-/// [`sums`], tile by tile.
+/// Computes [`sums`], tile by tile.
 #[inline(always)]
 fn tiles<const SHORT: bool, const EXACT: bool>(source: &Source, y: &[&[u64]], output: &mut Output) {
     let target = output.target;

@@ -1,5 +1,6 @@
-//! The conversion from one modulus `q` to a `p >= q/2`: centred residues are in `[-p, p)`, so
-//! adding `p` is all there is to do.
+//! The conversion from one modulus `q` to a `p >= q/2`.
+//!
+//! Centred residues are in `[-p, p)`, so only `p` has to be added.
 
 use super::{
     source::Source,
@@ -7,7 +8,7 @@ use super::{
 };
 use crate::Kernel;
 
-/// The constants for the target `p`.
+/// Returns the constants of the target `p`.
 pub(super) fn target(p: u64) -> Target {
     Target {
         family: Family::Shift,
@@ -28,25 +29,27 @@ pub(super) fn run(source: &Source, kernel: Kernel, y: &[&[u64]], outputs: &mut [
     }
 }
 
-/// `out = [y] + p` in `[0, 2p)`, with `[y]` the centred residue modulo `q <= 2p` of `y` in `[0,
-/// q)`. The CPU has the kernel.
+/// Sets `out = [y] + p` in `[0, 2p)`, where `[y]` is the centred residue of `y` in `[0, q)` modulo
+/// `q <= 2p`.
+///
+/// The CPU must support the kernel.
 ///
 /// # Panics
-/// When `q` is larger than `2p`.
+/// If `q` is larger than `2p`.
 pub(crate) fn centre(kernel: Kernel, q: u64, p: u64, y: &[u64], out: &mut [u64]) {
     assert!(q <= 2 * p, "centred residues modulo {q} are not in [-{p}, {p})");
     match kernel {
         #[cfg(target_arch = "x86_64")]
-        // SAFETY: the plan that has the kernel has checked the CPU.
+        // SAFETY: the plan that uses the kernel has checked the CPU.
         Kernel::Avx512 | Kernel::Avx512Ifma => unsafe { shift_512(q, p, y, out) },
         #[cfg(target_arch = "x86_64")]
-        // SAFETY: as above.
+        // SAFETY: the same as above.
         Kernel::Avx2 => unsafe { shift_256(q, p, y, out) },
         _ => shift(q, p, y, out),
     }
 }
 
-/// `out = [y] + p` with `[y] = (y + floor(q/2) mod q) - floor(q/2)`.
+/// Sets `out = [y] + p` with `[y] = (y + floor(q/2) mod q) - floor(q/2)`.
 #[inline(always)]
 fn shift(q: u64, p: u64, y: &[u64], out: &mut [u64]) {
     let half = q / 2;
@@ -56,14 +59,14 @@ fn shift(q: u64, p: u64, y: &[u64], out: &mut [u64]) {
     }
 }
 
-/// [`shift`], compiled for vectors of 512 bits.
+/// Calls [`shift`], compiled for vectors of 512 bits.
 #[cfg(target_arch = "x86_64")]
 #[target_feature(enable = "avx512f,avx512dq,avx512vl,avx512bw")]
 fn shift_512(q: u64, p: u64, y: &[u64], out: &mut [u64]) {
     shift(q, p, y, out);
 }
 
-/// [`shift`], compiled for vectors of 256 bits.
+/// Calls [`shift`], compiled for vectors of 256 bits.
 #[cfg(target_arch = "x86_64")]
 #[target_feature(enable = "avx2")]
 fn shift_256(q: u64, p: u64, y: &[u64], out: &mut [u64]) {

@@ -1,4 +1,4 @@
-//! The moduli that are converted from, with the constants that do not depend on the target.
+//! The moduli that are converted from, with the constants that are independent of the target.
 
 use crate::{
     Kernel,
@@ -17,7 +17,7 @@ pub(super) struct Input {
     pub reciprocal: f64,
     /// `(D/q)^{-1} mod q`.
     pub factor: u64,
-    /// The factor, prepared for a kernel, where the kernels support `q` (it is odd).
+    /// The factor, prepared for a kernel. It is `None` for even `q`, which kernels do not support.
     prepared: Option<(Elementwise, Scalar)>,
 }
 
@@ -44,8 +44,8 @@ impl Source {
             .enumerate()
             .map(|(i, &q)| {
                 assert!((2..1 << 61).contains(&q), "the modulus {q} is not in [2, 2^61)");
-                let factor = inv_mod(others(moduli, i, q), q)
-                    .expect("no two moduli of a basis share a factor");
+                let factor =
+                    inv_mod(others(moduli, i, q), q).expect("two moduli of a basis share a factor");
                 let prepared = (q % 2 == 1).then(|| {
                     let elementwise = Elementwise::new(q, kernel);
                     let factor = elementwise.scalar(factor);
@@ -57,18 +57,19 @@ impl Source {
         Source { inputs }
     }
 
-    /// `c D/q_i mod p` for every `i`, of the target `(p, c)`.
+    /// Returns `c D/q_i mod p` for every `i`, for the target `(p, c)`.
     pub fn weights(&self, (p, c): (u64, u64)) -> impl Iterator<Item = u64> {
         let moduli: Vec<u64> = self.inputs.iter().map(|input| input.q).collect();
         (0..moduli.len()).map(move |i| mul_mod(others(&moduli, i, p), c, p))
     }
 
-    /// `-c D mod p`.
+    /// Returns `-c D mod p`.
     pub fn negative_product(&self, (p, c): (u64, u64)) -> u64 {
         self.inputs.iter().fold((p - c) % p, |acc, input| mul_mod(acc, input.q % p, p))
     }
 
-    /// `-c sum_i floor(q_i/2) (D/q_i) mod p`: what undoes the centring shift.
+    /// Returns `-c sum_i floor(q_i/2) (D/q_i) mod p`, which undoes the shift that centres the
+    /// inputs.
     pub fn offset(&self, (p, c): (u64, u64)) -> u64 {
         let weights = self.weights((p, c)).zip(&self.inputs);
         let terms = weights.map(|(w, input)| u128::from(mul_mod(w, input.half % p, p)));
@@ -76,7 +77,7 @@ impl Source {
     }
 }
 
-/// The product of all `moduli` but number `i`, modulo `m`.
+/// Returns the product of all `moduli` except that with index `i`, modulo `m`.
 fn others(moduli: &[u64], i: usize, m: u64) -> u64 {
     moduli
         .iter()

@@ -5,26 +5,28 @@ use std::cell::Cell;
 use aligned_vec::{AVec, ConstAlign};
 use zeroize::Zeroize;
 
-/// Words aligned for vectors, of unspecified contents. A thread keeps them for the next tile: on
-/// the stack, the most that there may be would be more than some threads have (128 KiB with musl),
-/// and allocators would get as much from the operating system each time.
+/// Aligned words for vectors, with unspecified contents.
+///
+/// A thread keeps them for the next tile. On the stack, the largest tile would exceed the stacks of
+/// some threads (128 KiB with musl). Allocators would request so much memory from the operating
+/// system each time.
 pub(super) struct Tile(Words);
 
-/// They may have held secrets.
+/// The words are wiped when dropped, because they may have held secrets.
 struct Words(AVec<u64, ConstAlign<64>>);
 
 thread_local! {
-    static KEPT: Cell<Option<Words>> = const { Cell::new(None) };
+    static REUSED_WORDS: Cell<Option<Words>> = const { Cell::new(None) };
 }
 
 impl Tile {
-    /// At least so many words.
+    /// Returns a tile of at least `words` words.
     pub fn of(words: usize) -> Self {
-        let mut kept = KEPT.take().unwrap_or_else(|| Words(AVec::new(64)));
-        if kept.0.len() < words {
-            kept = Words(AVec::from_iter(64, std::iter::repeat_n(0, words)));
+        let mut buffer = REUSED_WORDS.take().unwrap_or_else(|| Words(AVec::new(64)));
+        if buffer.0.len() < words {
+            buffer = Words(AVec::from_iter(64, std::iter::repeat_n(0, words)));
         }
-        Tile(kept)
+        Tile(buffer)
     }
 
     pub fn as_mut_ptr(&mut self) -> *mut u64 {
@@ -35,8 +37,8 @@ impl Tile {
 impl Drop for Tile {
     fn drop(&mut self) {
         let words = std::mem::replace(&mut self.0, Words(AVec::new(64)));
-        // Where the thread is at its end, nothing is kept.
-        let _ = KEPT.try_with(|kept| kept.set(Some(words)));
+        // At the end of the thread, the words are dropped.
+        let _ = REUSED_WORDS.try_with(|buffer| buffer.set(Some(words)));
     }
 }
 

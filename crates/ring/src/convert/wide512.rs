@@ -1,11 +1,14 @@
-//! The conversion by AVX-512 without IFMA, or to `p` of 50 bits and more: signed digits to the base
-//! `2^30`, and Karatsuba's trick, three multiplications for a product.
+//! The conversion with AVX-512 without IFMA, or to `p` of 50 bits and more.
+//!
+//! It uses signed digits to the base `2^30`, and Karatsuba's method with three multiplications per
+//! product.
 //!
 //! Inputs and weights are centred and split, `y = y_0 + 2^30 y_1` with `y_0` in `[-2^29, 2^29)` and
-//! `|y_1| <= 2^30`, so that the products of 5 inputs of 61 bits or 12 of 60 bits (more when
-//! smaller) can be summed in 64 bits. With the sums `s_0` of `y_0 w_0`, `s_2` of `y_1 w_1` and
-//! `s_1` of `(y_0 + y_1)(w_0 + w_1)`, all modulo 2^64, the sum of products is `s_0 + 2^30 (s_1 -
-//! s_0 - s_2) + 2^60 s_2`. Two Montgomery steps of 30 bits reduce it, so `R = 2^60`.
+//! `|y_1| <= 2^30`. So the products of 5 inputs of 61 bits or 12 of 60 bits (more if smaller) can
+//! be summed in 64 bits. Let `s_0` be the sum of `y_0 w_0`, `s_2` of `y_1 w_1` and `s_1` of
+//! `(y_0 + y_1)(w_0 + w_1)`, all modulo 2^64. Then the sum of products is
+//! `s_0 + 2^30 (s_1 - s_0 - s_2) + 2^60 s_2`. Two Montgomery steps of 30 bits reduce it, so
+//! `R = 2^60`.
 
 use std::arch::x86_64::*;
 
@@ -20,61 +23,62 @@ use crate::{
     simd512::*,
 };
 
-/// Coefficients that are converted together.
+/// The number of coefficients that are converted together.
 const TILE: usize = 64;
 
-/// The digits' base is `2^DIGIT`.
-const DIGIT: u32 = 30;
+/// The number of bits of a digit.
+const DIGIT_BITS: u32 = 30;
 
-/// The low digit of a centred number, the sum of its digits, and the high digit.
+/// Returns the low digit of a centred number, the sum of its digits, and the high digit.
 fn digits(x: i64) -> [i64; 3] {
-    let high = (x + (1 << (DIGIT - 1))) >> DIGIT;
-    let low = x - (high << DIGIT);
+    let high = (x + (1 << (DIGIT_BITS - 1))) >> DIGIT_BITS;
+    let low = x - (high << DIGIT_BITS);
     [low, low + high, high]
 }
 
-/// The constants for the target `p`, of which `c` times the number is wanted.
+/// Returns the constants of the target `p`, for `c` times the number.
 pub(super) fn target(source: &Source, (p, c): (u64, u64)) -> Target {
-    let radix = (1 << (2 * DIGIT)) % p;
+    let radix = (1 << (2 * DIGIT_BITS)) % p;
     let weights: Vec<u64> = std::iter::once(source.negative_product((p, c)))
         .chain(source.weights((p, c)))
         .flat_map(|w| digits(centred(mul_mod(w, radix, p), p)))
         .map(|digit| digit as u64)
         .collect();
-    let (p0, p1) = (p & ((1 << DIGIT) - 1), p >> DIGIT);
+    let (p0, p1) = (p & ((1 << DIGIT_BITS) - 1), p >> DIGIT_BITS);
     // A group is as large as its low sum (2^58 for each row) and its middle sum allow, with room
-    // for what the reduction adds.
-    const MOST_ROWS: usize = 24;
-    let room = (1u128 << 63) - (u128::from(p1 + 1) << 30) - (1 << 59) - (1 << 40);
+    // for the terms that the reduction adds.
+    const MAX_ROWS_PER_GROUP: usize = 24;
+    let middle_limit = (1u128 << 63) - (u128::from(p1 + 1) << 30) - (1 << 59) - (1 << 40);
     let (mut groups, mut middle) = (vec![0], 0);
-    // The largest share of the sum of a group, in units of 2^-62 p.
-    let (mut share, mut largest) = (0, 0);
+    // The current and the largest sum of a group, in units of 2^-62 p.
+    let (mut group_sum, mut largest) = (0, 0);
     for (i, input) in source.inputs.iter().enumerate() {
-        let term = u128::from((input.q >> (DIGIT + 1)) + 1 + (p1 >> 1) + 1) << (DIGIT - 1);
-        if middle + term > room || i - groups[groups.len() - 1] == MOST_ROWS {
+        let term =
+            u128::from((input.q >> (DIGIT_BITS + 1)) + 1 + (p1 >> 1) + 1) << (DIGIT_BITS - 1);
+        if middle + term > middle_limit || i - groups[groups.len() - 1] == MAX_ROWS_PER_GROUP {
             groups.push(i);
-            (middle, share) = (0, 0);
+            (middle, group_sum) = (0, 0);
         }
         middle += term;
-        share += u128::from(input.q);
-        largest = share.max(largest);
+        group_sum += u128::from(input.q);
+        largest = group_sum.max(largest);
     }
-    // From beginnings, counted by inputs, to ends, counted by rows.
+    // Groups were counted by inputs, from their beginnings. The target counts rows, to their ends.
     let groups = groups[1..].iter().map(|i| i + 1).chain([1 + source.inputs.len()]).collect();
-    // The quotient takes no more than this. A reduced sum is within (largest/2^62 + 1/2) p of zero,
-    // and `above` p make it positive.
+    // The quotient adds no more than this. A reduced sum is within (largest/2^62 + 1/2) p of zero,
+    // and `offset_in_p` p make it positive.
     let half = 1u128 << 61;
     let largest = largest + 256;
-    let above = (largest + half).div_ceil(1 << 62);
-    let bound = (above << 62) + largest + half;
-    // The multiples of p that centre the reduction: 2^59 p, and 2^60 `above` p.
-    let s2 = (p1 << 29).wrapping_add((above as u64).wrapping_mul(p));
+    let offset_in_p = (largest + half).div_ceil(1 << 62);
+    let bound = (offset_in_p << 62) + largest + half;
+    // The multiples of p that centre the reduction are 2^59 p, and 2^60 `offset_in_p` p.
+    let s2 = (p1 << 29).wrapping_add((offset_in_p as u64).wrapping_mul(p));
     let s1 = (p0 << 29).wrapping_add(s2);
     Target {
         family: Family::Wide512,
         p,
         digits: [p0, p1],
-        inverse: inv64(p) & ((1 << DIGIT) - 1),
+        inverse: inv64(p) & ((1 << DIGIT_BITS) - 1),
         weights,
         start: [0, s1, s2],
         groups,
@@ -85,12 +89,13 @@ pub(super) fn target(source: &Source, (p, c): (u64, u64)) -> Target {
 /// Converts to targets of [`Family::Wide512`].
 ///
 /// # Safety
-/// The CPU has the features; inputs and outputs have one length, a multiple of 16; there are as
-/// many inputs as in `source`.
+/// The CPU has the features. Inputs and outputs have the same length, a multiple of 16. The number
+/// of inputs is that of `source`.
 #[target_feature(enable = "avx512f,avx512dq,avx512vl,avx512bw")]
 pub(super) unsafe fn run(source: &Source, exact: bool, y: &[&[u64]], outputs: &mut [Output]) {
     let n = y[0].len();
-    // The digits `y_0`, `y_0 + y_1` and `y_1`, in rows: first the quotient, then the inputs.
+    // The tile has the digits `y_0`, `y_0 + y_1` and `y_1` in rows: first those of the quotient,
+    // then those of the inputs.
     let mut tile = Tile::of(3 * TILE * (1 + source.inputs.len()));
     let tile: *mut u64 = tile.as_mut_ptr();
     for at in (0..n).step_by(TILE) {
@@ -101,7 +106,7 @@ pub(super) unsafe fn run(source: &Source, exact: bool, y: &[&[u64]], outputs: &m
         let mut groups = outputs.chunk_by_mut(|a, b| a.target.groups == b.target.groups);
         for same in &mut groups {
             for outputs in same.chunks_mut(4) {
-                // SAFETY: as above; the rows were filled by `prepare`.
+                // SAFETY: the same as above; the rows were filled by `prepare`.
                 unsafe {
                     match outputs.len() {
                         4 => sums::<4>(outputs, tile, at, count, exact),
@@ -115,16 +120,17 @@ pub(super) unsafe fn run(source: &Source, exact: bool, y: &[&[u64]], outputs: &m
     }
 }
 
-/// `floor(x / 2^DIGIT)` for signed `x`.
+/// Returns `floor(x / 2^DIGIT_BITS)` for signed `x`.
 #[inline(always)]
 fn shift_down(x: V) -> V {
-    // SAFETY: contract of `simd512`.
-    unsafe { _mm512_srai_epi64::<DIGIT>(x) }
+    // SAFETY: see the contract of `simd512`.
+    unsafe { _mm512_srai_epi64::<DIGIT_BITS>(x) }
 }
 
-/// The product of the low halves of `a` and `b`, which is that of `simd512`, hidden from the
-/// compiler: where only low bits of the product are used, it would choose the multiplication of 64
-/// bits, which is three times as slow.
+/// Returns the product of the low halves of `a` and `b`, hidden from the compiler.
+///
+/// It is that of `simd512`. If only low bits of the product are used, the compiler would choose the
+/// multiplication of 64 bits, which is three times as slow.
 #[inline]
 #[target_feature(enable = "avx512f")]
 fn mul32_opaque(a: V, b: V) -> V {
@@ -137,20 +143,22 @@ fn mul32_opaque(a: V, b: V) -> V {
     product
 }
 
-/// The product of the low halves of `a` and `b`, as signed numbers.
+/// Returns the product of the low halves of `a` and `b`, as signed numbers.
 #[inline(always)]
 fn mul_signed(a: V, b: V) -> V {
-    // SAFETY: contract of `simd512`.
+    // SAFETY: see the contract of `simd512`.
     unsafe { _mm512_mul_epi32(a, b) }
 }
 
-/// Stores digits and their sum, each to its row; `to` is in the row of the low digits.
+/// Stores digits and their sum in their rows.
+///
+/// `to` is in the row of the low digits.
 ///
 /// # Safety
-/// The three rows have room.
+/// The three rows are valid for writing.
 #[inline(always)]
 unsafe fn store_digits(to: *mut u64, low: V, high: V) {
-    // SAFETY: the caller vouches for `to`.
+    // SAFETY: the caller guarantees that `to` is valid.
     unsafe {
         store(to, low);
         store(to.add(TILE), add(low, high));
@@ -161,7 +169,7 @@ unsafe fn store_digits(to: *mut u64, low: V, high: V) {
 /// Fills the rows of `tile` from `count` coefficients from `at` on.
 ///
 /// # Safety
-/// As said in [`run`].
+/// The same as for [`run`].
 #[inline(always)]
 unsafe fn prepare(
     source: &Source,
@@ -186,11 +194,15 @@ unsafe fn prepare(
                     above_half = _mm512_mask_add_epi64(above_half, large, above_half, set1(1));
                 }
                 let x = _mm512_mask_sub_epi64(x, large, x, set1(input.q));
-                let high = shift_down(add(x, set1(1 << (DIGIT - 1))));
-                store_digits(tile.add(3 * (1 + i) * TILE + u), sub(x, shl::<DIGIT>(high)), high);
+                let high = shift_down(add(x, set1(1 << (DIGIT_BITS - 1))));
+                store_digits(
+                    tile.add(3 * (1 + i) * TILE + u),
+                    sub(x, shl::<DIGIT_BITS>(high)),
+                    high,
+                );
             }
             if exact {
-                // The quotient of the centred inputs. Only its low half counts.
+                // This is the quotient of the centred inputs. Only its low half is used.
                 let rounded =
                     _mm512_castpd_si512(_mm512_add_pd(quotient, _mm512_set1_pd(ROUNDING)));
                 store_digits(tile.add(u), sub(rounded, above_half), zero());
@@ -199,10 +211,10 @@ unsafe fn prepare(
     }
 }
 
-/// The residues of `J` targets with the same groups, for the tile.
+/// Computes the residues of `J` targets with the same groups, for the tile.
 ///
 /// # Safety
-/// As said in [`run`].
+/// The same as for [`run`].
 #[inline(always)]
 unsafe fn sums<const J: usize>(
     outputs: &mut [Output],
@@ -258,13 +270,13 @@ unsafe fn sums<const J: usize>(
     }
 }
 
-/// The sum of products, reduced to what the target's corrections bring to `[0, 2p)`.
+/// Reduces the sum of products so far that the target's corrections bring it to `[0, 2p)`.
 #[inline(always)]
 fn reduce([s0, s1, s2]: [V; 3], target: &Target) -> V {
-    let mask = set1((1 << DIGIT) - 1);
+    let mask = set1((1 << DIGIT_BITS) - 1);
     let (p0, p1, inverse) = (set1(target.digits[0]), set1(target.digits[1]), set1(target.inverse));
     let s1 = sub(sub(s1, s0), s2);
-    // SAFETY: contract of `simd512`.
+    // SAFETY: see the contract of `simd512`.
     unsafe {
         let m = and(mul32_opaque(s0, inverse), mask);
         let s1 = add(sub(s1, mul32_opaque(m, p1)), shift_down(sub(s0, mul32_opaque(m, p0))));

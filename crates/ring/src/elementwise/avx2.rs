@@ -1,9 +1,9 @@
-//! The arithmetic for moduli below `2^50` on AVX2 and FMA: four residues at a time, as doubles
+//! The arithmetic for moduli below `2^50` on AVX2 and FMA, four residues at a time as doubles
 //! (module [`crate::simd256`]).
 //!
-//! Instructions per four residues beyond the conversion to doubles and back (2 for each operand, 5
-//! for each result): product 6, product by a constant 6, a term of an inner product 4, its
-//! reduction 9, reduction of a word 8.
+//! A product and a product by a constant need 6 instructions per four residues each. A term of an
+//! inner product needs 4, its reduction 9, and the reduction of a word 8. The conversion to doubles
+//! adds 2 for each operand, and the conversion back 5 for each result.
 
 use super::{
     Scalar,
@@ -18,12 +18,14 @@ pub(super) struct F64 {
     lazy_multiple: u64,
 }
 
-/// Where the high parts of a sum of products start. Sums around `3 2^102` stay between `2^103` and
-/// `2^104` as long as they move by less than `2^102`, and so are multiples of `2^51`.
-const HIGH: f64 = 1.5 * (1u128 << 103) as f64;
+/// The start of the high parts of a sum of products.
+///
+/// Sums around `3 2^102` stay between `2^103` and `2^104` while they move by less than `2^102`. So
+/// they are multiples of `2^51`.
+const HIGH_START: f64 = 1.5 * (1u128 << 103) as f64;
 
 impl F64 {
-    /// Whether `q` is in range: `[2^13, 2^50)`.
+    /// Returns true if `q` is in the range `[2^13, 2^50)`.
     pub(super) fn supports(q: u64) -> bool {
         (1 << 13..1 << 50).contains(&q)
     }
@@ -33,9 +35,9 @@ impl F64 {
         F64 { modulus: Modulus::new(q), lazy_multiple: ((1 << 52) / q).min(16) }
     }
 
-    /// Half of the lazy multiple, rounded up, times `q`.
+    /// Returns half of the lazy multiple, rounded up, times `q`.
     #[inline(always)]
-    fn half(&self) -> u64 {
+    fn half_lazy_bound(&self) -> u64 {
         self.lazy_multiple.div_ceil(2) * self.modulus.q
     }
 }
@@ -44,12 +46,12 @@ impl Lanes for F64 {
     type V = I;
     const LANES: usize = 4;
     type Factor = Factor;
-    /// High parts, multiples of `2^51` away from [`HIGH`], and what is left of the products, at
-    /// most `2^50` each.
+    /// The high parts, which are multiples of `2^51` away from [`HIGH_START`], and the remainders
+    /// of the products, at most `2^50` each.
     type Sum = (V, V);
-    /// Products are below `2^100`, as [`Lanes::multiplicand`] leaves at most `2^51.3` (`3q` where
-    /// `5q < 2^52`, or `2q`) and keys are centred.
-    const TERMS: usize = 4;
+    /// Products are below `2^100`, because keys are centred and [`Lanes::multiplicand`] returns at
+    /// most `2^51.3` (`3q` if `5q < 2^52`, and `2q` otherwise).
+    const MAX_TERMS: usize = 4;
     const KEY_WORD: KeyWord = KeyWord { bytes: 8, montgomery_log2: 0 };
 
     #[inline(always)]
@@ -64,13 +66,13 @@ impl Lanes for F64 {
 
     #[inline(always)]
     unsafe fn load(p: *const u64) -> I {
-        // SAFETY: the caller vouches for `p`.
+        // SAFETY: the caller guarantees `p`.
         unsafe { load_integers(p) }
     }
 
     #[inline(always)]
     unsafe fn store(p: *mut u64, x: I) {
-        // SAFETY: the caller vouches for `p`.
+        // SAFETY: the caller guarantees `p`.
         unsafe { store_integers(p, x) }
     }
 
@@ -118,8 +120,8 @@ impl Lanes for F64 {
         self.modulus.to_canonical(both)
     }
 
-    /// The high half leaves at most `3q/4`: its quotient, up to `2^51`, is off by at most `1/2 +
-    /// 1/4`. With the low half that is below `2^51`.
+    /// The reduction of the high half leaves at most `3q/4`, because its quotient, up to `2^51`,
+    /// has an error of at most `1/2 + 1/4`. With the low half, the sum is below `2^51`.
     #[inline(always)]
     fn reduce(&self, x: I) -> I {
         let (high, low) = halves(x);
@@ -144,19 +146,19 @@ impl Lanes for F64 {
 
     #[inline(always)]
     unsafe fn load_key(p: *const u8) -> I {
-        // SAFETY: the caller vouches for 32 bytes.
+        // SAFETY: the caller guarantees 32 bytes.
         unsafe { load_integers(p.cast()) }
     }
 
     #[inline(always)]
     unsafe fn store_key(p: *mut u8, x: I) {
-        // SAFETY: the caller vouches for 32 bytes.
+        // SAFETY: the caller guarantees 32 bytes.
         unsafe { store_integers(p.cast(), x) }
     }
 
-    /// Keys are centred doubles; their sum `x` is an integer, `|x| < q`. `x/q` is `1/2q` or more
-    /// away from every half of an odd number, and the quotient that is rounded is off by less than
-    /// `2^-53 |x| / q < 1/8q`: what is left is centred.
+    /// Keys are centred doubles, so their sum `x` is an integer with `|x| < q`. `x/q` is at least
+    /// `1/2q` away from every half of an odd number, and the error of the quotient before rounding
+    /// is less than `2^-53 |x| / q < 1/8q`. So the remainder is centred.
     #[inline(always)]
     fn add_keys(&self, a: I, b: I) -> I {
         as_integers(self.modulus.reduce(add(as_doubles(a), as_doubles(b))))
@@ -175,30 +177,30 @@ impl Lanes for F64 {
 
     #[inline(always)]
     fn no_products(&self) -> (V, V) {
-        (set1(HIGH), set1(0.0))
+        (set1(HIGH_START), set1(0.0))
     }
 
     #[inline(always)]
     fn multiplicand(&self, x: I) -> I {
-        as_integers(from_integers(x, self.half() as f64))
+        as_integers(from_integers(x, self.half_lazy_bound() as f64))
     }
 
     #[inline(always)]
     fn add_product(&self, (high, low): (V, V), x: I, y: I) -> (V, V) {
         let (x, y) = (as_doubles(x), as_doubles(y));
         let sum = mul_add(x, y, high);
-        // Exact: the difference of two multiples of 2^51 that are at most 2^102, and the error of
-        // the sum.
+        // This is exact: the difference is one of two multiples of 2^51 that are at most 2^102, and
+        // the other term is the error of the sum.
         (sum, add(low, mul_sub(x, y, sub(sum, high))))
     }
 
-    /// The quotient of the high part, below `2^53`, is off by at most 2 from rounding and 1 from
-    /// the rounded `1/q`; so `3q` is left of it at most, and below `2^53` with the low part, at
-    /// most `2^52`.
+    /// The quotient of the high part, below `2^53`, has an error of at most 2 from rounding and 1
+    /// from the rounded `1/q`. So its remainder is at most `3q`, and below `2^53` with the low
+    /// part, which is at most `2^52`.
     #[inline(always)]
     fn reduce_sum(&self, (high, low): (V, V)) -> I {
         let m = self.modulus;
-        let high = sub(high, set1(HIGH));
+        let high = sub(high, set1(HIGH_START));
         let rest = m.subtract_quotient(high, ROUND_TO_4);
         m.to_canonical(m.reduce(add(rest, low)))
     }

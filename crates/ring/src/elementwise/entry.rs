@@ -1,11 +1,13 @@
-//! Entry functions: [`super::ops`] compiled with the instructions of one kernel.
+//! Entry functions, which compile [`super::ops`] with the instructions of one kernel.
 //!
-//! A function with target features cannot be `#[inline(always)]`, so the features stand here, on
-//! the outermost functions only, and everything below is inlined into them.
+//! A function with target features cannot be `#[inline(always)]`. So only the outermost functions
+//! have the features, and everything below is inlined into them.
 
-use super::{Beside, PairTerm, Scalar, Turned, key::KeyLimb, lanes::Lanes, operations, ops};
+use super::{
+    ExtraSummands, MonomialTerm, PairTerm, Scalar, key::KeyLimb, lanes::Lanes, operations, ops,
+};
 
-/// A module of entry functions for the given target features.
+/// Defines a module of entry functions with the given target features.
 macro_rules! entries {
     ($(#[$doc:meta])* $module:ident, $features:literal) => {
         $(#[$doc])*
@@ -16,12 +18,12 @@ macro_rules! entries {
             entries!($features, keyed {
                 pack_key(out: &mut [u8], b: &[u64], a: &[u64], montgomery: &Scalar);
                 coalesce_key(out: &mut [u8], key: &KeyLimb, groups: &[&[usize]]);
-                inner_product_beside(
+                inner_product_plus(
                     acc0: &mut [u64], acc1: &mut [u64], digits: &[(usize, &[u64])], key: &KeyLimb,
-                    beside: &Beside<'_>, montgomery: &Scalar
+                    beside: &ExtraSummands<'_>, montgomery: &Scalar
                 );
-                inner_product_turned(
-                    acc0: &mut [u64], acc1: &mut [u64], turned: &[Turned<'_>], key: &KeyLimb,
+                inner_product_times_monomials(
+                    acc0: &mut [u64], acc1: &mut [u64], turned: &[MonomialTerm<'_>], key: &KeyLimb,
                     montgomery: &Scalar
                 );
                 sum_products(
@@ -47,17 +49,17 @@ macro_rules! entries {
 }
 
 entries!(
-    /// [`crate::Kernel::Avx2`].
+    /// Entry functions of [`crate::Kernel::Avx2`].
     avx2,
     "avx2,fma"
 );
 entries!(
-    /// [`crate::Kernel::Avx512`].
+    /// Entry functions of [`crate::Kernel::Avx512`].
     avx512,
     "avx512f,avx512dq,avx512vl,avx512bw"
 );
 entries!(
-    /// [`crate::Kernel::Avx512Ifma`].
+    /// Entry functions of [`crate::Kernel::Avx512Ifma`].
     avx512ifma,
     "avx512f,avx512dq,avx512vl,avx512bw,avx512ifma,avx512vbmi"
 );

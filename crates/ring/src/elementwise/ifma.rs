@@ -1,24 +1,26 @@
-//! The arithmetic for moduli below `2^50` on AVX-512 IFMA: eight residues at a time, on 52-bit
+//! The arithmetic for moduli below `2^50` on AVX-512 IFMA, eight residues at a time on 52-bit
 //! words.
 //!
-//! IFMA instructions per eight residues: product 4 (Barrett), product by a constant 3 (Montgomery,
-//! with a prepared companion), a term of an inner product 2, its reduction 2, reduction of a word
-//! 2.
+//! Per eight residues, a product (Barrett) needs 4 IFMA instructions. A product by a constant
+//! (Montgomery, with a prepared companion) needs 3. A term of an inner product, its reduction, and
+//! the reduction of a word need 2 each.
 
 use super::{
     Scalar,
     lanes::{KeyWord, Lanes},
 };
 use crate::{
-    kernel::fetches_near,
+    kernel::prefetches_to_l1,
     simd512::{
         V, add, and, inv52, load, load_packed_48, madd52hi, madd52lo, minu, prefetch,
-        prefetch_near, redc52, set1, shl_by, shr, store, store_packed_48, sub, zero,
+        prefetch_to_l1, redc52, set1, shl_by, shr, store, store_packed_48, sub, zero,
     },
 };
 
-/// The constants of one modulus `q` of `k` bits. `BELOW_48` says that `q < 2^48`: keys are then
-/// packed to 6 bytes, and some corrections vanish.
+/// The constants of one modulus `q` of `k` bits.
+///
+/// `BELOW_48` means that `q < 2^48`. Keys are then packed to 6 bytes, and some corrections are
+/// unnecessary.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Ifma<const BELOW_48: bool> {
     q: u64,
@@ -30,12 +32,12 @@ pub(super) struct Ifma<const BELOW_48: bool> {
     /// `floor(2^64 / q) < 2^52`.
     reciprocal: u64,
     lazy_multiple: u64,
-    /// See [`fetches_near`].
-    fetches_near: bool,
+    /// See [`prefetches_to_l1`].
+    prefetches_to_l1: bool,
 }
 
 impl<const BELOW_48: bool> Ifma<BELOW_48> {
-    /// Whether `q` is in range: `[2^13, 2^48)` or `[2^13, 2^50)`.
+    /// Returns true if `q` is in the range `[2^13, 2^48)`, or `[2^13, 2^50)` without `BELOW_48`.
     pub(super) fn supports(q: u64) -> bool {
         (1 << 13..1 << if BELOW_48 { 48 } else { 50 }).contains(&q)
     }
@@ -50,21 +52,22 @@ impl<const BELOW_48: bool> Ifma<BELOW_48> {
             barrett: ((1u128 << (2 * bits + 1)) / u128::from(q)) as u64,
             reciprocal: ((1u128 << 64) / u128::from(q)) as u64,
             lazy_multiple: ((1 << 52) / q).min(16),
-            fetches_near: fetches_near(),
+            prefetches_to_l1: prefetches_to_l1(),
         }
     }
 
-    /// `hi + floor(a b / 2^(2k - 51))`: 51 bits of the product.
+    /// Returns `hi + floor(a b / 2^(2k - 51))`, which adds 51 bits of the product.
     #[inline(always)]
     fn product_high(&self, hi: V, a: V, b: V) -> V {
         madd52hi(hi, shl_by(a, self.shift), shl_by(b, self.shift - 1))
     }
 
-    /// Barrett: from `h`, the [`Self::product_high`] of a product `p` (or the sum of two), and `lo
-    /// = p mod 2^52` (up to multiples of `2^52`) to `p mod q + i q`. The quotient `floor(h barrett
-    /// / 2^52)` falls short of `p / q` by less than `barrett / 2^52` for each product in `h`, `h /
-    /// 2^52` (from `barrett`) and 1 (the last floor): with `barrett < 2^(k + 2)` and `h < 2^51` for
-    /// each product,
+    /// Reduces a product `p`, or the sum of two, to `p mod q + i q` (Barrett).
+    ///
+    /// The inputs are the [`Self::product_high`] `h` of `p`, and `lo = p mod 2^52` up to multiples
+    /// of `2^52`. The quotient `floor(h barrett / 2^52)` is too small for three reasons: by less
+    /// than `barrett / 2^52` for each product in `h`, by `h / 2^52` from `barrett`, and by 1 from
+    /// the last floor. With `barrett < 2^(k + 2)` and `h < 2^51` for each product, this gives
     ///
     /// | | one product | two |
     /// |---|---|---|
@@ -80,7 +83,7 @@ impl<const BELOW_48: bool> Ifma<BELOW_48> {
         and(sub(lo, multiple), set1((1 << 52) - 1))
     }
 
-    /// `[0, 4q)` to `[0, q)`.
+    /// Reduces `[0, 4q)` to `[0, q)`.
     #[inline(always)]
     fn correct_4q(&self, x: V) -> V {
         Self::subtract_if_above(Self::subtract_if_above(x, set1(2 * self.q)), set1(self.q))
@@ -90,13 +93,13 @@ impl<const BELOW_48: bool> Ifma<BELOW_48> {
 impl<const BELOW_48: bool> Lanes for Ifma<BELOW_48> {
     type V = V;
     const LANES: usize = 8;
-    /// `c 2^52 mod q` and that times `q^-1 mod 2^52`.
+    /// `c 2^52 mod q`, and this number times `q^-1 mod 2^52`.
     type Factor = (V, V);
-    /// High halves (starting at `q`) and low halves of products.
+    /// The high halves (starting at `q`) and the low halves of products.
     type Sum = (V, V);
-    /// The low halves would allow `2^12`; [`Lanes::reduce_sum`] takes one step for each bit of the
-    /// number of terms.
-    const TERMS: usize = 64;
+    /// The low halves would allow `2^12` terms. But [`Lanes::reduce_sum`] needs one step for each
+    /// bit of the number of terms.
+    const MAX_TERMS: usize = 64;
     const KEY_WORD: KeyWord = KeyWord { bytes: if BELOW_48 { 6 } else { 8 }, montgomery_log2: 52 };
 
     #[inline(always)]
@@ -111,13 +114,13 @@ impl<const BELOW_48: bool> Lanes for Ifma<BELOW_48> {
 
     #[inline(always)]
     unsafe fn load(p: *const u64) -> V {
-        // SAFETY: the caller vouches for `p`.
+        // SAFETY: the caller guarantees `p`.
         unsafe { load(p) }
     }
 
     #[inline(always)]
     unsafe fn store(p: *mut u64, x: V) {
-        // SAFETY: the caller vouches for `p`.
+        // SAFETY: the caller guarantees `p`.
         unsafe { store(p, x) }
     }
 
@@ -154,7 +157,7 @@ impl<const BELOW_48: bool> Lanes for Ifma<BELOW_48> {
 
     #[inline(always)]
     fn mul_add(&self, c: V, a: V, b: V) -> V {
-        // Below (2.5 + 1) q.
+        // The sum is below (2.5 + 1) q.
         self.correct_4q(self.barrett(self.product_high(zero(), a, b), madd52lo(c, a, b)))
     }
 
@@ -164,8 +167,8 @@ impl<const BELOW_48: bool> Lanes for Ifma<BELOW_48> {
         self.correct_4q(self.barrett(h, madd52lo(madd52lo(zero(), a, b), c, d)))
     }
 
-    /// The quotient `floor(floor(x / 2^12) reciprocal / 2^52)` falls short of `x / q` by less than
-    /// `2^12 / q <= 1/2` and 1 twice, and stays below `2^52`.
+    /// The quotient `floor(floor(x / 2^12) reciprocal / 2^52)` is below `2^52`. It is below `x / q`
+    /// by less than `2^12 / q <= 1/2`, plus 1 twice.
     #[inline(always)]
     fn reduce(&self, x: V) -> V {
         let quotient = madd52hi(zero(), shr::<12>(x), set1(self.reciprocal));
@@ -178,8 +181,10 @@ impl<const BELOW_48: bool> Lanes for Ifma<BELOW_48> {
         (set1(s.montgomery), set1(s.montgomery_inverse))
     }
 
-    /// Montgomery: `x w = 2^52 h + l` and `m = x w q^-1 mod 2^52` give `x w 2^-52 = h - floor(m q /
-    /// 2^52)`, between `-q` and `q` for every `x < 2^52`.
+    /// Multiplies by a constant (Montgomery).
+    ///
+    /// With `x w = 2^52 h + l` and `m = x w q^-1 mod 2^52`, `x w 2^-52 = h - floor(m q / 2^52)`.
+    /// This is between `-q` and `q` for every `x < 2^52`.
     #[inline(always)]
     fn mul_factor(&self, x: V, (w, w_inverse): (V, V)) -> V {
         let q = set1(self.q);
@@ -187,8 +192,9 @@ impl<const BELOW_48: bool> Lanes for Ifma<BELOW_48> {
         Self::subtract_if_above(sub(madd52hi(q, x, w), madd52hi(zero(), m, q)), q)
     }
 
-    /// `b` is first brought below `h q`, with `h` half of the lazy multiple, rounded up: `(h + 2)
-    /// q` is below `2^52` where `lazy_multiple q` plus `2q` need not be.
+    /// First brings `b` below `h q`, where `h` is half of the lazy multiple, rounded up.
+    ///
+    /// This keeps `(h + 2) q` below `2^52`. The lazy multiple plus 2, times `q`, could exceed it.
     #[inline(always)]
     fn mul_difference(&self, a: V, b: V, f: (V, V)) -> V {
         let half = set1(self.lazy_multiple.div_ceil(2) * self.q);
@@ -197,25 +203,25 @@ impl<const BELOW_48: bool> Lanes for Ifma<BELOW_48> {
 
     #[inline(always)]
     unsafe fn load_key(p: *const u8) -> V {
-        // SAFETY: the caller vouches for 48 + 16 or 64 bytes.
+        // SAFETY: the caller guarantees 48 + 16 or 64 bytes.
         unsafe { if BELOW_48 { load_packed_48(p) } else { load(p.cast()) } }
     }
 
     #[inline(always)]
     unsafe fn store_key(p: *mut u8, x: V) {
-        // SAFETY: the caller vouches for 48 or 64 bytes.
+        // SAFETY: the caller guarantees 48 or 64 bytes.
         unsafe { if BELOW_48 { store_packed_48(p, x) } else { store(p.cast(), x) } }
     }
 
     #[inline(always)]
-    fn fetches_near(&self) -> bool {
-        self.fetches_near
+    fn prefetches_to_l1(&self) -> bool {
+        self.prefetches_to_l1
     }
 
     #[inline(always)]
     fn prefetch(&self, p: *const u8) {
-        match self.fetches_near {
-            true => prefetch_near(p.cast()),
+        match self.prefetches_to_l1 {
+            true => prefetch_to_l1(p.cast()),
             false => prefetch(p.cast()),
         }
     }
@@ -240,7 +246,7 @@ impl<const BELOW_48: bool> Lanes for Ifma<BELOW_48> {
         redc52(hi, lo, set1(self.q), set1(self.q_inverse))
     }
 
-    /// Each product is below `2^52 q`, so Montgomery's reduction leaves less than `(terms + 1) q`.
+    /// Each product is below `2^52 q`, so Montgomery's reduction gives less than `(terms + 1) q`.
     #[inline(always)]
     fn sum_bound_log2(terms: usize) -> u32 {
         usize::BITS - terms.leading_zeros()

@@ -1,32 +1,45 @@
-//! Switching keys in the shape in which inner products read them.
+//! Switching keys in the memory layout that inner products read.
 
 use std::sync::Arc;
 
 use super::lanes::{KeyWord, Lanes};
 use crate::{memory::Block, threads::Threads};
 
-/// One limb of a switching key: for each digit `d` the pair `(b_d, a_d)`.
+/// One limb of a switching key, with the pair `(b_d, a_d)` for each digit `d`.
 ///
-/// The residues stand in Montgomery form, in 6 bytes each where the kernel packs them (IFMA, `q <
-/// 2^48`), else in 8: digit after digit, each beginning at a multiple of 64 bytes, and within a
-/// digit vector by vector, `b_d` before `a_d`.
+/// Residues are in Montgomery form. They have 6 bytes each if the kernel packs them (IFMA,
+/// `q < 2^48`), and 8 bytes otherwise. The digits are stored one after the other, each beginning at
+/// a multiple of 64 bytes. Within a digit, vectors of `b_d` and of `a_d` alternate.
+///
+/// ```
+/// use hippocrene_ring::elementwise::{Elementwise, KeyLimb};
+/// use hippocrene_ring::Kernel;
+///
+/// let arithmetic = Elementwise::new(97, Kernel::detect()?);
+/// let (x, b, a) = ([2; 16], [3; 16], [5; 16]);
+/// let key = KeyLimb::of_pairs(&arithmetic, &[(&b, &a)]);
+/// let (mut sum0, mut sum1) = ([0; 16], [0; 16]);
+/// arithmetic.inner_product(&mut sum0, &mut sum1, &[(0, &x)], &key);
+/// assert_eq!((sum0[0], sum1[0]), (2 * 3, 2 * 5));
+/// # Ok::<(), hippocrene_ring::RingError>(())
+/// ```
 #[derive(Clone)]
 pub struct KeyLimb {
     digits: usize,
-    /// Keys of rings of powers of two are stored modulo several primes, each with all digits: these
-    /// are the parts.
+    /// The number of parts. Keys of rings of powers of two are stored modulo several primes, and
+    /// each prime is a part with all digits.
     parts: usize,
     length: usize,
     lanes: usize,
     word: KeyWord,
-    /// Where the first digit begins.
+    /// The byte at which the first digit begins.
     start: usize,
-    /// Bytes from one digit to the next.
+    /// The number of bytes from one digit to the next.
     stride: usize,
     memory: Arc<Memory>,
 }
 
-/// Without its residues.
+/// The output leaves out the residues.
 impl std::fmt::Debug for KeyLimb {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         write!(f, "KeyLimb {{ digits: {}, length: {}, .. }}", self.digits, self.length)
@@ -35,19 +48,22 @@ impl std::fmt::Debug for KeyLimb {
 
 type Memory = Block<u8>;
 
-/// Loads of packed residues may reach so many bytes beyond the last one.
-const PADDING: usize = 64;
+/// The number of bytes that loads of packed residues may read beyond the last one.
+const PADDING_BYTES: usize = 64;
 
-/// What takes a digit of a key with its pair `(b_d, a_d)`.
-pub type PutDigit<'a> = dyn FnMut(usize, &[u64], &[u64]) + 'a;
+/// A function that receives a digit `d` of a key with its pair `(b_d, a_d)`.
+///
+/// See [`KeyLimb`] for an example of a key.
+pub type DigitWriter<'a> = dyn FnMut(usize, &[u64], &[u64]) + 'a;
 
-/// A ring whose residues of keys are stored in a form of its own.
+/// A ring that stores the residues of keys in a form of its own. See [`KeyLimb`] for an example.
 pub trait KeyRing: Sync {
-    /// A key of `digits` pairs of `length` residues, without its memory.
+    /// Returns a key of `digits` pairs of `length` residues, without its memory.
     fn key_shape(&self, digits: usize, length: usize) -> KeyLimb;
 
-    /// Writes the pair `(b, a)` of digit `d` of `digits` to its place in `out`, the memory of the
-    /// key.
+    /// Writes the pair `(b, a)` of a digit to its place in `out`, the memory of the key.
+    ///
+    /// `place` holds the number of digits and the index of this digit.
     fn write_key_digit(&self, out: &mut [u8], place: [usize; 2], b: &[u64], a: &[u64]);
 
     /// Writes to `out` the key whose digit `j` is the sum of the digits `groups[j]` of `key`.
@@ -55,31 +71,33 @@ pub trait KeyRing: Sync {
 }
 
 impl KeyLimb {
-    /// The key of the pairs `(b_d, a_d)`, in the evaluation domain.
+    /// Makes the key of the pairs `(b_d, a_d)`, in the evaluation domain.
     ///
     /// # Panics
-    /// When the polynomials differ in length, or do not fill the kernel's vectors (of 1, 4 or 8).
+    /// If the polynomials differ in length, or do not fill the kernel's vectors (of 1, 4 or 8).
     pub fn of_pairs<R: KeyRing>(ring: &R, pairs: &[(&[u64], &[u64])]) -> KeyLimb {
         let length = pairs.first().map_or(0, |(b, _)| b.len());
-        let all = |_, put: &mut PutDigit<'_>| {
+        let all = |_, put: &mut DigitWriter<'_>| {
             pairs.iter().enumerate().for_each(|(d, (b, a))| put(d, b, a));
         };
         Self::prepare(&[ring], pairs.len(), length, &Threads::single(), all).swap_remove(0)
     }
 
-    /// The limbs of a whole key in one piece of memory, as after [`KeyLimb::gather`] but without a
-    /// copy: limb `k`, for `rings[k]`, of `digits` pairs of `length` residues. `limb(k, put)` calls
-    /// `put(d, b_d, a_d)` for each digit `d` once, in any order.
+    /// Makes the limbs of a whole key in one block of memory, as [`KeyLimb::gather`] does, but
+    /// without a copy.
+    ///
+    /// Limb `k` belongs to `rings[k]` and has `digits` pairs of `length` residues. `limb(k, put)`
+    /// calls `put(d, b_d, a_d)` once for each digit `d`, in any order.
     ///
     /// # Panics
-    /// When a digit is missing, or one is put twice, a polynomial does not have `length` residues,
-    /// these do not fill the kernel's vectors (of 1, 4 or 8), or the key is larger than any memory.
+    /// If a digit is missing or put twice, a polynomial does not have `length` residues, these do
+    /// not fill the kernel's vectors (of 1, 4 or 8), or the key is larger than any memory.
     pub fn prepare<R: KeyRing>(
         rings: &[&R],
         digits: usize,
         length: usize,
         threads: &Threads,
-        limb: impl Fn(usize, &mut PutDigit<'_>) + Sync + Send,
+        limb: impl Fn(usize, &mut DigitWriter<'_>) + Sync + Send,
     ) -> Vec<KeyLimb> {
         let mut limbs: Vec<KeyLimb> =
             rings.iter().map(|ring| ring.key_shape(digits, length)).collect();
@@ -87,49 +105,51 @@ impl KeyLimb {
         let memory = write_pieces(&sizes, threads, &|k, out| {
             let mut missing = vec![true; digits];
             limb(k, &mut |d, b, a| {
-                assert!(d < digits, "digit {d} of {digits}");
+                assert!(d < digits, "a key of {digits} digits has no digit {d}");
                 assert!(
                     std::mem::replace(&mut missing[d], false),
-                    "digit {d} of a key is put once"
+                    "digit {d} of a key is put twice"
                 );
                 assert!(
                     b.len() == length && a.len() == length,
-                    "the two polynomials of a digit of a key have one length, {length}: {} and {}",
+                    "both polynomials of a digit must have the key's length {length}, but have {} \
+                     and {}",
                     b.len(),
                     a.len()
                 );
                 rings[k].write_key_digit(out, [digits, d], b, a);
             });
             if let Some(d) = missing.iter().position(|missing| *missing) {
-                panic!("every digit of a key is put: digit {d} of {digits} is not");
+                panic!("digit {d} of the {digits} digits of a key is missing");
             }
         });
         place(&mut limbs, memory);
         limbs
     }
 
-    /// A key without its memory: residues of the form of `L`, in so many parts.
+    /// Returns a key with residues in the form of `L`, without its memory.
     pub(super) fn shape<L: Lanes>(digits: usize, length: usize) -> Self {
         let (memory, word) = (Arc::new(Memory::default()), L::KEY_WORD);
         let stride = digit_bytes(length, word.bytes);
         KeyLimb { digits, parts: 1, length, lanes: L::LANES, word, start: 0, stride, memory }
     }
 
-    /// The same in `parts` parts.
+    /// Returns the same key with `parts` parts.
     pub(crate) fn in_parts(self, parts: usize) -> Self {
         KeyLimb { parts, ..self }
     }
 
-    /// The key whose digit `j` is the sum of the digits `groups[j]` of a key with these limbs:
-    /// digits coalesced as in LAKS. What it gives in inner products is what all of its summands
-    /// give, each multiplied by the digit, to the last bit. The limbs are gathered as
-    /// [`KeyLimb::gather`] does but without a copy: it takes the time of reading the old key and
-    /// writing the new one.
+    /// Makes the key whose digit `j` is the sum of the digits `groups[j]` of a key with these
+    /// limbs. This coalesces digits as in LAKS.
+    ///
+    /// In an inner product, a digit times a sum gives the same result as the digit times each
+    /// summand, to the last bit. The limbs are gathered as in [`KeyLimb::gather`], but without a
+    /// copy. The time is that of reading the old key and writing the new one.
     ///
     /// # Panics
-    /// When a modulus is a power of two (the sum of several centred numbers modulo it would be too
-    /// large for its products), a group is empty, the key lacks a digit, or another kernel prepared
-    /// it.
+    /// If a modulus is a power of two, a group is empty, the key lacks a digit, or another kernel
+    /// prepared the key. (Modulo a power of two, the sum of several centred numbers would be too
+    /// large for its products.)
     pub fn coalesce<R: KeyRing>(
         limbs: &[(&R, &KeyLimb)],
         groups: &[&[usize]],
@@ -147,14 +167,15 @@ impl KeyLimb {
         sums
     }
 
-    /// Moves the limbs of a whole key into one piece of memory, on huge pages where the operating
-    /// system has them: inner products then read a key that is not in the cache 1.2 to 1.6 times as
-    /// fast.
+    /// Moves the limbs of a whole key into one block of memory, on huge pages if the operating
+    /// system has them.
+    ///
+    /// Inner products then read a key that is not in the cache 1.2 to 1.6 times as fast (measured).
     pub fn gather(limbs: &mut [KeyLimb]) {
         let mut memory = Memory::zeroed(total_bytes(limbs.iter().map(KeyLimb::bytes)));
         let mut start = 0;
         for limb in limbs.iter() {
-            // Of a range, the last digit ends before the memory of as many bytes does.
+            // The last digit of a range ends before the memory of a whole key does.
             let held = &limb.memory[limb.start.min(limb.memory.len())..];
             let held = &held[..held.len().min(limb.bytes())];
             memory[start..start + held.len()].copy_from_slice(held);
@@ -163,113 +184,121 @@ impl KeyLimb {
         place(limbs, Arc::new(memory));
     }
 
-    /// The key of `length` of its residues from `first` on, in the same memory: both are multiples
-    /// of 8. It is for inner products.
+    /// Returns the key of `length` residues from `first` on, in the same memory, for inner
+    /// products.
+    ///
+    /// Both numbers are multiples of 8.
     ///
     /// # Panics
-    /// When there are not so many, or it is that of a ring of a power of two.
+    /// If the range exceeds the key, or the key belongs to a ring of a power of two.
     #[must_use]
     pub fn range(&self, first: usize, length: usize) -> KeyLimb {
         let fits = first.checked_add(length).is_some_and(|end| end <= self.length);
         assert!(
             fits && self.parts == 1 && first.is_multiple_of(8) && length.is_multiple_of(8),
-            "{length} residues from {first} on, of {}",
+            "{length} residues from {first} on are not a range of the {} of a key",
             self.length
         );
         let start = self.start + 2 * first * self.word.bytes;
         KeyLimb { length, start, memory: Arc::clone(&self.memory), ..*self }
     }
 
-    /// How many digits it holds.
+    /// Returns the number of digits.
     pub fn digits(&self) -> usize {
         self.digits
     }
 
-    /// Residues in each polynomial.
+    /// Returns the number of residues in each polynomial.
     pub fn length(&self) -> usize {
         self.length
     }
 
-    /// Bytes of memory it takes; of a range, those of the whole key.
+    /// Returns its memory in bytes. For a range, this is the memory of the whole key.
     pub fn bytes(&self) -> usize {
         let digits = self.parts.checked_mul(self.digits);
         addressable(digits.and_then(|digits| digits.checked_mul(self.stride)))
     }
 
-    /// How many parts it has.
+    /// Returns the number of parts.
     pub(crate) fn parts(&self) -> usize {
         self.parts
     }
 
-    /// The number that digit `d` of a part has among those of all parts.
+    /// Returns the index of digit `d` of a part among the digits of all parts.
     pub(crate) fn digit_of_part(&self, part: usize, d: usize) -> usize {
         assert!(
             d < self.digits,
-            "an inner product's digits are among the {} of its key",
+            "the digits of an inner product must be among the {} of its key",
             self.digits
         );
         part * self.digits + d
     }
 
-    /// Bytes from one digit to the next.
+    /// Returns the number of bytes from one digit to the next.
     pub(super) fn stride(&self) -> usize {
         self.stride
     }
 
-    /// How many digits there are in all parts.
+    /// Returns the number of digits in all parts.
     pub(super) fn stored_digits(&self) -> usize {
         self.parts * self.digits
     }
 
+    /// Checks that the residues are stored in the form of `L`.
+    ///
     /// # Panics
-    /// When another kernel prepared this key.
+    /// If another kernel prepared this key.
     pub(super) fn assert_stored_for<L: Lanes>(&self) {
         assert!(
             self.word == L::KEY_WORD && self.lanes == L::LANES,
-            "a switching key is used with the kernel that prepared it"
+            "a switching key must be used with the kernel that prepared it"
         );
     }
 
-    /// The first byte of digit `d`.
+    /// Returns the address of the first byte of digit `d`.
     ///
     /// # Safety
     /// `d < self.stored_digits()`.
     #[inline(always)]
     pub(super) unsafe fn digit(&self, d: usize) -> *const u8 {
-        // SAFETY: the caller vouches for `d`.
+        // SAFETY: the caller guarantees that the digit `d` exists.
         unsafe { self.memory.as_ptr().add(self.start + d * self.stride) }
     }
 }
 
-/// Bytes from one digit to the next: two polynomials of `length` residues of `width` bytes each.
-/// Those of long polynomials are some cache lines more: an inner product reads all digits at once,
-/// and a multiple of 4 KiB apart they would drive each other out of the cache. A key that lies in
-/// memory is read up to twice as fast for it.
+/// Returns the number of bytes from one digit to the next, for two polynomials of `length` residues
+/// of `width` bytes each.
+///
+/// Long polynomials have [`STAGGER_BYTES`] more. An inner product reads all digits at once, and
+/// digits that are a multiple of 4 KiB apart would evict each other from the cache. The gap makes
+/// reading a key from memory up to twice as fast (measured).
 pub(crate) fn digit_bytes(length: usize, width: usize) -> usize {
     let pair = length.checked_mul(2 * width).and_then(|bytes| bytes.checked_next_multiple_of(64));
     let bytes = addressable(pair);
-    if bytes < LONG { bytes } else { bytes + STAGGER }
+    if bytes < MIN_STAGGERED_BYTES { bytes } else { bytes + STAGGER_BYTES }
 }
 
-/// So many bytes, where an allocation can have them.
+/// Returns the number of bytes, or panics if no allocation can have so many.
 fn addressable(bytes: Option<usize>) -> usize {
     bytes
         .filter(|bytes| *bytes <= isize::MAX as usize)
-        .expect("a switching key fits the address space")
+        .expect("a switching key must fit the address space")
 }
 
-/// Bytes of pieces of these sizes and of the padding after them.
+/// Returns the bytes of pieces of these sizes and of the padding after them.
 fn total_bytes(sizes: impl Iterator<Item = usize>) -> usize {
-    sizes.fold(PADDING, |total, size| addressable(total.checked_add(size)))
+    sizes.fold(PADDING_BYTES, |total, size| addressable(total.checked_add(size)))
 }
 
-/// What polynomials are long in [`digit_bytes`], in bytes, and by how much more they lie apart: 17
-/// lines.
-const LONG: usize = 1 << 14;
-const STAGGER: usize = 17 * 64;
+/// The minimum number of bytes of polynomials with a gap in [`digit_bytes`].
+const MIN_STAGGERED_BYTES: usize = 1 << 14;
+/// The gap after long polynomials in [`digit_bytes`]: 17 cache lines.
+const STAGGER_BYTES: usize = 17 * 64;
 
-/// Memory of pieces of these sizes, one after the other, each written by `write`. It is not
-/// generic: compiled in other crates (by rustc 1.95) it would clear short keys byte by byte.
+/// Allocates pieces of these sizes, one after the other, and calls `write` for each.
+///
+/// The function is not generic: code compiled in other crates (by rustc 1.95) would clear short
+/// keys byte by byte.
 fn write_pieces(
     sizes: &[usize],
     threads: &Threads,
@@ -285,7 +314,7 @@ fn write_pieces(
     Arc::new(memory)
 }
 
-/// Gives limbs their places in `memory`, one after the other.
+/// Assigns the limbs to `memory`, one after the other.
 fn place(limbs: &mut [KeyLimb], memory: Arc<Memory>) {
     let mut start = 0;
     for limb in limbs {

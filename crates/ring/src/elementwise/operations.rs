@@ -1,75 +1,78 @@
-//! The list of the operations whose arguments are limbs, constants and keys alone.
+//! The list of the operations whose arguments are only limbs, constants and keys.
 
-/// Calls a macro with the operations: their documentation, names and arguments, linear ones and
-/// products apart. What is given with the macro comes before them.
+/// Calls a macro with the operations, each with its documentation, name and arguments.
 ///
-/// [`super::Elementwise`] and [`crate::ResidueRing`] have a method for each, and so has each module
-/// of [`super::entry`] a function.
+/// Linear operations and products are separate lists. Tokens that are given with the macro come
+/// first. [`super::Elementwise`] and [`crate::ResidueRing`] have a method for each operation, and
+/// each module of [`super::entry`] has a function.
 macro_rules! operations {
     ($callback:ident!($($first:tt)*)) => {
         $callback! {
         $($first)*
         linear {
-            /// `a = a + b`. 3 / 3.
+            /// Sets `a = a + b`. Cost: 3 / 3.
             add_assign(a: &mut [u64], b: &[u64]);
-            /// `a = a + b`, of numbers in `[0, 2q)` and to one. 3 / 3.
+            /// Sets `a = a + b`, for operands and result in `[0, 2q)`. Cost: 3 / 3.
             add_lazy_assign(a: &mut [u64], b: &[u64]);
-            /// `a = a - b`. 3 / 3.
+            /// Sets `a = a - b`. Cost: 3 / 3.
             sub_assign(a: &mut [u64], b: &[u64]);
-            /// `a = b - a`. 3 / 3.
+            /// Sets `a = b - a`. Cost: 3 / 3.
             sub_from_assign(a: &mut [u64], b: &[u64]);
-            /// `a = -a`. 3 / 3.
+            /// Sets `a = -a`. Cost: 3 / 3.
             neg_assign(a: &mut [u64]);
-            /// `out = a + b`. 3 / 3.
+            /// Sets `out = a + b`. Cost: 3 / 3.
             add(out: &mut [u64], a: &[u64], b: &[u64]);
-            /// `out = a - b`. 3 / 3.
+            /// Sets `out = a - b`. Cost: 3 / 3.
             sub(out: &mut [u64], a: &[u64], b: &[u64]);
-            /// `a = a s`, for `a` canonical or lazily reduced. 6 / 19.
+            /// Sets `a = a s`, for `a` canonical or lazily reduced. Cost: 6 / 19.
             mul_scalar_assign(a: &mut [u64], s: &Scalar);
-            /// `out = a s`, for `a` canonical or lazily reduced. 6 / 19.
+            /// Sets `out = a s`, for `a` canonical or lazily reduced. Cost: 6 / 19.
             mul_scalar(out: &mut [u64], a: &[u64], s: &Scalar);
-            /// `acc = acc + a s`, for `a` canonical or lazily reduced. 9 / 22.
+            /// Sets `acc = acc + a s`, for `a` canonical or lazily reduced. Cost: 9 / 22.
             mul_scalar_add_assign(acc: &mut [u64], a: &[u64], s: &Scalar);
-            /// `out = a + b s`, for `b` canonical or lazily reduced. 9 / 22.
+            /// Sets `out = a + b s`, for `b` canonical or lazily reduced. Cost: 9 / 22.
             add_mul_scalar(out: &mut [u64], a: &[u64], b: &[u64], s: &Scalar);
-            /// `out = (a - b) s` for `a` in `[0, 2q)` and `b` lazily reduced. 10 / 21.
+            /// Sets `out = (a - b) s`, for `a` in `[0, 2q)` and `b` lazily reduced. Cost: 10 / 21.
             sub_mul_scalar(out: &mut [u64], a: &[u64], b: &[u64], s: &Scalar);
-            /// `a = (b - a) s` for `a` lazily reduced and `b` in `[0, 2q)`. 10 / 21.
+            /// Sets `a = (b - a) s`, for `a` lazily reduced and `b` in `[0, 2q)`. Cost: 10 / 21.
             sub_from_mul_scalar_assign(a: &mut [u64], b: &[u64], s: &Scalar);
-            /// `a = a + c` in every position, for `c` in `[0, q)`. 3 / 3.
+            /// Sets `a = a + c` in every position, for `c` in `[0, q)`. Cost: 3 / 3.
             add_scalar_assign(a: &mut [u64], c: u64);
-            /// `out = a mod q` for any 64-bit integers `a`. 9 / 16.
+            /// Sets `out = a mod q`, for any 64-bit integers `a`. Cost: 9 / 16.
             reduce(out: &mut [u64], a: &[u64]);
-            /// `out = a mod q` for any signed 64-bit integers `a`. 13 / 20.
+            /// Sets `out = a mod q`, for any signed 64-bit integers `a`. Cost: 13 / 20.
             from_signed(out: &mut [u64], a: &[i64]);
-            /// `out = v mod q` for `a` in `[0, from)` a residue of another modulus `from < 2^63`
-            /// and `v` its representative in `[-from/2, from/2)`. 15 / 22.
+            /// Sets `out = v mod q`, where `v` is the representative in `[-from/2, from/2)` of a
+            /// residue `a` in `[0, from)` modulo `from < 2^63`. Cost: 15 / 22.
             reduce_centred(out: &mut [u64], a: &[u64], from: u64);
         }
         products {
-            /// `out = a b`. 10 (12 from `2^48` on) / 34.
+            /// Sets `out = a b`. Cost: 10 (12 from `2^48` on) / 34.
             mul(out: &mut [u64], a: &[u64], b: &[u64]);
-            /// `a = a b`. As [`Self::mul`].
+            /// Sets `a = a b`. The cost is that of [`Self::mul`].
             mul_assign(a: &mut [u64], b: &[u64]);
-            /// `acc = acc + a b`. 12 / 35.
+            /// Sets `acc = acc + a b`. Cost: 12 / 35.
             mul_add_assign(acc: &mut [u64], a: &[u64], b: &[u64]);
-            /// The product of two ciphertexts `(a0, a1)` and `(b0, b1)`: `c0 = a0 b0`,
-            /// `c1 = a0 b1 + a1 b0`, `c2 = a1 b1`. 34 / 122.
+            /// Multiplies the ciphertexts `(a0, a1)` and `(b0, b1)`: `c0 = a0 b0`,
+            /// `c1 = a0 b1 + a1 b0`, `c2 = a1 b1`. Cost: 34 / 122.
             tensor(
                 c0: &mut [u64], c1: &mut [u64], c2: &mut [u64],
                 a0: &[u64], a1: &[u64], b0: &[u64], b1: &[u64]
             );
-            /// [`Self::tensor`] of `(a0, a1)` with itself. 31 / 105.
+            /// Computes [`Self::tensor`] of `(a0, a1)` with itself. Cost: 31 / 105.
             square(c0: &mut [u64], c1: &mut [u64], c2: &mut [u64], a0: &[u64], a1: &[u64]);
-            /// `acc0 = sum x b_d` and `acc1 = sum x a_d` over the pairs `(d, x)` of `digits`, each
-            /// `x` lazily reduced. Up to 64 pairs (3 for AVX-512 without IFMA, 16 for the portable
-            /// kernel) share one reduction; more are added up.
+            /// Sets `acc0 = sum x b_d` and `acc1 = sum x a_d` over the pairs `(d, x)` of `digits`,
+            /// with lazily reduced `x`.
             ///
-            /// Per pair: 4 (and 2 to unpack, below `2^48`) / 17 with IFMA, 26 without; and for the
-            /// reductions together, with `t` pairs, 10 + 4 log2(t + 1) / 32 with IFMA, 64 without.
+            /// Up to 64 pairs (3 for AVX-512 without IFMA, 16 for the portable kernel) share one
+            /// reduction. The reduced sums of further pairs are added.
+            ///
+            /// The cost per pair is 4 / 17 with IFMA and 26 without. Unpacking costs 2 more below
+            /// `2^48`. The cost of all reductions together, with `t` pairs, is 10 + 4 log2(t + 1) /
+            /// 32 with IFMA and 64 without.
             ///
             /// # Panics
-            /// When lengths differ, the key lacks a digit, or another kernel prepared it.
+            /// If lengths differ, the key lacks a digit, or another kernel prepared it.
             inner_product(
                 acc0: &mut [u64], acc1: &mut [u64], digits: &[(usize, &[u64])], key: &KeyLimb
             );

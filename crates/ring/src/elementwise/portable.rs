@@ -1,9 +1,9 @@
-//! The arithmetic in plain Rust: one residue at a time, on 64- and 128-bit integers, for any odd
-//! modulus below `2^61`.
+//! The arithmetic in plain Rust for any odd modulus below `2^61`, one residue at a time on 64-bit
+//! and 128-bit integers.
 //!
-//! Per residue: 3 multiplications for a product (Barrett) or a product by a constant (Shoup), 1 and
-//! two additions with carry for each term of an inner product. No divisions. Additions and
-//! subtractions compile to branch-free code.
+//! A product (Barrett) or a product by a constant (Shoup) needs 3 multiplications per residue. A
+//! term of an inner product needs one multiplication and two additions with carry. There are no
+//! divisions. Additions and subtractions compile to branch-free code.
 
 use super::{
     Scalar,
@@ -38,10 +38,11 @@ impl Portable {
         }
     }
 
-    /// `p < 2^(k + 62)` to `p mod q + (0, 1 or 2) q`, exactly: the quotient `h barrett / 2^64` with
-    /// `h = floor(p / 2^(k - 2))` falls short of `p / q` by less than `1/2` (from `h`), `h / 2^64`
-    /// (from `barrett`) and 1 (the last floor). So the result is below `2q` for `p < q^2`, where `h
-    /// < 2^63`, and below `5q/2` otherwise.
+    /// Reduces `p < 2^(k + 62)` exactly to `p mod q` plus 0, 1 or 2 times `q`.
+    ///
+    /// The quotient is `h barrett / 2^64` with `h = floor(p / 2^(k - 2))`. It is below `p / q` by
+    /// less than `1/2` (from `h`), plus `h / 2^64` (from `barrett`), plus 1 (from the last floor).
+    /// So the result is below `2q` for `p < q^2`, where `h < 2^63`, and below `5q/2` otherwise.
     #[inline(always)]
     fn barrett(&self, p: u128) -> u64 {
         let h = (p >> (self.shift & 63)) as u64;
@@ -49,13 +50,13 @@ impl Portable {
     }
 }
 
-/// `floor(a b / 2^64)`.
+/// Returns `floor(a b / 2^64)`.
 #[inline(always)]
 fn high(a: u64, b: u64) -> u64 {
     ((u128::from(a) * u128::from(b)) >> 64) as u64
 }
 
-/// `a b`.
+/// Returns `a b`.
 #[inline(always)]
 fn wide(a: u64, b: u64) -> u128 {
     u128::from(a) * u128::from(b)
@@ -68,7 +69,7 @@ impl Lanes for Portable {
     type Factor = (u64, u64);
     type Sum = u128;
     /// `16 (2^63 - 1) (2^61 - 1) < 2^128`.
-    const TERMS: usize = 16;
+    const MAX_TERMS: usize = 16;
     const KEY_WORD: KeyWord = KeyWord { bytes: 8, montgomery_log2: 64 };
 
     #[inline(always)]
@@ -83,13 +84,13 @@ impl Lanes for Portable {
 
     #[inline(always)]
     unsafe fn load(p: *const u64) -> u64 {
-        // SAFETY: the caller vouches for `p`.
+        // SAFETY: the caller guarantees `p`.
         unsafe { p.read() }
     }
 
     #[inline(always)]
     unsafe fn store(p: *mut u64, x: u64) {
-        // SAFETY: the caller vouches for `p`.
+        // SAFETY: the caller guarantees `p`.
         unsafe { p.write(x) }
     }
 
@@ -115,7 +116,7 @@ impl Lanes for Portable {
 
     #[inline(always)]
     fn add_if_negative(d: u64, m: u64) -> u64 {
-        // By a mask: compilers vectorise this well, a minimum of 64-bit words badly.
+        // Compilers vectorise a mask well, and a minimum of 64-bit words badly.
         d.wrapping_add(m & ((d as i64) >> 63) as u64)
     }
 
@@ -138,8 +139,8 @@ impl Lanes for Portable {
 
     #[inline(always)]
     fn reduce(&self, x: u64) -> u64 {
-        // The quotient falls short by less than 2: below 1 from the reciprocal, below 1 from the
-        // floor.
+        // The quotient is too small by less than 2: by less than 1 from the reciprocal, and by less
+        // than 1 from the floor.
         let r = x.wrapping_sub(high(x, self.reciprocal).wrapping_mul(self.q));
         Self::subtract_if_above(r, self.q)
     }
@@ -151,7 +152,7 @@ impl Lanes for Portable {
 
     #[inline(always)]
     fn mul_factor(&self, x: u64, (value, quotient): (u64, u64)) -> u64 {
-        // Shoup: below 2q for every 64-bit x.
+        // Shoup's product is below 2q for every 64-bit x.
         let r = x.wrapping_mul(value).wrapping_sub(high(x, quotient).wrapping_mul(self.q));
         Self::subtract_if_above(r, self.q)
     }
@@ -163,13 +164,13 @@ impl Lanes for Portable {
 
     #[inline(always)]
     unsafe fn load_key(p: *const u8) -> u64 {
-        // SAFETY: the caller vouches for `p`.
+        // SAFETY: the caller guarantees `p`.
         unsafe { p.cast::<u64>().read_unaligned() }
     }
 
     #[inline(always)]
     unsafe fn store_key(p: *mut u8, x: u64) {
-        // SAFETY: the caller vouches for `p`.
+        // SAFETY: the caller guarantees `p`.
         unsafe { p.cast::<u64>().write_unaligned(x) }
     }
 
@@ -193,7 +194,7 @@ impl Lanes for Portable {
 
     #[inline(always)]
     fn reduce_sum(&self, sum: u128) -> u64 {
-        // sum = 2^64 h + l; with m q = l mod 2^64, sum - m q = 2^64 (h - floor(m q / 2^64)).
+        // If sum = 2^64 h + l and m q = l mod 2^64, then sum - m q = 2^64 (h - floor(m q / 2^64)).
         let m = (sum as u64).wrapping_mul(self.q_inverse);
         self.sub(self.reduce((sum >> 64) as u64), high(m, self.q))
     }

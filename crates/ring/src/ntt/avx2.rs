@@ -1,26 +1,28 @@
 //! The transform on `f64` with AVX2 and FMA, for `q < 2^50` and `N >= 256`.
 //!
-//! Coefficients become doubles in the first pass and integers again in the last (module
-//! [`crate::simd256`] has the arithmetic); in between the limb holds the bits of doubles. Passes
-//! take three layers at once (radix 8), or two where the number of layers asks for it, depth first,
-//! so that a block stays in the cache until it is done. The last six layers run inside one block of
-//! 64: three along the columns of the 8 x 8 matrix, with one root for all lanes, and, transposed,
-//! three along its rows, with a root of its own in each lane.
+//! The first pass converts coefficients to doubles, and the last one converts them to integers
+//! again (module [`crate::simd256`] has the arithmetic). In between, the limb holds the bits of
+//! doubles. Passes compute three layers at once (radix 8), or two if the number of layers requires
+//! it. They run depth first, so that a block stays in the cache until it is done. The last six
+//! layers run inside one block of 64. Three run along the columns of the 8 x 8 matrix, with one
+//! root for all lanes. Three run along its rows, after a transposition, with a separate root in
+//! each lane.
 //!
 //! **Ranges.** All bounds below are multiples of `q`. A product of `|y| <= B < 4` and a root is at
-//! most `1/2 + B/32`, or `1/2 + B/8` in the layers with a root in each lane, whose quotient is made
-//! on the fly. `4q + 4 < 2^52` because `q = 1 mod 2N`, so that no `y` leaves the range of
-//! [`Modulus::mul_factor`].
+//! most `1/2 + B/32`. In layers with a root in each lane, whose quotient is computed when needed,
+//! it is at most `1/2 + B/8`. `4q + 4 < 2^52` because `q = 1 mod 2N`, so every `y` is in the range
+//! of [`Modulus::mul_factor`].
 //!
 //! *Forward*, values enter a pass within 2.3, and only the first one is reduced, to 1/2. The
-//! products of the layers are at most 0.58, 0.59 and 0.61, of factors that grow to 3.47; every
-//! value leaves as the first one plus or minus one product of each layer, so within 2.3. In the
-//! last pass the products reach 0.79, 0.89 and 1.0, of factors that grow to 3.98.
+//! products of the layers are at most 0.58, 0.59 and 0.61, for factors that grow to 3.47. Every
+//! value of the result is the first one plus or minus one product of each layer, and therefore
+//! within 2.3. In the last pass the products reach 0.79, 0.89 and 1.0, for factors that grow to
+//! 3.98.
 //!
-//! *Inverse*, values enter a pass within 1. After two layers the sums are at most 4, and 2 of the
-//! eight are sums of four inputs: those are reduced to 1/2. After the third, the first value is at
-//! most 1, as the sum of those two; the next three, sums of two or four products below 1, are
-//! reduced to 1/2; the others are products, below 1.
+//! *Inverse*, values enter a pass within 1. After two layers the sums are at most 4. Two of the
+//! eight are sums of four inputs, and they are reduced to 1/2. After the third layer, the first
+//! value is the sum of those two, so at most 1. The next three are sums of two or four products
+//! below 1, and are reduced to 1/2. The others are products below 1.
 
 use std::mem::MaybeUninit;
 
@@ -42,27 +44,28 @@ pub(super) struct Plan {
     unit: InverseFactor,
 }
 
-/// The centred roots of the nodes of the tree whose root is node 1 and where node `k` has the
+/// The centred roots of the nodes of a tree. Node 1 is the root of the tree, and node `k` has the
 /// children `2k` and `2k + 1`.
 #[derive(Debug, Clone)]
 struct Roots {
     /// `w` and `w/q` of the nodes below `N/64`.
     nodes: Vec<[f64; 2]>,
-    /// The others, for each block of 64.
+    /// The roots of the other nodes, for each block of 64.
     blocks: Vec<BlockRoots>,
 }
 
 /// The roots of the last six layers in one block of 64.
 #[derive(Debug, Clone)]
 struct BlockRoots {
-    /// Those of the three layers along the columns, with quotients.
+    /// The roots of the three layers along the columns, with quotients.
     columns: NodeRoots,
-    /// Those of the three layers along the rows, without quotients: for each root of a radix-8
-    /// pass, one for each row.
+    /// The roots of the three layers along the rows, without quotients. For each root of a radix-8
+    /// pass, there is one for each row.
     rows: [[f64; 8]; 7],
 }
 
-/// The nodes of a radix-8 pass at node `k`: the node, its two children and its four grandchildren.
+/// Returns the nodes of a radix-8 pass at node `k`: the node, its two children and its four
+/// grandchildren.
 fn pass_nodes(k: usize) -> [usize; 7] {
     [k, 2 * k, 2 * k + 1, 4 * k, 4 * k + 1, 4 * k + 2, 4 * k + 3]
 }
@@ -87,26 +90,26 @@ impl Roots {
         }
     }
 
-    /// The roots of a pass at node `k` above the blocks; of a radix-4 pass just above them, the
-    /// last four do not count.
+    /// Returns the roots of a pass at node `k` above the blocks. A radix-4 pass just above them
+    /// does not use the last four.
     fn pass(&self, k: usize) -> NodeRoots {
         NodeRoots(pass_nodes(k).map(|k| self.nodes.get(k).copied().unwrap_or_default()))
     }
 
-    /// The roots in the block of node `k`.
+    /// Returns the roots in the block of node `k`.
     fn block(&self, k: usize) -> &BlockRoots {
         &self.blocks[k - self.blocks.len()]
     }
 }
 
-/// Where the butterflies of a pass find their roots.
+/// The source of the roots of a pass.
 trait PassRoots: Copy {
-    /// Root number `slot`: 0 for the node itself, 1 and 2 for its children, 3 to 6 for its
+    /// Returns root number `slot`: 0 for the node itself, 1 and 2 for its children, 3 to 6 for its
     /// grandchildren.
     fn get(self, m: Modulus, slot: usize) -> Factor;
 }
 
-/// The same roots for all lanes.
+/// Roots that are the same in all lanes.
 #[derive(Debug, Clone, Copy)]
 struct NodeRoots([[f64; 2]; 7]);
 
@@ -133,7 +136,8 @@ impl PassRoots for RowRoots<'_> {
     }
 }
 
-/// One Cooley-Tukey layer of a pass: the `R` values are `GROUPS` sub-blocks, each with a root.
+/// Computes one Cooley-Tukey layer of a pass. The `R` values are `GROUPS` sub-blocks, each with a
+/// root.
 #[inline(always)]
 fn forward_layer<const R: usize, const GROUPS: usize>(
     m: Modulus,
@@ -150,7 +154,7 @@ fn forward_layer<const R: usize, const GROUPS: usize>(
     }
 }
 
-/// One Gentleman-Sande layer of a pass, the inverse of [`forward_layer`] up to a factor 2.
+/// Computes one Gentleman-Sande layer of a pass, the inverse of [`forward_layer`] up to a factor 2.
 #[inline(always)]
 fn inverse_layer<const R: usize, const GROUPS: usize>(
     m: Modulus,
@@ -166,7 +170,7 @@ fn inverse_layer<const R: usize, const GROUPS: usize>(
     }
 }
 
-/// The layers of one forward pass, with the reduction that keeps it in range.
+/// Computes the layers of one forward pass, with the reduction that keeps it in range.
 #[inline(always)]
 fn forward_layers<const R: usize>(m: Modulus, x: &mut [V; R], w: impl PassRoots) {
     x[0] = m.reduce(x[0]);
@@ -177,7 +181,8 @@ fn forward_layers<const R: usize>(m: Modulus, x: &mut [V; R], w: impl PassRoots)
     }
 }
 
-/// The layers of one inverse pass but the last, with the reductions that its last layer needs.
+/// Computes the layers of one inverse pass except the last, with the reductions that the last layer
+/// needs.
 #[inline(always)]
 fn inverse_layers_but_last<const R: usize>(m: Modulus, x: &mut [V; R], w: impl PassRoots) {
     if R == 8 {
@@ -190,7 +195,7 @@ fn inverse_layers_but_last<const R: usize>(m: Modulus, x: &mut [V; R], w: impl P
     }
 }
 
-/// The layers of one inverse pass, with the reductions that keep it in range.
+/// Computes the layers of one inverse pass, with the reductions that keep it in range.
 #[inline(always)]
 fn inverse_layers<const R: usize>(m: Modulus, x: &mut [V; R], w: impl PassRoots) {
     inverse_layers_but_last(m, x, w);
@@ -206,14 +211,14 @@ fn inverse_layers<const R: usize>(m: Modulus, x: &mut [V; R], w: impl PassRoots)
 }
 
 impl Plan {
-    /// The least degree that this kernel takes.
-    pub(super) const LEAST_DEGREE: usize = 256;
+    /// The minimum degree that this kernel supports.
+    pub(super) const MIN_DEGREE: usize = 256;
 
-    /// For `q < 2^50`, a product of primes that are 1 modulo `2 degree`, and a degree of at least
-    /// [`Plan::LEAST_DEGREE`].
+    /// Makes a plan for `q < 2^50`, a product of primes that are 1 modulo `2 degree`, and a degree
+    /// of at least [`Plan::MIN_DEGREE`].
     ///
     /// # Panics
-    /// When the CPU has no AVX2 or no FMA.
+    /// If the CPU lacks AVX2 or FMA.
     pub(super) fn new(q: u64, degree: usize, root: u64) -> Self {
         assert!(Kernel::Avx2.is_supported(), "this CPU has no AVX2 or no FMA");
         let inverse = inv_mod(root, q).expect("a root of unity is invertible");
@@ -235,8 +240,8 @@ impl Plan {
         4
     }
 
-    /// `c / N` and its product with the root of the last layer, each with its quotient by `q`, as
-    /// the bits of doubles.
+    /// Returns `c / N` and its product with the root of the last layer, each with its quotient by
+    /// `q`, as the bits of doubles.
     pub(super) fn inverse_factor(&self, c: u64) -> InverseFactor {
         let q = self.modulus.q;
         let root = self.inverse.nodes[1][0] as i64;
@@ -247,12 +252,12 @@ impl Plan {
     }
 
     pub(super) fn forward(&self, a: &mut [u64]) {
-        // SAFETY: `new` has made sure of AVX2 and FMA.
+        // SAFETY: `new` has checked that the CPU has AVX2 and FMA.
         unsafe { self.transform::<false>(a) }
     }
 
     pub(super) fn forward_lazy(&self, a: &mut [u64]) {
-        // SAFETY: `new` has made sure of AVX2 and FMA.
+        // SAFETY: `new` has checked that the CPU has AVX2 and FMA.
         unsafe { self.transform::<true>(a) }
     }
 
@@ -266,18 +271,18 @@ impl Plan {
     }
 
     pub(super) fn inverse_scaled(&self, a: &mut [u64], factor: &InverseFactor) {
-        // SAFETY: `new` has made sure of AVX2 and FMA.
+        // SAFETY: `new` has checked that the CPU has AVX2 and FMA.
         unsafe { self.inverse_transform(a, factor) }
     }
 
-    /// From `[0, 2q)` to `[0, q)`, or when lazy to `[0, 4q)`.
+    /// Transforms `[0, 2q)` to `[0, q)`, or if `LAZY` to `[0, 4q)`.
     #[target_feature(enable = "avx2,fma")]
     fn transform<const LAZY: bool>(&self, a: &mut [u64]) {
-        assert_eq!(a.len(), self.degree, "a limb holds one residue for each coefficient");
+        assert_eq!(a.len(), self.degree, "a limb must have one residue for each coefficient");
         self.forward_block::<true, LAZY>(a, 1);
     }
 
-    /// The layers from node `k` down, on its block.
+    /// Computes the layers from node `k` down, on its block.
     #[target_feature(enable = "avx2,fma")]
     fn forward_block<const FIRST: bool, const LAZY: bool>(&self, a: &mut [u64], k: usize) {
         let radix = radix(a.len());
@@ -294,7 +299,8 @@ impl Plan {
         }
     }
 
-    /// One pass at node `k`; the first one makes doubles in `[-q, q)` of integers in `[0, 2q)`.
+    /// Computes one pass at node `k`. The first one converts integers in `[0, 2q)` to doubles in
+    /// `[-q, q)`.
     #[target_feature(enable = "avx2,fma")]
     fn forward_pass<const R: usize, const FIRST: bool>(&self, a: &mut [u64], k: usize) {
         let (m, w) = (self.modulus, self.forward.pass(k));
@@ -312,13 +318,13 @@ impl Plan {
             }
             forward_layers(m, &mut x, w);
             for (i, x) in x.into_iter().enumerate() {
-                // SAFETY: as above.
+                // SAFETY: the same as above.
                 unsafe { store(p.add(j + i * stride).cast(), x) };
             }
         }
     }
 
-    /// The last six layers, on the block of 64 of node `k`, with its transposition.
+    /// Computes the last six layers and the transposition, on the block of 64 of node `k`.
     #[target_feature(enable = "avx2,fma")]
     fn forward_end<const LAZY: bool>(&self, a: &mut [u64], k: usize) {
         let a: &mut [u64; 64] = a.try_into().expect("a block of 64");
@@ -337,15 +343,15 @@ impl Plan {
             }
             forward_layers(m, &mut x, roots.columns);
             for (row, x) in x.into_iter().enumerate() {
-                // SAFETY: as above, for `matrix`.
+                // SAFETY: the same as above, for `matrix`.
                 unsafe { store(matrix.add(8 * row + column), x) };
             }
         }
         for half in 0..2 {
             let first = 4 * half;
             let w = RowRoots { rows: &roots.rows, first };
-            // SAFETY: the rows `first` to `first + 3` of the 8 x 8 `matrix`, its left and its right
-            // half; all is written.
+            // SAFETY: these are the left and the right half of the rows `first` to `first + 3` of
+            // the 8 x 8 `matrix`, which has been written completely.
             let (left, right) = unsafe {
                 (
                     load_transposed(matrix.add(8 * first), 8),
@@ -370,10 +376,10 @@ impl Plan {
         }
     }
 
-    /// From `[0, 2q)` to `[0, q)`.
+    /// Transforms `[0, 2q)` to `[0, q)`.
     #[target_feature(enable = "avx2,fma")]
     fn inverse_transform(&self, a: &mut [u64], factor: &InverseFactor) {
-        assert_eq!(a.len(), self.degree, "a limb holds one residue for each coefficient");
+        assert_eq!(a.len(), self.degree, "a limb must have one residue for each coefficient");
         self.inverse_children(a, 1);
         match radix(a.len()) {
             8 => self.inverse_last_pass::<8>(a, factor),
@@ -381,7 +387,7 @@ impl Plan {
         }
     }
 
-    /// All layers on the sub-blocks of node `k`.
+    /// Computes all layers on the sub-blocks of node `k`.
     #[target_feature(enable = "avx2,fma")]
     fn inverse_children(&self, a: &mut [u64], k: usize) {
         let radix = radix(a.len());
@@ -400,8 +406,8 @@ impl Plan {
         }
     }
 
-    /// The first six layers, the inverse of [`Plan::forward_end`] up to a factor 64, from integers
-    /// in `[0, 2q)`.
+    /// Computes the first six layers from integers in `[0, 2q)`, the inverse of
+    /// [`Plan::forward_end`] up to a factor 64.
     #[target_feature(enable = "avx2,fma")]
     fn inverse_start(&self, a: &mut [u64], k: usize) {
         let a: &mut [u64; 64] = a.try_into().expect("a block of 64");
@@ -425,8 +431,8 @@ impl Plan {
         }
         for half in 0..2 {
             let column = 4 * half;
-            // SAFETY: the columns `column` to `column + 3` of the upper and of the lower four rows,
-            // each 4 x 4.
+            // SAFETY: these are the columns `column` to `column + 3` of the upper and of the lower
+            // four rows, each 4 x 4.
             let (top, bottom) = unsafe {
                 let p = matrices.add(4 * column);
                 (load_transposed(p, 4), load_transposed(p.add(32), 4))
@@ -441,7 +447,7 @@ impl Plan {
         }
     }
 
-    /// One pass at node `k`.
+    /// Computes one pass at node `k`.
     #[target_feature(enable = "avx2,fma")]
     fn inverse_pass<const R: usize>(&self, a: &mut [u64], k: usize) {
         let (m, w) = (self.modulus, self.inverse.pass(k));
@@ -456,13 +462,13 @@ impl Plan {
             }
             inverse_layers(m, &mut x, w);
             for (i, x) in x.into_iter().enumerate() {
-                // SAFETY: as above.
+                // SAFETY: the same as above.
                 unsafe { store(p.add(j + i * stride).cast(), x) };
             }
         }
     }
 
-    /// The pass at the root, times the constant of `factor`, to integers in `[0, q)`.
+    /// Computes the pass at the root, times the constant of `factor`, to integers in `[0, q)`.
     #[target_feature(enable = "avx2,fma")]
     fn inverse_last_pass<const R: usize>(&self, a: &mut [u64], factor: &InverseFactor) {
         let (m, w) = (self.modulus, self.inverse.pass(1));
@@ -483,19 +489,20 @@ impl Plan {
                 (x[i], x[i + R / 2]) = (m.mul_factor(s, sum), m.mul_factor(d, difference));
             }
             for (i, x) in x.into_iter().enumerate() {
-                // SAFETY: as above.
+                // SAFETY: the same as above.
                 unsafe { store_integers(p.add(j + i * stride), m.to_canonical(x)) };
             }
         }
     }
 }
 
-/// An 8 x 8 matrix of doubles, or two of 8 x 4, on its way between the two halves of a block.
+/// Temporary memory between the two halves of a block: an 8 x 8 matrix of doubles, or two of 8 x 4.
 #[repr(align(64))]
 struct Matrix(MaybeUninit<[f64; 64]>);
 
-/// The radix of the pass on a block of `len > 64`: as many 8 as possible on the way down to 64,
-/// after at most two 4.
+/// Returns the radix of the pass on a block of `len > 64`.
+///
+/// It is 8 as often as possible on the way down to 64, after at most two passes of radix 4.
 fn radix(len: usize) -> usize {
     if (len / 64).trailing_zeros().is_multiple_of(3) { 8 } else { 4 }
 }

@@ -1,9 +1,9 @@
 //! The transform in plain Rust, for any modulus below 2^61.
 //!
-//! Cooley-Tukey forwards and Gentleman-Sande backwards, two layers to a pass (radix 4), with
-//! Shoup's multiplication by constants and lazy reduction in the manner of Harvey ("Faster
-//! arithmetic for number-theoretic transforms", 2014). As `8q < 2^64`, half of Harvey's corrections
-//! fall away: one layer of each pass runs without any.
+//! It uses Cooley-Tukey forwards and Gentleman-Sande backwards, with two layers per pass (radix 4).
+//! Multiplications by constants are Shoup's, and reduction is lazy as in Harvey ("Faster arithmetic
+//! for number-theoretic transforms", 2014). Because `8q < 2^64`, half of Harvey's corrections are
+//! unnecessary: one layer of each pass has none.
 
 use super::InverseFactor;
 use crate::{
@@ -12,7 +12,7 @@ use crate::{
     convert,
 };
 
-/// A constant `w` in `[0, q)` and its companion `floor(2^64 w / q)`.
+/// A constant `w` in `[0, q)` and its Shoup quotient `floor(2^64 w / q)`.
 #[derive(Debug, Clone, Copy)]
 struct Shoup {
     value: u64,
@@ -24,8 +24,9 @@ impl Shoup {
         Shoup { value, quotient: ((u128::from(value) << 64) / u128::from(q)) as u64 }
     }
 
-    /// A value in `[0, 2q)` that is congruent to `w y`, for any 64-bit `y`: the estimated quotient
-    /// is at most one too small.
+    /// Returns a value in `[0, 2q)` that is congruent to `w y`, for any 64-bit `y`.
+    ///
+    /// The estimated quotient is too small by at most one.
     #[inline(always)]
     fn mul(self, y: u64, q: u64) -> u64 {
         let quotient = ((u128::from(y) * u128::from(self.quotient)) >> 64) as u64;
@@ -33,7 +34,8 @@ impl Shoup {
     }
 }
 
-/// `x` if it is below `bound`, else `x - bound`: takes `[0, 2 bound)` to `[0, bound)`.
+/// Returns `x` if it is below `bound`, and `x - bound` otherwise. It maps `[0, 2 bound)` to
+/// `[0, bound)`.
 #[inline(always)]
 fn correct(x: u64, bound: u64) -> u64 {
     x.min(x.wrapping_sub(bound))
@@ -43,8 +45,8 @@ fn correct(x: u64, bound: u64) -> u64 {
 pub(super) struct Plan {
     q: u64,
     degree: usize,
-    /// `psi^brv(k)` at `k`: the root of node `k` of the tree whose root is node 1 and where node
-    /// `k` has the children `2k` and `2k + 1`.
+    /// `psi^brv(k)` at index `k`, which is the root of node `k` of a tree. Node 1 is the root of
+    /// the tree, and node `k` has the children `2k` and `2k + 1`.
     roots: Vec<Shoup>,
     /// The inverses of `roots`.
     inverse_roots: Vec<Shoup>,
@@ -64,7 +66,8 @@ impl Plan {
         4
     }
 
-    /// `c / N` and its product with the root of the last layer, each with its companion.
+    /// Returns `c / N` and its product with the root of the last layer, each with its Shoup
+    /// quotient.
     pub(super) fn inverse_factor(&self, c: u64) -> InverseFactor {
         let sum = mul_mod(self.degree_inverse, c, self.q);
         let difference = mul_mod(sum, self.inverse_roots[1].value, self.q);
@@ -89,9 +92,9 @@ impl Plan {
         self.inverse_scaled(a, &self.inverse_factor(1));
     }
 
-    /// From `[0, 2q)` to `[0, q)`, or when lazy to `[0, 4q)`.
+    /// Transforms `[0, 2q)` to `[0, q)`, or if `LAZY` to `[0, 4q)`.
     fn transform<const LAZY: bool>(&self, a: &mut [u64]) {
-        assert_eq!(a.len(), self.degree, "a limb holds one residue for each coefficient");
+        assert_eq!(a.len(), self.degree, "a limb must have one residue for each coefficient");
         let (n, q) = (self.degree, self.q);
         let mut len = n;
         if n.trailing_zeros() % 2 == 1 {
@@ -120,8 +123,9 @@ impl Plan {
         }
     }
 
-    /// The last four layers, on a block of 16 or 64 that starts at node `node` of the layer of
-    /// 16ths, with its transposition.
+    /// Computes the last four layers and the transposition of a block of 16 or 64.
+    ///
+    /// The block starts at node `node` of the layer of 16ths.
     #[inline]
     fn forward_end<const BLOCK: usize, const LAZY: bool>(&self, a: &mut [u64; BLOCK], node: usize) {
         let q = self.q;
@@ -140,12 +144,12 @@ impl Plan {
         }
     }
 
-    /// From `[0, 2q)` to `[0, q)`.
+    /// Transforms `[0, 2q)` to `[0, q)`.
     pub(super) fn inverse_scaled(&self, a: &mut [u64], factor: &InverseFactor) {
         let InverseFactor([value, quotient, difference, difference_quotient]) = *factor;
         let sum = Shoup { value, quotient };
         let difference = Shoup { value: difference, quotient: difference_quotient };
-        assert_eq!(a.len(), self.degree, "a limb holds one residue for each coefficient");
+        assert_eq!(a.len(), self.degree, "a limb must have one residue for each coefficient");
         let (n, q) = (self.degree, self.q);
         if n < 64 {
             for (i, block) in a.as_chunks_mut().0.iter_mut().enumerate() {
@@ -184,7 +188,7 @@ impl Plan {
         }
     }
 
-    /// The first four layers, the inverse of [`Plan::forward_end`], within `[0, 2q)`.
+    /// Computes the first four layers within `[0, 2q)`, the inverse of [`Plan::forward_end`].
     #[inline]
     fn inverse_start<const BLOCK: usize>(&self, a: &mut [u64; BLOCK], node: usize) {
         let mut block = [0; BLOCK];
@@ -200,20 +204,20 @@ impl Plan {
     }
 }
 
-/// Where index `index` of a block is stored: 8 x 8 transposed in blocks of 64.
+/// Returns the position at which index `index` of a block is stored. Blocks of 64 are transposed as
+/// 8 x 8 matrices.
 #[inline(always)]
 fn position<const BLOCK: usize>(index: usize) -> usize {
     if BLOCK == 64 { (index % 8) * 8 + index / 8 } else { index }
 }
 
-/// The roots of a node and of its two children.
+/// Returns the roots of a node and of its two children.
 #[inline(always)]
 fn node_roots(roots: &[Shoup], node: usize) -> [Shoup; 3] {
     [roots[node], roots[2 * node], roots[2 * node + 1]]
 }
 
-/// Applies `butterfly` to the elements that stand at the same place in the four quarters of
-/// `block`.
+/// Applies `butterfly` to the elements at the same place in the four quarters of `block`.
 #[inline(always)]
 fn for_each_quarter(block: &mut [u64], butterfly: impl Fn([u64; 4]) -> [u64; 4]) {
     let (left, right) = block.split_at_mut(block.len() / 2);
@@ -224,8 +228,9 @@ fn for_each_quarter(block: &mut [u64], butterfly: impl Fn([u64; 4]) -> [u64; 4])
     }
 }
 
-/// Two Cooley-Tukey layers, from `[0, 6q)` to `[0, 6q)`: the first grows to `[0, 8q)`, the second
-/// is corrected.
+/// Computes two Cooley-Tukey layers, from `[0, 6q)` to `[0, 6q)`.
+///
+/// The first layer grows to `[0, 8q)`, and the second is corrected.
 #[inline(always)]
 fn forward_butterfly([x0, x1, x2, x3]: [u64; 4], w: [Shoup; 3], q: u64) -> [u64; 4] {
     let (t2, t3) = (w[0].mul(x2, q), w[0].mul(x3, q));
@@ -235,7 +240,8 @@ fn forward_butterfly([x0, x1, x2, x3]: [u64; 4], w: [Shoup; 3], q: u64) -> [u64;
     [x0 + t1, x0 + 2 * q - t1, x2 + t3, x2 + 2 * q - t3]
 }
 
-/// Two Gentleman-Sande layers, from `[0, 2q)` to `[0, 8q)`, `[0, 4q)`, `[0, 2q)`, `[0, 2q)`.
+/// Computes two Gentleman-Sande layers, from `[0, 2q)` to `[0, 8q)`, `[0, 4q)`, `[0, 2q)` and
+/// `[0, 2q)`.
 #[inline(always)]
 fn inverse_layers([x0, x1, x2, x3]: [u64; 4], w: [Shoup; 3], q: u64) -> [u64; 4] {
     let (s0, d0) = (x0 + x1, w[1].mul(x0 + 2 * q - x1, q));
@@ -243,14 +249,14 @@ fn inverse_layers([x0, x1, x2, x3]: [u64; 4], w: [Shoup; 3], q: u64) -> [u64; 4]
     [s0 + s1, d0 + d1, w[0].mul(s0 + 4 * q - s1, q), w[0].mul(d0 + 2 * q - d1, q)]
 }
 
-/// [`inverse_layers`] corrected: from `[0, 2q)` to `[0, 2q)`.
+/// Computes [`inverse_layers`] with corrections, from `[0, 2q)` to `[0, 2q)`.
 #[inline(always)]
 fn inverse_butterfly(x: [u64; 4], w: [Shoup; 3], q: u64) -> [u64; 4] {
     let [x0, x1, x2, x3] = inverse_layers(x, w, q);
     [correct(correct(x0, 4 * q), 2 * q), correct(x1, 2 * q), x2, x3]
 }
 
-/// `root^brv(k)` at `k`, for `k` in `[0, n)`.
+/// Returns `root^brv(k)` at index `k`, for `k` in `[0, n)`.
 pub(super) fn powers(root: u64, q: u64, n: usize) -> Vec<u64> {
     let mut natural = vec![1; n];
     for i in 1..n {

@@ -1,9 +1,11 @@
-//! The transform of rings of powers of two, which have none: limbs stay coefficients.
+//! The transforms modulo powers of two, which leave limbs as coefficients.
 
 use crate::{Kernel, convert, ntt::InverseFactor, words::Words};
 
-/// The methods of [`crate::ntt::NttPlan`] that leave limbs as they are. Every word stands for its
-/// low bits. Methods whose result lies in `[0, q)` reduce it to that range.
+/// The methods of [`crate::ntt::NttPlan`], which leave limbs as they are.
+///
+/// Only the low bits of every word count. Methods whose result lies in `[0, q)` reduce it to that
+/// range.
 #[derive(Debug, Clone)]
 pub(crate) struct Identity {
     pub(super) words: Words,
@@ -19,14 +21,14 @@ impl Identity {
         2
     }
 
-    /// From `[0, q)` to `[0, q)`.
+    /// Takes words in `[0, q)` and leaves them as they are.
     pub(crate) fn forward(&self, a: &mut [u64]) {
         self.forward_lazy(a);
     }
 
-    /// From `[0, 2q)` to `[0, 2q)`.
+    /// Takes words in `[0, 2q)` and leaves them as they are.
     pub(crate) fn forward_lazy(&self, a: &mut [u64]) {
-        assert_eq!(a.len(), self.degree, "a limb holds one residue for each coefficient");
+        assert_eq!(a.len(), self.degree, "a limb must have one residue for each coefficient");
     }
 
     pub(crate) fn forward_lazy_centred(&self, out: &mut [u64], y: &[u64], from: u64) {
@@ -34,14 +36,14 @@ impl Identity {
         self.forward_lazy(out);
     }
 
-    /// From `[0, 2q)` to `[0, q)`.
+    /// Reduces words in `[0, 2q)` to `[0, q)`.
     pub(crate) fn inverse(&self, a: &mut [u64]) {
-        assert_eq!(a.len(), self.degree, "a limb holds one residue for each coefficient");
+        assert_eq!(a.len(), self.degree, "a limb must have one residue for each coefficient");
         self.words.reduce_assign(a);
     }
 
     pub(crate) fn inverse_scaled(&self, a: &mut [u64], factor: &InverseFactor) {
-        assert_eq!(a.len(), self.degree, "a limb holds one residue for each coefficient");
+        assert_eq!(a.len(), self.degree, "a limb must have one residue for each coefficient");
         self.words.mul_assign_by(a, factor.0[0]);
     }
 

@@ -1,17 +1,23 @@
-//! Products of polynomials modulo `2^e`, by way of transforms modulo primes.
+//! Products of polynomials modulo `2^e`, by transforms modulo primes.
 //!
-//! With coefficients in `[-2^(e-1), 2^(e-1))`, those of a product in `Z[X]/(X^N + 1)` are sums of
-//! `N` products of two of them: at most `N 2^(2e-2)` in absolute value, which the product of two
-//! polynomials whose coefficients are all `-2^(e-1)` reaches in its last coefficient. So a sum of
-//! `d` products is known exactly from its residues modulo distinct primes with product `G` if
+//! With coefficients in `[-2^(e-1), 2^(e-1))`, the coefficients of a product in `Z[X]/(X^N + 1)`
+//! are sums of `N` products of two of them. They are at most `N 2^(2e-2)` in absolute value. (The
+//! product of two polynomials whose coefficients are all `-2^(e-1)` reaches this bound in its last
+//! coefficient.) So a sum of `d` products is known exactly from its residues modulo distinct primes
+//! with product `G` if
 //!
 //! `d N 2^(2e-2) < G/2`.
 //!
-//! For the least cost that allows for `d = 2` there is one prime just below `2^48`, where
-//! transforms are fastest (up to about `2^15`, depending on `N`), else one just below `2^61` (up to
-//! about `2^21`; not for AVX2), else two or three just below `2^48` (up to about `2^39`, and all).
-//! Results do not depend on the choice. The residues of the sum become words modulo `2^e` by an
-//! exact base conversion; to leave room for its rounding, `d` is counted for `(1 - 2^-32) G`.
+//! The primes are the cheapest choice that allows `d = 2`, in this order:
+//!
+//! - one prime just below `2^48`, where transforms are fastest (up to about `e = 15`, depending on
+//!   `N`);
+//! - one prime just below `2^61` (up to about `e = 21`), except for AVX2;
+//! - two primes just below `2^48` (up to about `e = 39`);
+//! - three primes just below `2^48` (for all `e`).
+//!
+//! Results do not depend on the choice. An exact base conversion turns the residues of the sum into
+//! words modulo `2^e`. To leave room for its rounding, `d` is computed for `(1 - 2^-32) G`.
 
 use std::{ops::RangeInclusive, sync::Arc};
 
@@ -29,53 +35,53 @@ use crate::{
     words::Words,
 };
 
-/// Three primes of 48 bits are enough for `N 2^(2e) <= 2^137`.
+/// The maximum number of primes. Three primes of 48 bits are enough for `N 2^(2e) <= 2^137`.
 const MAX_PRIMES: usize = 3;
 
-/// The most products that are summed before an inverse transform.
+/// The maximum number of products that are summed before an inverse transform (chosen).
 const MAX_TERMS: usize = 32;
 
-/// The choices of primes for one degree, in the order of what they cost.
-fn choices(degree: usize, kernel: Kernel) -> Result<Vec<Vec<u64>>, RingError> {
+/// Returns the possible sets of primes for one degree, the cheapest first.
+fn prime_choices(degree: usize, kernel: Kernel) -> Result<Vec<Vec<u64>>, RingError> {
     let narrow = primes::ntt_primes(48, degree, MAX_PRIMES, &[])?;
-    let mut choices = vec![narrow[..1].to_vec(), narrow[..2].to_vec(), narrow];
-    // AVX2 has fast transforms below 2^50 only.
+    let mut prime_choices = vec![narrow[..1].to_vec(), narrow[..2].to_vec(), narrow];
+    // AVX2 has fast transforms only below 2^50.
     if kernel != Kernel::Avx2 {
-        choices.insert(1, primes::ntt_primes(61, degree, 1, &[])?);
+        prime_choices.insert(1, primes::ntt_primes(61, degree, 1, &[])?);
     }
-    Ok(choices)
+    Ok(prime_choices)
 }
 
-/// The first choice of primes that serves an exponent.
-fn choose(choices: &[Vec<u64>], exponent: u32, degree: usize) -> &[u64] {
-    let allowed = |primes: &&Vec<u64>| most_terms(primes, exponent, degree) >= 2;
-    choices.iter().find(allowed).expect("three primes are enough for every exponent")
+/// Returns the first set of primes that suffices for an exponent.
+fn cheapest_primes(prime_choices: &[Vec<u64>], exponent: u32, degree: usize) -> &[u64] {
+    let allowed = |primes: &&Vec<u64>| max_terms(primes, exponent, degree) >= 2;
+    prime_choices.iter().find(allowed).expect("three primes are enough for every exponent")
 }
 
-/// How many products can be summed modulo `primes`: the largest `d` with `d N 2^(2e-1) <= (1 -
-/// 2^-32) G`.
-fn most_terms(primes: &[u64], exponent: u32, degree: usize) -> usize {
+/// Returns the maximum number of products that can be summed modulo `primes`: the largest `d` with
+/// `d N 2^(2e-1) <= (1 - 2^-32) G`.
+fn max_terms(primes: &[u64], exponent: u32, degree: usize) -> usize {
     let product: BigUint = primes.iter().product();
-    let room = &product - (&product >> 32u32);
-    let terms = room / (BigUint::from(degree) << (2 * exponent - 1));
+    let bound = &product - (&product >> 32u32);
+    let terms = bound / (BigUint::from(degree) << (2 * exponent - 1));
     usize::try_from(terms).unwrap_or(usize::MAX)
 }
 
-/// What the rings of several exponents share: transforms and scratch memory.
+/// The transforms and the scratch memory that the rings of several exponents share.
 #[derive(Debug)]
 pub(crate) struct Emulation {
     degree: usize,
     kernel: Kernel,
-    choices: Vec<Vec<u64>>,
+    prime_choices: Vec<Vec<u64>>,
     rings: Vec<OddRing>,
     scratch: ScratchPool,
 }
 
 impl Emulation {
-    /// What products modulo `2^e` need, for all `e` in `exponents`.
+    /// Prepares products modulo `2^e` for all `e` in `exponents`.
     ///
     /// # Errors
-    /// When an exponent or the degree is not supported.
+    /// If an exponent or the degree is not supported.
     pub(crate) fn new(
         mut exponents: RangeInclusive<u32>,
         degree: usize,
@@ -91,7 +97,7 @@ impl Emulation {
         let mut emulation = Emulation {
             degree,
             kernel,
-            choices: choices(degree, kernel)?,
+            prime_choices: prime_choices(degree, kernel)?,
             rings: Vec::new(),
             scratch,
         };
@@ -99,14 +105,14 @@ impl Emulation {
         Ok(emulation)
     }
 
-    /// The primes for an exponent.
-    fn choose(&self, exponent: u32) -> &[u64] {
-        choose(&self.choices, exponent, self.degree)
+    /// Returns the primes for an exponent.
+    fn cheapest_primes(&self, exponent: u32) -> &[u64] {
+        cheapest_primes(&self.prime_choices, exponent, self.degree)
     }
 
-    /// Makes the rings of the primes for an exponent, where they are not yet there.
+    /// Makes the rings of an exponent's primes that do not exist yet.
     fn prepare(&mut self, exponent: u32) -> Result<(), RingError> {
-        for g in self.choose(exponent).to_vec() {
+        for g in self.cheapest_primes(exponent).to_vec() {
             if self.rings.iter().all(|ring| ring.elementwise.modulus() != g) {
                 self.rings.push(OddRing::new(&[g], self.degree, self.kernel)?);
             }
@@ -120,20 +126,21 @@ impl Emulation {
 pub(crate) struct Products {
     words: Words,
     shared: Arc<Emulation>,
-    /// The primes, and the numbers of their rings.
+    /// The primes, and the indices of their rings in `shared`.
     primes: Vec<u64>,
     rings: Vec<usize>,
-    /// How many products are summed before an inverse transform.
+    /// The maximum number of products that are summed before an inverse transform.
     terms: usize,
-    /// From the primes to `2^e`, and the factors that its inputs take, in the inverse transforms.
+    /// The conversion from the primes to `2^e`, and its input factors, which the inverse transforms
+    /// multiply by.
     converter: BaseConverter,
     factors: Vec<InverseFactor>,
 }
 
 impl Products {
-    /// For one of the exponents that `shared` was made for.
+    /// Makes the products of one of the exponents that `shared` was made for.
     pub(crate) fn new(shared: Arc<Emulation>, exponent: u32) -> Self {
-        let primes = shared.choose(exponent);
+        let primes = shared.cheapest_primes(exponent);
         let converter = BaseConverter::new(primes, &[1 << exponent], shared.kernel);
         let number =
             |g: &u64| shared.rings.iter().position(|ring| ring.elementwise.modulus() == *g);
@@ -143,7 +150,7 @@ impl Products {
             shared.rings[*ring].ntt.inverse_factor(converter.input_factor(i))
         };
         let factors = rings.iter().enumerate().map(factor).collect();
-        let terms = most_terms(primes, exponent, shared.degree).min(MAX_TERMS);
+        let terms = max_terms(primes, exponent, shared.degree).min(MAX_TERMS);
         Products {
             words: Words::new(exponent, shared.kernel),
             primes: primes.to_vec(),
@@ -155,17 +162,18 @@ impl Products {
         }
     }
 
-    /// The rings in use, each with the factor for its inverse transforms.
+    /// Returns the rings in use, each with the factor of its inverse transforms.
     fn rings(&self) -> impl Iterator<Item = (&OddRing, &InverseFactor)> {
         self.rings.iter().map(|&ring| &self.shared.rings[ring]).zip(&self.factors)
     }
 
-    /// Wipes the scratch memory and gives it back.
+    /// Wipes and frees the scratch memory.
     pub(crate) fn forget(&self) {
         self.shared.scratch.forget();
     }
 
-    /// `out = a mod g`, with the coefficients of `a` centred, in `[0, g)`; `spare` is overwritten.
+    /// Sets `out = a mod g` in `[0, g)` for the centred coefficients of `a`, and overwrites
+    /// `spare`.
     fn embed(&self, elementwise: &Elementwise, out: &mut [u64], a: &[u64], spare: &mut [u64]) {
         let q = self.words.modulus();
         if q / 2 <= elementwise.modulus() {
@@ -176,10 +184,12 @@ impl Products {
         }
     }
 
-    /// Sums of products, `OUTPUTS` of them, of the transforms of `inputs`: `evaluate` computes them
-    /// modulo one prime, in the evaluation domain. Limb `i OUTPUTS + j` of what is returned is sum
-    /// `j` modulo prime `i`, ready for [`Products::finish`]; one more limb is free.
-    fn sums<const INPUTS: usize, const OUTPUTS: usize>(
+    /// Computes `OUTPUTS` sums of products of the transforms of `inputs`.
+    ///
+    /// `evaluate` computes them modulo one prime, in the evaluation domain. Limb `i OUTPUTS + j` of
+    /// the result is sum `j` modulo prime `i`, ready for [`Products::finish`]. One more limb is
+    /// free.
+    fn sums_of_products<const INPUTS: usize, const OUTPUTS: usize>(
         &self,
         inputs: [&[u64]; INPUTS],
         evaluate: impl Fn(&Elementwise, [&[u64]; INPUTS], [&mut [u64]; OUTPUTS]),
@@ -206,7 +216,7 @@ impl Products {
         sums
     }
 
-    /// Sets `out` to sum `j` of `outputs` modulo `2^e`.
+    /// Sets `out` to sum `j` of `outputs` sums, modulo `2^e`.
     fn finish(&self, out: &mut [u64], sums: &[u64], outputs: usize, j: usize) {
         let degree = self.shared.degree;
         let mut residues = [&[][..]; MAX_PRIMES];
@@ -216,16 +226,18 @@ impl Products {
         self.converter.convert_exact(&mut [out], &residues[..self.rings.len()]);
     }
 
-    /// Adds sum `j` of `outputs` modulo `2^e` to `acc`. `sums` has one limb more than there are
-    /// sums, which is overwritten.
+    /// Adds sum `j` of `outputs` sums to `acc`, modulo `2^e`.
+    ///
+    /// `sums` has one limb more than there are sums, which is overwritten.
     fn finish_add(&self, acc: &mut [u64], sums: &mut [u64], outputs: usize, j: usize) {
         let (sums, spare) = sums.split_at_mut(self.rings.len() * outputs * self.shared.degree);
         self.finish(spare, sums, outputs, j);
         self.words.add_assign(acc, spare);
     }
 
-    /// Sets both of `accs` to the two sums modulo `2^e` where these are the first, else adds them;
-    /// `sums` is as in [`Products::finish_add`].
+    /// Stores the two sums modulo `2^e` in `accs` if they are the first, and adds them otherwise.
+    ///
+    /// `sums` has the same shape as in [`Products::finish_add`].
     fn finish_pair(&self, accs: [&mut [u64]; 2], sums: &mut [u64], are_first: bool) {
         for (j, acc) in accs.into_iter().enumerate() {
             match are_first {
@@ -235,25 +247,25 @@ impl Products {
         }
     }
 
-    /// `out = a b`.
+    /// Sets `out = a b`.
     pub(crate) fn mul(&self, out: &mut [u64], a: &[u64], b: &[u64]) {
-        let sums = self.sums([a, b], |e, [a, b], [c]| e.mul(c, a, b));
+        let sums = self.sums_of_products([a, b], |e, [a, b], [c]| e.mul(c, a, b));
         self.finish(out, sums.as_slice(), 1, 0);
     }
 
-    /// `a = a b`.
+    /// Sets `a = a b`.
     pub(crate) fn mul_assign(&self, a: &mut [u64], b: &[u64]) {
-        let sums = self.sums([a, b], |e, [a, b], [c]| e.mul(c, a, b));
+        let sums = self.sums_of_products([a, b], |e, [a, b], [c]| e.mul(c, a, b));
         self.finish(a, sums.as_slice(), 1, 0);
     }
 
-    /// `acc = acc + a b`.
+    /// Sets `acc = acc + a b`.
     pub(crate) fn mul_add_assign(&self, acc: &mut [u64], a: &[u64], b: &[u64]) {
-        let mut sums = self.sums([a, b], |e, [a, b], [c]| e.mul(c, a, b));
+        let mut sums = self.sums_of_products([a, b], |e, [a, b], [c]| e.mul(c, a, b));
         self.finish_add(acc, sums.as_mut_slice(), 1, 0);
     }
 
-    /// `c0 = a0 b0`, `c1 = a0 b1 + a1 b0`, `c2 = a1 b1`.
+    /// Sets `c0 = a0 b0`, `c1 = a0 b1 + a1 b0`, `c2 = a1 b1`.
     #[allow(clippy::too_many_arguments)]
     pub(crate) fn tensor(
         &self,
@@ -265,7 +277,7 @@ impl Products {
         b0: &[u64],
         b1: &[u64],
     ) {
-        let sums = self.sums([a0, a1, b0, b1], |e, [a0, a1, b0, b1], [c0, c1, c2]| {
+        let sums = self.sums_of_products([a0, a1, b0, b1], |e, [a0, a1, b0, b1], [c0, c1, c2]| {
             e.tensor(c0, c1, c2, a0, a1, b0, b1);
         });
         for (j, c) in [c0, c1, c2].into_iter().enumerate() {
@@ -273,7 +285,7 @@ impl Products {
         }
     }
 
-    /// `c0 = a0^2`, `c1 = 2 a0 a1`, `c2 = a1^2`.
+    /// Sets `c0 = a0^2`, `c1 = 2 a0 a1`, `c2 = a1^2`.
     pub(crate) fn square(
         &self,
         c0: &mut [u64],
@@ -282,19 +294,21 @@ impl Products {
         a0: &[u64],
         a1: &[u64],
     ) {
-        let sums = self.sums([a0, a1], |e, [a0, a1], [c0, c1, c2]| e.square(c0, c1, c2, a0, a1));
+        let sums = self
+            .sums_of_products([a0, a1], |e, [a0, a1], [c0, c1, c2]| e.square(c0, c1, c2, a0, a1));
         for (j, c) in [c0, c1, c2].into_iter().enumerate() {
             self.finish(c, sums.as_slice(), 3, j);
         }
     }
 
-    /// `acc0 = sum x y0` and `acc1 = sum x y1` over the terms `(x, [y0, y1])`, all in the form of
-    /// [`Products::lift`].
+    /// Sets `acc0 = sum x y0` and `acc1 = sum x y1` over the terms `(x, [y0, y1])`, all in the form
+    /// of [`Products::lift`].
     pub(crate) fn sum_products(&self, acc0: &mut [u64], acc1: &mut [u64], terms: &[PairTerm<'_>]) {
         self.sum_pairs(acc0, acc1, terms, Elementwise::sum_products);
     }
 
-    /// [`Products::sum_products`] of `x` without the values that repeat in each of its limbs.
+    /// Computes [`Products::sum_products`] for `x` that hold each repeated value of a limb only
+    /// once.
     pub(crate) fn sum_repeated_products(
         &self,
         acc0: &mut [u64],
@@ -304,7 +318,7 @@ impl Products {
         self.sum_pairs(acc0, acc1, terms, Elementwise::sum_repeated_products);
     }
 
-    /// Sums of products with pairs, which `sum` computes modulo one prime.
+    /// Computes sums of products with pairs. `sum` computes them modulo one prime.
     fn sum_pairs(
         &self,
         acc0: &mut [u64],
@@ -320,8 +334,10 @@ impl Products {
         });
     }
 
-    /// The shape of a key whose pairs `(b_d, a_d)` are transformed for [`Products::inner_product`].
-    /// In it, the digits modulo one prime come after those modulo another.
+    /// Returns the shape of a key whose pairs `(b_d, a_d)` are transformed for
+    /// [`Products::inner_product`].
+    ///
+    /// The digits modulo one prime are stored after those modulo another.
     pub(crate) fn key_shape(&self, digits: usize, length: usize) -> KeyLimb {
         let first = &self.shared.rings[self.rings[0]].elementwise;
         first.key_shape(digits, length).in_parts(self.rings.len())
@@ -344,33 +360,35 @@ impl Products {
         }
     }
 
-    /// Limb `i` of what [`Products::lift`] has made, or of an eighth of it.
+    /// Returns limb `i` of the output of [`Products::lift`], or of the shorter form in which values
+    /// repeat.
     fn lifted_limb<'a>(&self, lifted: &'a [u64], i: usize) -> &'a [u64] {
         let words = lifted.len() / self.rings.len();
         assert_eq!(
             words * self.rings.len(),
             lifted.len(),
-            "lifted polynomials have a limb for each prime"
+            "lifted polynomials must have a limb for each prime"
         );
         &lifted[i * words..][..words]
     }
 
-    /// The primes. [`Products::lift`] writes a limb for each of them.
+    /// Returns the primes. [`Products::lift`] writes a limb for each of them.
     pub(crate) fn primes(&self) -> &[u64] {
         &self.primes
     }
 
-    /// The primes that `kernel` computes products modulo, whether it is in use or not.
+    /// Returns the primes that `kernel` would compute products modulo.
     pub(crate) fn primes_by(&self, kernel: Kernel) -> Vec<u64> {
         let (degree, exponent) = (self.shared.degree, self.words.modulus().ilog2());
         if kernel == self.shared.kernel {
             return self.primes.clone();
         }
-        let choices = choices(degree, kernel).expect("the rings of this degree were made");
-        choose(&choices, exponent, degree).to_vec()
+        let prime_choices =
+            prime_choices(degree, kernel).expect("the rings of this degree were made");
+        cheapest_primes(&prime_choices, exponent, degree).to_vec()
     }
 
-    /// Bytes that each digit takes of a key, modulo all primes.
+    /// Returns the bytes of each digit of a key, modulo all primes.
     pub(crate) fn key_bytes(&self, length: usize) -> usize {
         self.rings().map(|(ring, _)| ring.elementwise.key_bytes(length)).sum()
     }
@@ -378,7 +396,11 @@ impl Products {
     /// Sets `out` to the transforms of `a` modulo the primes, each reduced.
     pub(crate) fn lift(&self, out: &mut [u64], a: &[u64]) {
         let degree = self.shared.degree;
-        assert_eq!(out.len(), self.rings.len() * degree, "one limb for each prime");
+        assert_eq!(
+            out.len(),
+            self.rings.len() * degree,
+            "lifted polynomials must have a limb for each prime"
+        );
         let mut spare = self.shared.scratch.take(1, Domain::Coefficient);
         for ((OddRing { ntt, elementwise, .. }, _), out) in
             self.rings().zip(out.chunks_exact_mut(degree))
@@ -388,7 +410,7 @@ impl Products {
         }
     }
 
-    /// `acc0 = sum x b_d` and `acc1 = sum x a_d` over the pairs `(d, x)` of `digits`.
+    /// Sets `acc0 = sum x b_d` and `acc1 = sum x a_d` over the pairs `(d, x)` of `digits`.
     pub(crate) fn inner_product(
         &self,
         acc0: &mut [u64],
@@ -406,7 +428,7 @@ impl Products {
         self.inner_product_of(acc0, acc1, lifted, key);
     }
 
-    /// [`Products::inner_product`] of digits that [`Products::lift`] has made ready.
+    /// Computes [`Products::inner_product`] of digits in the form of [`Products::lift`].
     pub(crate) fn inner_product_lifted(
         &self,
         acc0: &mut [u64],
@@ -427,7 +449,7 @@ impl Products {
         assert_eq!(
             key.parts(),
             self.rings.len(),
-            "a switching key is used in the ring that prepared it"
+            "a switching key must be used in the ring that prepared it"
         );
         self.sum_lifted([acc0, acc1], digits, |part, elementwise, [sum0, sum1], digits| {
             let of_part: ArrayVec<(usize, &[u64]), MAX_TERMS> = digits
@@ -438,9 +460,10 @@ impl Products {
         });
     }
 
-    /// Two sums of products of what [`Products::lift`] has made ready, as many terms at a time as
-    /// the primes have room for: `evaluate` computes those of some terms modulo the prime of a
-    /// number.
+    /// Computes two sums of products of polynomials in the form of [`Products::lift`].
+    ///
+    /// It sums as many terms at a time as the primes allow. `evaluate` computes the sums of some
+    /// terms modulo the prime with the given index.
     fn sum_lifted<T>(
         &self,
         [acc0, acc1]: [&mut [u64]; 2],
@@ -475,20 +498,20 @@ impl Products {
 mod tests {
     use super::*;
 
-    /// The bound of the module's documentation, in logarithms.
+    /// The primes satisfy the bound of the module's documentation.
     #[test]
     fn enough_primes_for_every_exponent_and_degree() {
         for log in 4..=17 {
             let degree = 1 << log;
             let emulation = Emulation::new(1..=60, degree, Kernel::Portable).unwrap();
             for exponent in 1..=60 {
-                let primes = emulation.choose(exponent);
-                let terms = most_terms(primes, exponent, degree);
+                let primes = emulation.cheapest_primes(exponent);
+                let terms = max_terms(primes, exponent, degree);
                 assert!(terms >= 2);
                 let sum =
                     (terms.min(MAX_TERMS) as f64).log2() + f64::from(log + 2 * exponent) - 2.0;
-                let room: f64 = primes.iter().map(|&g| (g as f64).log2()).sum::<f64>() - 1.0;
-                assert!(sum < room, "N = 2^{log}, e = {exponent}");
+                let bound: f64 = primes.iter().map(|&g| (g as f64).log2()).sum::<f64>() - 1.0;
+                assert!(sum < bound, "N = 2^{log}, e = {exponent}");
             }
         }
     }

@@ -1,18 +1,18 @@
-//! The ChaCha20 block function (Bernstein 2008), many blocks side by side.
+//! The ChaCha20 block function (Bernstein 2008), which computes many blocks side by side.
 //!
-//! This is not taken from a library for two reasons. The key and the keystream have to be wiped.
-//! And with 16 blocks side by side in AVX-512 registers it is about twice as fast. Tests compare it
-//! with a library.
+//! The crate has its own implementation for two reasons. The key and the keystream have to be
+//! wiped, and 16 blocks side by side in AVX-512 registers are about twice as fast as a library
+//! (measured). Tests compare it with a library.
 
 use zeroize::{Zeroize, ZeroizeOnDrop};
 
 use crate::Kernel;
 
-/// Words of 64 bits in a block.
-const BLOCK: usize = 8;
+/// The number of 64-bit words in a block.
+const BLOCK_WORDS: usize = 8;
 
-/// Words of 64 bits that are made at a time.
-pub(super) const BATCH: usize = 16 * BLOCK;
+/// The number of 64-bit words that are computed at a time.
+pub(super) const BATCH_WORDS: usize = 16 * BLOCK_WORDS;
 
 /// The key, the nonce and the counter of the next block.
 #[derive(Zeroize, ZeroizeOnDrop)]
@@ -25,20 +25,20 @@ pub(super) struct ChaCha {
 }
 
 impl ChaCha {
-    /// The blocks of keystream number `stream` of `key`, from block number `block` on.
+    /// Starts at block number `block` of the keystream number `stream` of `key`.
     pub(super) fn new(key: &[u8; 32], stream: u64, block: u64, kernel: Kernel) -> Self {
         let (words, _) = key.as_chunks();
         ChaCha { key: std::array::from_fn(|i| u32::from_le_bytes(words[i])), stream, block, kernel }
     }
 
-    /// The next 16 blocks.
-    pub(super) fn batch(&mut self, out: &mut [u64; BATCH]) {
+    /// Writes the next 16 blocks.
+    pub(super) fn batch(&mut self, out: &mut [u64; BATCH_WORDS]) {
         match self.kernel {
             #[cfg(target_arch = "x86_64")]
-            // SAFETY: the CPU supports the kernel, as `Kernel::detect` and the tests see to.
+            // SAFETY: `Kernel::detect` and the tests check that the CPU supports the kernel.
             Kernel::Avx512 | Kernel::Avx512Ifma => unsafe { self.batch_avx512(out) },
             #[cfg(target_arch = "x86_64")]
-            // SAFETY: as above.
+            // SAFETY: the same as above.
             Kernel::Avx2 => unsafe { self.batch_avx2(out) },
             _ => self.batch_of::<4>(out),
         }
@@ -46,20 +46,20 @@ impl ChaCha {
 
     #[cfg(target_arch = "x86_64")]
     #[target_feature(enable = "avx512f")]
-    fn batch_avx512(&mut self, out: &mut [u64; BATCH]) {
+    fn batch_avx512(&mut self, out: &mut [u64; BATCH_WORDS]) {
         self.batch_of::<16>(out);
     }
 
     #[cfg(target_arch = "x86_64")]
     #[target_feature(enable = "avx2")]
-    fn batch_avx2(&mut self, out: &mut [u64; BATCH]) {
+    fn batch_avx2(&mut self, out: &mut [u64; BATCH_WORDS]) {
         self.batch_of::<8>(out);
     }
 
-    /// The batch in rounds of `L` blocks, one in each lane.
+    /// Writes the next 16 blocks in rounds of `L` blocks, one in each lane.
     #[inline(always)]
-    fn batch_of<const L: usize>(&mut self, out: &mut [u64; BATCH]) {
-        for out in out.chunks_exact_mut(L * BLOCK) {
+    fn batch_of<const L: usize>(&mut self, out: &mut [u64; BATCH_WORDS]) {
+        for out in out.chunks_exact_mut(L * BLOCK_WORDS) {
             let mut start = [Lanes([0; L]); 16];
             for (i, word) in
                 [0x6170_7865, 0x3320_646e, 0x7962_2d32, 0x6b20_6574].into_iter().enumerate()
@@ -89,7 +89,7 @@ impl ChaCha {
             for (x, start) in x.iter_mut().zip(start) {
                 *x = x.add(start);
             }
-            for (lane, block) in out.chunks_exact_mut(BLOCK).enumerate() {
+            for (lane, block) in out.chunks_exact_mut(BLOCK_WORDS).enumerate() {
                 for (i, word) in block.iter_mut().enumerate() {
                     *word = u64::from(x[2 * i].0[lane]) | u64::from(x[2 * i + 1].0[lane]) << 32;
                 }
@@ -148,10 +148,10 @@ mod tests {
             let mut library = ChaCha20Rng::from_seed(key);
             library.set_stream(stream);
             library.set_word_pos(u128::from(block) * 16);
-            let expected: [u64; 2 * BATCH] = std::array::from_fn(|_| library.next_u64());
+            let expected: [u64; 2 * BATCH_WORDS] = std::array::from_fn(|_| library.next_u64());
             for kernel in Kernel::supported() {
                 let mut ours = ChaCha::new(&key, stream, block, kernel);
-                let mut out = [[0; BATCH]; 2];
+                let mut out = [[0; BATCH_WORDS]; 2];
                 out.iter_mut().for_each(|out| ours.batch(out));
                 assert_eq!(out.as_flattened(), expected, "{kernel} {stream} {block}");
             }

@@ -1,15 +1,16 @@
-//! The discrete Gaussian distribution: errors.
+//! The discrete Gaussian distribution of errors.
 
 use zeroize::Zeroize;
 
 use super::Sampler;
 use crate::Kernel;
 
-/// The standard deviation parameter of [`Sampler::gaussian`]: the customary `8 / sqrt(2 pi)` of the
-/// Homomorphic Encryption Standard, rounded as everybody rounds it.
+/// The standard deviation parameter of [`Sampler::gaussian`].
+///
+/// It is `8 / sqrt(2 pi)` of the Homomorphic Encryption Standard, with the customary rounding.
 pub const SIGMA: f64 = 3.19;
 
-/// The high and low 63 bits of `floor(2^126 P(|X| >= k))` for `k = 1, 2, ...` up to the last that
+/// The high and low 63 bits of `floor(2^126 P(|X| >= k))` for `k = 1, 2, ...`, up to the last that
 /// is not zero.
 const TAILS: [(u64, u64); 41] = {
     let tails = super::gaussian_table::TAILS;
@@ -24,16 +25,18 @@ const TAILS: [(u64, u64); 41] = {
 
 const LOW_63: u64 = (1 << 63) - 1;
 
-/// How many values are drawn side by side.
+/// The number of values that are drawn side by side.
 const LANES: usize = 32;
 
 impl Sampler {
     /// Fills `out` with independent draws `X` from the discrete Gaussian distribution on the
-    /// integers with parameter [`SIGMA`]: `P(X = x)` is proportional to `exp(-x^2 / (2 SIGMA^2))`.
+    /// integers.
     ///
-    /// Constant time: a uniform number of 126 bits is compared with every entry of a table of the
-    /// tails `P(|X| >= k)`, and the number of entries above it is `|X|`; one more bit is the sign.
-    /// The tails are rounded down to multiples of `2^-126`, which cuts them off at `|X| = 41`: the
+    /// `P(X = x)` is proportional to `exp(-x^2 / (2 SIGMA^2))` with the parameter [`SIGMA`].
+    ///
+    /// The time is constant. A uniform number of 126 bits is compared with every entry of a table
+    /// of the tails `P(|X| >= k)`. The number of entries above it is `|X|`, and one more bit is the
+    /// sign. The tails are rounded down to multiples of `2^-126`, so `|X|` is at most 41. The
     /// distance from the exact distribution is below `2^-120` per draw.
     pub fn gaussian(&mut self, out: &mut [i64]) {
         let mut high = [0; LANES];
@@ -51,14 +54,14 @@ impl Sampler {
     }
 }
 
-/// [`invert`] with the instructions of a kernel.
+/// Calls [`invert`] with the instructions of a kernel.
 fn invert_with(kernel: Kernel, high: &[u64; LANES], low: &[u64; LANES], values: &mut [i64; LANES]) {
     match kernel {
         #[cfg(target_arch = "x86_64")]
-        // SAFETY: the CPU supports the kernel, as `Kernel::detect` and the tests see to.
+        // SAFETY: `Kernel::detect` and the tests check that the CPU supports the kernel.
         Kernel::Avx512 | Kernel::Avx512Ifma => unsafe { invert_avx512(high, low, values) },
         #[cfg(target_arch = "x86_64")]
-        // SAFETY: as above.
+        // SAFETY: the same as above.
         Kernel::Avx2 => unsafe { invert_avx2(high, low, values) },
         _ => invert(high, low, values),
     }
@@ -76,14 +79,16 @@ fn invert_avx2(high: &[u64; LANES], low: &[u64; LANES], values: &mut [i64; LANES
     invert(high, low, values);
 }
 
-/// The values for the uniform numbers whose high and low 63 bits are in the low bits of `high` and
-/// `low`; the top bit of `high` is the sign.
+/// Computes the values that belong to uniform numbers.
+///
+/// The high and low 63 bits of a number are in the low bits of `high` and `low`. The top bit of
+/// `high` is the sign.
 #[inline(always)]
 fn invert(high: &[u64; LANES], low: &[u64; LANES], values: &mut [i64; LANES]) {
     let mut counts = [0u64; LANES];
     for (tail_high, tail_low) in TAILS {
         for ((count, h), l) in counts.iter_mut().zip(high).zip(low) {
-            // Both halves are below 2^63: the top bit of a difference is its borrow.
+            // Both halves are below 2^63, so the top bit of a difference is its borrow.
             let borrow = (l & LOW_63).wrapping_sub(tail_low) >> 63;
             *count += (h & LOW_63).wrapping_sub(tail_high).wrapping_sub(borrow) >> 63;
         }
@@ -101,12 +106,12 @@ mod tests {
     use super::*;
     use crate::sample::Seed;
 
-    /// The table again, from `exp` as a Taylor series in 320-bit fixed point.
+    /// Computes the table again, with `exp` as a Taylor series in 320-bit fixed point.
     #[test]
     fn table_is_right() {
         let one: BigUint = BigUint::from(1u8) << 320u32;
-        // exp(-1 / (2 SIGMA^2)) with SIGMA = 319/100: exp(-x) with x = 5000/101761, as even minus
-        // odd terms.
+        // exp(-1 / (2 SIGMA^2)) with SIGMA = 319/100 is exp(-x) with x = 5000/101761. It is the sum
+        // of the even terms minus that of the odd terms.
         let (mut term, mut even, mut odd) = (one.clone(), BigUint::ZERO, BigUint::ZERO);
         for i in 1u32..100 {
             if i % 2 == 1 {
@@ -152,7 +157,7 @@ mod tests {
             let (below_high, below_low) =
                 if low == 0 { (high - 1, LOW_63) } else { (high, low - 1) };
             assert_eq!(value(below_high, below_low), k + 1);
-            // The top bit of the low half says nothing, that of the high half is the sign.
+            // The top bit of the low half has no effect. That of the high half is the sign.
             assert_eq!(value(below_high | 1 << 63, below_low | 1 << 63), -k - 1);
         }
         assert_eq!(value(LOW_63, LOW_63), 0);
@@ -166,12 +171,13 @@ mod tests {
         Sampler::new(&Seed::from_bytes([9; 32]), 0).gaussian(&mut out);
         let moment =
             |power: i32| out.iter().map(|x| (*x as f64).powi(power)).sum::<f64>() / n as f64;
-        // Five standard errors each: SIGMA / 1024, sqrt(2) SIGMA^2 / 1024, sqrt(96) SIGMA^4 / 1024.
+        // The limits are five standard errors: SIGMA / 1024, sqrt(2) SIGMA^2 / 1024, sqrt(96)
+        // SIGMA^4 / 1024.
         assert!(moment(1).abs() < 0.0156);
         assert!((moment(2) - SIGMA.powi(2)).abs() < 0.0703);
         assert!((moment(4) - 3.0 * SIGMA.powi(4)).abs() < 4.96);
-        // Chi-square over -12..=12 and the two tails, 26 degrees of freedom: below 54.1 with
-        // probability 0.999.
+        // This is chi-square over -12..=12 and the two tails, with 26 degrees of freedom. It is
+        // below 54.1 with probability 0.999.
         let rho = |x: i64| (-((x * x) as f64) / (2.0 * SIGMA * SIGMA)).exp();
         let total: f64 = (-60..=60).map(rho).sum();
         let chi: f64 = (-13..=13)

@@ -1,6 +1,7 @@
 //! Constants of the discrete Gaussian distribution with standard deviation parameter 3.19.
 
-/// `floor(2^126 P(|X| >= k))` for `k = 1 ..= 41`; from 42 on it is zero. A test computes it again.
+/// `floor(2^126 P(|X| >= k))` for `k = 1 ..= 41`, which is zero from 42 on. A test computes it
+/// again.
 pub(super) const TAILS: [u128; 41] = [
     0x37ff032f_269ab5cb_c144b41d_7a55db73,
     0x28c18608_7c3e49a5_132da00d_238cdba8,

@@ -1,4 +1,4 @@
-//! Seeds: the entropy that everything random comes from.
+//! Seeds, which hold the entropy of everything random.
 
 use rand_core::{OsRng, TryRngCore};
 use zeroize::{Zeroize, ZeroizeOnDrop};
@@ -6,18 +6,30 @@ use zeroize::{Zeroize, ZeroizeOnDrop};
 use super::stream::Keystream;
 use crate::RingError;
 
-/// 32 bytes of entropy, the key of a ChaCha20 keystream. Wiped when dropped, never printed.
+/// 32 bytes of entropy, which are the key of a ChaCha20 keystream. A seed is wiped when dropped and
+/// never printed.
+///
+/// ```
+/// use hippocrene_ring::{Sampler, Seed};
+///
+/// let seed = Seed::random()?;
+/// let [mut a, mut b] = [[0; 4]; 2];
+/// Sampler::new(&seed, 0).uniform(97, &mut a);
+/// Sampler::new(&Seed::from_bytes(*seed.as_bytes()), 0).uniform(97, &mut b);
+/// assert_eq!(a, b);
+/// # Ok::<(), hippocrene_ring::RingError>(())
+/// ```
 #[derive(Clone, Zeroize, ZeroizeOnDrop)]
 pub struct Seed([u8; 32]);
 
-/// The block counter at which derived seeds are read: no [`super::Sampler`] gets there.
+/// The block counter at which derived seeds are read. No [`super::Sampler`] reads so far.
 const DERIVED_AT_BLOCK: u64 = 1 << 63;
 
 impl Seed {
-    /// A fresh seed from the operating system's cryptographic generator.
+    /// Makes a fresh seed with the cryptographic generator of the operating system.
     ///
     /// # Errors
-    /// [`RingError::Entropy`] when the operating system gives none.
+    /// [`RingError::Entropy`] if the operating system provides no entropy.
     pub fn random() -> Result<Self, RingError> {
         let mut seed = Seed([0; 32]);
         OsRng
@@ -26,23 +38,25 @@ impl Seed {
         Ok(seed)
     }
 
-    /// The seed with these bytes.
+    /// Makes the seed with these bytes.
     pub fn from_bytes(bytes: [u8; 32]) -> Self {
         Seed(bytes)
     }
 
-    /// The bytes of the seed. They are as secret as everything made from it.
+    /// Returns the bytes of the seed. They are as secret as everything derived from it.
     pub fn as_bytes(&self) -> &[u8; 32] {
         &self.0
     }
 
-    /// A seed of its own for every `domain`: the first 32 bytes of block `2^63` of keystream number
-    /// `domain`. It tells nothing about this seed, its other derived seeds or its keystreams.
+    /// Derives a separate seed for `domain`: the first 32 bytes of block `2^63` of the keystream
+    /// with number `domain`.
+    ///
+    /// It reveals nothing about this seed, its other derived seeds or its keystreams.
     pub fn derive(&self, domain: u64) -> Seed {
         let mut derived = Seed([0; 32]);
         let mut stream = Keystream::new(&self.0, domain, DERIVED_AT_BLOCK);
         for bytes in derived.0.chunks_exact_mut(8) {
-            bytes.copy_from_slice(&stream.word().to_le_bytes());
+            bytes.copy_from_slice(&stream.next_word().to_le_bytes());
         }
         derived
     }

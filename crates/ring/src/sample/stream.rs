@@ -2,44 +2,44 @@
 
 use zeroize::Zeroize;
 
-use super::chacha::{BATCH, ChaCha};
+use super::chacha::{BATCH_WORDS, ChaCha};
 use crate::Kernel;
 
 /// A keystream with a buffer of words that have not been read yet.
 pub(super) struct Keystream {
     kernel: Kernel,
     chacha: ChaCha,
-    words: [u64; BATCH],
+    words: [u64; BATCH_WORDS],
     /// The number of `words` that have been read.
     used: usize,
 }
 
 impl Keystream {
-    /// Keystream number `stream` of `key`, from block number `block` on.
+    /// Starts the keystream number `stream` of `key` at block number `block`.
     pub(super) fn new(key: &[u8; 32], stream: u64, block: u64) -> Self {
-        // All kernels give the same words. So a kernel that this CPU lacks is no error here.
+        // All kernels give the same words, so a kernel that this CPU lacks is no error here.
         let kernel = Kernel::detect().unwrap_or(Kernel::Portable);
         Keystream {
             kernel,
             chacha: ChaCha::new(key, stream, block, kernel),
-            words: [0; BATCH],
-            used: BATCH,
+            words: [0; BATCH_WORDS],
+            used: BATCH_WORDS,
         }
     }
 
-    /// The kernel in use.
+    /// Returns the kernel in use.
     pub(super) fn kernel(&self) -> Kernel {
         self.kernel
     }
 
-    /// The next words: at least one, at most `max`.
-    pub(super) fn some(&mut self, max: usize) -> &[u64] {
-        if self.used == BATCH {
+    /// Returns the next words, at least one and at most `max`.
+    pub(super) fn next_words(&mut self, max: usize) -> &[u64] {
+        if self.used == BATCH_WORDS {
             self.chacha.batch(&mut self.words);
             self.used = 0;
         }
         let start = self.used;
-        self.used = BATCH.min(start + max);
+        self.used = BATCH_WORDS.min(start + max);
         &self.words[start..self.used]
     }
 
@@ -47,15 +47,15 @@ impl Keystream {
     pub(super) fn fill(&mut self, out: &mut [u64]) {
         let mut filled = 0;
         while filled < out.len() {
-            let words = self.some(out.len() - filled);
+            let words = self.next_words(out.len() - filled);
             out[filled..filled + words.len()].copy_from_slice(words);
             filled += words.len();
         }
     }
 
-    /// The next word.
-    pub(super) fn word(&mut self) -> u64 {
-        self.some(1)[0]
+    /// Returns the next word.
+    pub(super) fn next_word(&mut self) -> u64 {
+        self.next_words(1)[0]
     }
 }
 

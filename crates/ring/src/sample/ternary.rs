@@ -1,4 +1,4 @@
-//! Ternary and binary polynomials: secrets.
+//! Ternary and binary polynomials, which serve as secrets.
 
 use zeroize::Zeroizing;
 
@@ -8,14 +8,14 @@ use crate::RingError;
 impl Sampler {
     /// Fills `out` with independent values that are exactly uniform on `{-1, 0, 1}`.
     ///
-    /// Constant time: the keystream is read in pairs of bits; of the four values of a pair three
-    /// give a coefficient and one is passed over. Where pairs are passed over does not depend on
-    /// what the others give.
+    /// The time is constant. The keystream is read in pairs of bits. Three of the four values of a
+    /// pair give a coefficient, and the fourth is skipped. The positions of skipped pairs are
+    /// independent of the coefficients.
     pub fn ternary(&mut self, out: &mut [i64]) {
         let mut filled = 0;
         while filled < out.len() {
-            let mut word = self.stream.word();
-            // Never more pairs than coefficients still missing.
+            let mut word = self.stream.next_word();
+            // A word never gives more pairs than there are missing coefficients.
             for _ in 0..32.min(out.len() - filled) {
                 let pair = (word & 3) as i64;
                 word >>= 2;
@@ -25,11 +25,12 @@ impl Sampler {
         }
     }
 
-    /// Fills `out` with independent values that are exactly uniform on `{0, 1}`, each a bit of the
-    /// keystream. Constant time.
+    /// Fills `out` with independent values that are exactly uniform on `{0, 1}`.
+    ///
+    /// Each value is one bit of the keystream. The time is constant.
     pub fn binary(&mut self, out: &mut [i64]) {
         for chunk in out.chunks_mut(64) {
-            let mut word = self.stream.word();
+            let mut word = self.stream.next_word();
             for x in chunk {
                 *x = (word & 1) as i64;
                 word >>= 1;
@@ -37,27 +38,28 @@ impl Sampler {
         }
     }
 
-    /// Fills `out` with exactly `weight` coefficients that are `-1` or `1`, each sign with
-    /// probability 1/2, in uniformly random places, and zeros elsewhere.
+    /// Fills `out` with exactly `weight` coefficients that are `-1` or `1`, in uniformly random
+    /// places. All others are zero.
     ///
-    /// Data-oblivious: the coefficients are sorted by random keys in Batcher's bitonic network,
-    /// which compares and exchanges the same positions in the same order whatever the keys are, by
-    /// arithmetic without branches. Keys are drawn again in the one case of `2^-27` (at length
-    /// `2^17`) that two are equal, so that the places are exactly uniform.
+    /// Each sign has probability 1/2. The algorithm is data-oblivious: it sorts the coefficients by
+    /// random keys in Batcher's bitonic network. The network compares and exchanges the same
+    /// positions in the same order for all keys, by arithmetic without branches. If two keys are
+    /// equal, which has probability `2^-27` at length `2^17`, all keys are drawn again. So the
+    /// places are exactly uniform.
     ///
     /// # Errors
-    /// [`RingError::HammingWeight`] when `weight` exceeds the length of `out`.
+    /// [`RingError::HammingWeight`] if `weight` exceeds the length of `out`.
     pub fn sparse_ternary(&mut self, weight: usize, out: &mut [i64]) -> Result<(), RingError> {
         if weight > out.len() {
             return Err(RingError::HammingWeight { degree: out.len(), weight });
         }
-        // Each entry is a coefficient plus one in the two low bits below a random key of 61 bits,
-        // the sign bit clear. The entries that fill up to a power of two are larger than all of
-        // them.
+        // An entry has a random key of 61 bits above two low bits, which hold the coefficient plus
+        // one. The sign bit is clear. The entries that fill up to a power of two are larger than
+        // all others.
         let mut entries = Zeroizing::new(vec![i64::MAX; out.len().next_power_of_two()]);
         loop {
             for (i, entry) in entries[..out.len()].iter_mut().enumerate() {
-                let word = self.stream.word();
+                let word = self.stream.next_word();
                 let coefficient_plus_one = if i < weight { (word & 1) << 1 } else { 1 };
                 *entry = ((word >> 1 & !3) | coefficient_plus_one) as i64;
             }
@@ -77,7 +79,7 @@ impl Sampler {
     }
 }
 
-/// Sorts non-negative integers, a power of two of them, upwards.
+/// Sorts non-negative integers in ascending order. Their number is a power of two.
 fn bitonic_sort(a: &mut [i64]) {
     let mut run = 2;
     while run <= a.len() {
@@ -85,8 +87,8 @@ fn bitonic_sort(a: &mut [i64]) {
         while distance > 0 {
             for (i, chunk) in a.chunks_exact_mut(2 * distance).enumerate() {
                 let (low, high) = chunk.split_at_mut(distance);
-                // Runs are sorted upwards and downwards in turn; the one run that is left at the
-                // end upwards.
+                // Runs are sorted in ascending and descending order in turn. The last single run is
+                // ascending.
                 if (i * 2 * distance) & run == 0 {
                     exchange(low, high);
                 } else {
@@ -102,7 +104,8 @@ fn bitonic_sort(a: &mut [i64]) {
 /// Leaves the smaller of each pair in `low` and the larger in `high`.
 fn exchange(low: &mut [i64], high: &mut [i64]) {
     for (x, y) in low.iter_mut().zip(high) {
-        // All ones when y < x: the difference of two non-negative integers does not overflow.
+        // This is all ones if y < x, because the difference of two non-negative integers does not
+        // overflow.
         let difference = *y - *x;
         let down = difference & (difference >> 63);
         *x += down;
@@ -119,7 +122,7 @@ mod tests {
         Sampler::new(&Seed::from_bytes([0x5a; 32]), stream)
     }
 
-    /// Files of secret keys hold seeds: these values are part of the wire format and must never
+    /// Files of secret keys hold seeds, so these values are part of the wire format and must never
     /// change.
     #[test]
     fn known_answers() {
@@ -155,8 +158,8 @@ mod tests {
         let n = 1 << 18;
         let mut out = vec![7; n];
         sampler(0).ternary(&mut out);
-        // Pairs of neighbours over 9 cells: chi-square with 8 degrees of freedom, below 26.1 with
-        // probability 0.999.
+        // Pairs of neighbours fall into 9 cells. Chi-square with 8 degrees of freedom is below 26.1
+        // with probability 0.999.
         let mut cells = [0f64; 9];
         for pair in out.chunks_exact(2) {
             assert!(pair.iter().all(|x| (-1..=1).contains(x)));
@@ -167,8 +170,8 @@ mod tests {
         assert!(chi < 26.1, "{chi}");
     }
 
-    /// Words of eight bits: chi-square with 255 degrees of freedom, below 331 with probability
-    /// 0.999.
+    /// Chi-square over words of eight bits has 255 degrees of freedom. It is below 331 with
+    /// probability 0.999.
     #[test]
     fn binary_is_uniform_and_uncorrelated() {
         let mut out = vec![7; 1 << 18];
@@ -205,8 +208,8 @@ mod tests {
         assert_eq!(refused, Err(RingError::HammingWeight { degree: 16, weight: 17 }));
     }
 
-    /// Every one of the C(6,2) 2^2 = 60 outcomes at length 6 and weight 2 is equally likely:
-    /// chi-square with 59 degrees of freedom, between 30 and 98 with probability 0.998.
+    /// All C(6,2) 2^2 = 60 outcomes at length 6 and weight 2 are equally likely. Chi-square with 59
+    /// degrees of freedom is between 30 and 98 with probability 0.998.
     #[test]
     fn sparse_is_uniform() {
         let mut sampler = sampler(3);

@@ -5,21 +5,21 @@ use super::Sampler;
 impl Sampler {
     /// Fills `out` with independent uniform residues in `[0, q)`, for any `q >= 1`.
     ///
-    /// With `m` the least power of two that is at least `q`, the words `w` of the keystream are
-    /// taken in order; a word gives the candidate `w mod m`, which becomes the next residue if it
-    /// is below `q` and is passed over if not. Nothing is read beyond the word that gives the last
-    /// residue. The wire format rests on this rule.
+    /// Let `m` be the smallest power of two that is at least `q`. The words `w` of the keystream
+    /// are read in order. A word gives the candidate `w mod m`, which becomes the next residue if
+    /// it is below `q`, and is skipped otherwise. Nothing is read beyond the word that gives the
+    /// last residue. The wire format depends on this rule.
     ///
     /// # Panics
-    /// When `q` is zero.
+    /// If `q` is zero.
     pub fn uniform(&mut self, q: u64, out: &mut [u64]) {
         assert!(q > 0, "there are no residues modulo zero");
         let mask = u64::MAX.checked_shr((q - 1).leading_zeros()).unwrap_or(0);
         let mut filled = 0;
         while filled < out.len() {
-            // Never more words than residues still missing, so that the last word read is one that
-            // was accepted.
-            for word in self.stream.some(out.len() - filled) {
+            // This never reads more words than there are missing residues, so that the last word
+            // read is accepted.
+            for word in self.stream.next_words(out.len() - filled) {
                 let candidate = word & mask;
                 out[filled] = candidate;
                 filled += usize::from(candidate < q);
@@ -74,14 +74,14 @@ mod tests {
         }
     }
 
-    /// Draws of every length, across refills, are the one sequence that the documentation defines.
+    /// Draws of every length, across refills, give the sequence that the documentation defines.
     #[test]
     fn follows_the_documented_rule() {
         let q = 5 << 40; // 37 % of the candidates are passed over
         let mut words = sampler(1);
         let mut reference = Vec::new();
         while reference.len() < 2000 {
-            let candidate = words.stream.word() % (1 << 43);
+            let candidate = words.stream.next_word() % (1 << 43);
             if candidate < q {
                 reference.push(candidate);
             }
@@ -96,7 +96,7 @@ mod tests {
         }
     }
 
-    /// Chi-square over 64 equal cells: mean 63, standard deviation 11.2.
+    /// Chi-square over 64 equal cells has mean 63 and standard deviation 11.2.
     #[test]
     fn is_uniform() {
         for (stream, q) in [(2, 97 << 40), (3, (1 << 48) - 59), (4, 3 << 59), (5, 64 * 1001)] {

@@ -1,4 +1,4 @@
-//! How many threads a computation may use.
+//! The number of threads that a computation may use.
 
 mod pool;
 
@@ -7,27 +7,39 @@ use std::sync::Arc;
 use crate::RingError;
 use pool::Pool;
 
-/// A setting: one thread (nothing is started, nothing is allocated), or the calling thread and
-/// helpers, among which the limbs of a polynomial are shared out.
+/// The threads of a computation: the calling thread alone, or the calling thread with helpers.
+///
+/// Helpers share the limbs of a polynomial with the calling thread. A single thread starts and
+/// allocates nothing.
+///
+/// ```
+/// use hippocrene_ring::Threads;
+///
+/// let threads = Threads::new(2)?;
+/// assert_eq!(threads.map(4, |i| i * i), [0, 1, 4, 9]);
+/// # Ok::<(), hippocrene_ring::RingError>(())
+/// ```
 #[derive(Debug, Clone, Default)]
 pub struct Threads {
     pool: Option<Arc<Pool>>,
 }
 
-/// The most threads of a pool: more than that is a slip of the hand, which the operating system
-/// takes minutes to refuse.
+/// The maximum number of threads of a pool (chosen).
+///
+/// A larger number is a mistake, which the operating system would take minutes to refuse.
 const MAX_THREADS: usize = 1024;
 
 impl Threads {
-    /// The calling thread alone.
+    /// Uses the calling thread alone.
     pub fn single() -> Self {
         Threads::default()
     }
 
-    /// The calling thread and `count - 1` helpers; one or zero is [`Threads::single`].
+    /// Uses the calling thread and `count - 1` helpers. A count of one or zero gives
+    /// [`Threads::single`].
     ///
     /// # Errors
-    /// [`RingError::Threads`] for more than 1024, or when the operating system refuses.
+    /// [`RingError::Threads`] for more than 1024 threads, or if the operating system refuses.
     pub fn new(count: usize) -> Result<Self, RingError> {
         if count <= 1 {
             return Ok(Threads::single());
@@ -41,74 +53,78 @@ impl Threads {
         Ok(Threads { pool: Some(Arc::new(pool)) })
     }
 
-    /// How many threads there are.
+    /// Returns the number of threads.
     pub fn count(&self) -> usize {
         1 + self.pool.as_ref().map_or(0, |pool| pool.helpers())
     }
 
-    /// Calls `work` for each of the items: several threads begin with the last, as limbs modulo a
-    /// power of two are the last and take longest.
-    fn share<T: Send>(
+    /// Calls `work` for each of the items.
+    ///
+    /// Several threads begin with the last item, because limbs modulo a power of two come last and
+    /// take longest.
+    fn distribute<T: Send>(
         &self,
         items: impl ExactSizeIterator<Item = T> + DoubleEndedIterator + Send,
         work: impl Fn(T) + Sync,
     ) {
         match &self.pool {
             None => items.for_each(work),
-            Some(pool) => pool.share(items, work, || ()),
+            Some(pool) => pool.distribute(items, work, || ()),
         }
     }
 
     /// Calls `f(0), .., f(count - 1)`.
     pub fn for_each(&self, count: usize, f: impl Fn(usize) + Sync) {
-        self.share(0..count, f);
+        self.distribute(0..count, f);
     }
 
-    /// What `f(0), .., f(count - 1)` return, which begin in this order.
+    /// Returns the results of `f(0), .., f(count - 1)`. The calls begin in this order.
     pub fn map<T: Send>(&self, count: usize, f: impl Fn(usize) -> T + Sync) -> Vec<T> {
-        self.map_waiting(count, f, || ())
+        self.map_with_wait(count, f, || ())
     }
 
-    /// [`Threads::map`], where the calling thread does `wait` several times in a millisecond while
-    /// others are at the last pieces of work.
-    pub fn map_waiting<T: Send>(
+    /// The same as [`Threads::map`], but the calling thread also calls `wait` several times per
+    /// millisecond while other threads finish the last calls.
+    pub fn map_with_wait<T: Send>(
         &self,
         count: usize,
         f: impl Fn(usize) -> T + Sync,
         wait: impl FnMut(),
     ) -> Vec<T> {
-        let mut made: Vec<Option<T>> = (0..count).map(|_| None).collect();
-        let (items, make) =
-            (made.iter_mut().enumerate().rev(), |(i, made): (_, &mut _)| *made = Some(f(i)));
+        let mut results: Vec<Option<T>> = (0..count).map(|_| None).collect();
+        let (items, make) = (results.iter_mut().enumerate().rev(), |(i, results): (_, &mut _)| {
+            *results = Some(f(i))
+        });
         match &self.pool {
             None => items.rev().for_each(make),
-            Some(pool) => pool.share(items, make, wait),
+            Some(pool) => pool.distribute(items, make, wait),
         }
-        made.into_iter().flatten().collect()
+        results.into_iter().flatten().collect()
     }
 
-    /// Whether what this thread does was shared out, by whichever threads.
-    pub fn are_shared() -> bool {
-        pool::is_shared()
+    /// Returns true if the present work of this thread was distributed among threads.
+    pub fn is_distributed() -> bool {
+        pool::is_distributed()
     }
 
     /// Calls `f(i, items[i])` for every item.
     pub fn for_each_mut<T: Send>(&self, items: &mut [T], f: impl Fn(usize, &mut T) + Sync) {
-        self.share(items.iter_mut().enumerate(), |(i, item)| f(i, item));
+        self.distribute(items.iter_mut().enumerate(), |(i, item)| f(i, item));
     }
 
-    /// Calls `f(i, chunk i)` for the chunks of `size` words of `data`; the last may be shorter.
+    /// Calls `f(i, chunk i)` for the chunks of `size` words of `data`. The last chunk may be
+    /// shorter.
     pub fn for_each_chunk(
         &self,
         data: &mut [u64],
         size: usize,
         f: impl Fn(usize, &mut [u64]) + Sync,
     ) {
-        self.share(data.chunks_mut(size).enumerate(), |(i, chunk)| f(i, chunk));
+        self.distribute(data.chunks_mut(size).enumerate(), |(i, chunk)| f(i, chunk));
     }
 
-    /// Calls `f(i, chunk i of a, chunk i of b)` for the chunks of `size` words of two slices of one
-    /// length; the last may be shorter.
+    /// Calls `f(i, chunk i of a, chunk i of b)` for the chunks of `size` words of two slices of the
+    /// same length. The last chunks may be shorter.
     pub fn for_each_chunk_pair(
         &self,
         a: &mut [u64],
@@ -117,11 +133,11 @@ impl Threads {
         f: impl Fn(usize, &mut [u64], &mut [u64]) + Sync,
     ) {
         let pairs = a.chunks_mut(size).zip(b.chunks_mut(size));
-        self.share(pairs.enumerate(), |(i, (a, b))| f(i, a, b));
+        self.distribute(pairs.enumerate(), |(i, (a, b))| f(i, a, b));
     }
 
-    /// Calls `f(i, chunks i)` for the chunks of `size` words of three slices of one length; the
-    /// last may be shorter.
+    /// Calls `f(i, chunks i)` for the chunks of `size` words of three slices of the same length.
+    /// The last chunks may be shorter.
     pub fn for_each_chunk_triple(
         &self,
         slices: [&mut [u64]; 3],
@@ -130,7 +146,7 @@ impl Threads {
     ) {
         let [a, b, c] = slices;
         let triples = a.chunks_mut(size).zip(b.chunks_mut(size)).zip(c.chunks_mut(size));
-        self.share(triples.enumerate(), |(i, ((a, b), c))| f(i, [a, b, c]));
+        self.distribute(triples.enumerate(), |(i, ((a, b), c))| f(i, [a, b, c]));
     }
 }
 
@@ -166,20 +182,20 @@ mod tests {
             threads.for_each(10, |i| _ = sum.fetch_add(i, Ordering::Relaxed));
             assert_eq!(sum.into_inner(), 45);
             assert_eq!(threads.map(9, |i| i * i), [0, 1, 4, 9, 16, 25, 36, 49, 64]);
-            assert!(!Threads::are_shared());
-            assert_eq!(threads.map(2, |_| Threads::are_shared()), [threads.count() > 1; 2]);
+            assert!(!Threads::is_distributed());
+            assert_eq!(threads.map(2, |_| Threads::is_distributed()), [threads.count() > 1; 2]);
         }
     }
 
-    /// Who shares something out does not wait for helpers that are at the long work of another.
+    /// A caller does not wait for helpers that are busy with long work of another caller.
     #[test]
     fn callers_do_not_wait_for_one_another() {
         let (threads, done) = (Threads::new(2).unwrap(), AtomicUsize::new(0));
         let both = std::sync::Barrier::new(3);
         thread::scope(|scope| {
             scope.spawn(|| {
-                // The helper and this thread are at it until the other caller is through, and would
-                // be for long.
+                // The helper and this thread work until the other caller has finished, or else for
+                // long.
                 threads.for_each(2, |_| {
                     both.wait();
                     for _ in 0..3000 {
@@ -199,23 +215,23 @@ mod tests {
         });
     }
 
-    /// Helpers that are free help those that are at work for another.
+    /// Free helpers help other helpers.
     #[test]
     fn helpers_help_helpers() {
         let threads = Threads::new(4).unwrap();
         let (all, begun) = (std::sync::Barrier::new(4), std::sync::Barrier::new(2));
-        // Two pieces of work take one helper, and each of them, when both have begun, one of the
-        // two that are left.
+        // Two items occupy one helper. When both have begun, each of them occupies one of the two
+        // helpers that are left.
         let inner = |i: usize| {
             begun.wait();
-            threads.map(2, |k| (all.wait(), (i, k, Threads::are_shared())).1)
+            threads.map(2, |k| (all.wait(), (i, k, Threads::is_distributed())).1)
         };
         assert_eq!(threads.map(2, inner), [0, 1].map(|i| vec![(i, 0, true), (i, 1, true)]),);
-        assert!(!Threads::are_shared());
+        assert!(!Threads::is_distributed());
     }
 
-    /// Callers at the same time share helpers with one another, also within what is shared out, and
-    /// panics reach who called.
+    /// Callers share helpers at the same time, also within distributed work, and panics reach the
+    /// caller.
     #[test]
     fn threads_share_with_whoever_calls() {
         let threads = Threads::new(3).unwrap();
@@ -237,7 +253,7 @@ mod tests {
             assert!(catch_unwind(AssertUnwindSafe(panics)).is_err());
         }
         assert_eq!(sum(&threads, 40), expected);
-        // Helpers that fell asleep are woken.
+        // Sleeping helpers are woken.
         thread::sleep(Duration::from_millis(5));
         assert_eq!(sum(&threads, 40), expected);
     }

@@ -1,4 +1,4 @@
-//! The threads that help a calling one.
+//! The helper threads of a calling thread.
 
 use std::{
     cell::Cell,
@@ -13,82 +13,85 @@ use std::{
 
 use rayon::{ThreadPool, ThreadPoolBuildError, ThreadPoolBuilder, Yield};
 
-/// For how long helpers look for more to do before they sleep, and the calling thread for their end
-/// before it does. To be woken takes some 20 to 50 microseconds, what a limb takes: in a bootstrap
-/// there is something to be shared out every few hundred.
-const PATIENCE: Duration = Duration::from_micros(300);
+/// The time for which helpers look for work before they sleep, and for which the calling thread
+/// waits actively for their end.
+///
+/// Waking a thread takes some 20 to 50 microseconds, which is the time of one limb. A bootstrap
+/// distributes work every few hundred microseconds.
+const SPIN_TIME: Duration = Duration::from_micros(300);
 
-/// The helpers of one process: a copy of it that `fork` makes has none of them, and starts its own
-/// where it first needs any.
+/// The helpers of one process. A process made by `fork` has no copy of them, and starts its own
+/// helpers when it first needs them.
 #[derive(Debug)]
 pub(super) struct Pool {
     process: u32,
     helpers: Arc<ThreadPool>,
     awake: Arc<Awake>,
-    /// How many helpers no caller has: what is shared out among those of another would wait until
-    /// that one's work is done.
-    free: AtomicUsize,
-    /// Those of a process that was forked off this one.
+    /// The number of helpers that work for no caller. Work given to another caller's helpers would
+    /// wait until that caller's work is done.
+    free_helpers: AtomicUsize,
+    /// The pool of a process that was forked off this one.
     forked: OnceLock<Option<Box<Pool>>>,
 }
 
-/// What keeps helpers awake between two things to do.
+/// The state that keeps helpers awake between two pieces of work.
 #[derive(Debug)]
 struct Awake {
     start: Instant,
-    /// Until when, in nanoseconds from the start.
-    until: AtomicU64,
-    /// How many are.
+    /// The end of the time to stay awake, in nanoseconds from `start`.
+    awake_until_ns: AtomicU64,
+    /// The number of helpers that are awake.
     helpers: AtomicUsize,
 }
 
 thread_local! {
-    /// Whether what this thread does was shared out.
-    static SHARED: Cell<bool> = const { Cell::new(false) };
-    /// Whether this thread has shared something out whose end it has to see. While it waits for
-    /// helpers to leave it, rayon may hand it what is for others, which would be done on top of
-    /// what it holds.
-    static SHARING: Cell<bool> = const { Cell::new(false) };
+    /// True if the present work of this thread was distributed.
+    static IS_DISTRIBUTED: Cell<bool> = const { Cell::new(false) };
+    /// True if this thread has distributed work and must wait for its end. While it waits for its
+    /// helpers to finish, rayon may give it work of other callers, which would run on top of the
+    /// state that it holds.
+    static IS_WAITING: Cell<bool> = const { Cell::new(false) };
 }
 
-/// Whether what this thread does was shared out.
-pub(super) fn is_shared() -> bool {
-    SHARED.get()
+/// Returns true if the present work of this thread was distributed.
+pub(super) fn is_distributed() -> bool {
+    IS_DISTRIBUTED.get()
 }
 
-/// Takes as many of those that are free as are wanted, and says how many these are. Each goes back
-/// by itself ([`Back`]).
-fn take(free: &AtomicUsize, wanted: usize) -> usize {
-    // Within what is shared out there are none most often, which is seen without a write to what
-    // all threads read.
-    let less = |free: usize| (free > 0).then(|| free - free.min(wanted));
-    let before = free.fetch_update(Ordering::Relaxed, Ordering::Relaxed, less);
-    before.map_or(0, |free| free.min(wanted))
+/// Claims up to `wanted` free helpers, and returns their number. Each helper returns by itself
+/// ([`IncrementOnDrop`]).
+fn claim(free_helpers: &AtomicUsize, wanted: usize) -> usize {
+    // Within distributed work there usually are no free helpers. This is detected without a write
+    // to memory that all threads read.
+    let remaining =
+        |free_helpers: usize| (free_helpers > 0).then(|| free_helpers - free_helpers.min(wanted));
+    let before = free_helpers.fetch_update(Ordering::Relaxed, Ordering::Relaxed, remaining);
+    before.map_or(0, |free_helpers| free_helpers.min(wanted))
 }
 
-/// Counts one more when it is dropped, also where work panics: a helper that is free again, or that
-/// has ended.
-struct Back<'a>(&'a AtomicUsize);
+/// Increments a counter when it is dropped, also after a panic. It counts free helpers, and helpers
+/// that have finished.
+struct IncrementOnDrop<'a>(&'a AtomicUsize);
 
-impl Drop for Back<'_> {
+impl Drop for IncrementOnDrop<'_> {
     fn drop(&mut self) {
         self.0.fetch_add(1, Ordering::Release);
     }
 }
 
-/// Something that is said of this thread until it is dropped.
-struct Said {
+/// Sets a flag of this thread until it is dropped.
+struct FlagGuard {
     flag: &'static LocalKey<Cell<bool>>,
     before: bool,
 }
 
-impl Said {
+impl FlagGuard {
     fn of(flag: &'static LocalKey<Cell<bool>>) -> Self {
-        Said { flag, before: flag.replace(true) }
+        FlagGuard { flag, before: flag.replace(true) }
     }
 }
 
-impl Drop for Said {
+impl Drop for FlagGuard {
     fn drop(&mut self) {
         self.flag.set(self.before);
     }
@@ -96,14 +99,15 @@ impl Drop for Said {
 
 impl Awake {
     fn prolong(&self) {
-        let until = self.start.elapsed() + PATIENCE;
-        self.until.store(until.as_nanos() as u64, Ordering::Relaxed);
+        let until = self.start.elapsed() + SPIN_TIME;
+        self.awake_until_ns.store(until.as_nanos() as u64, Ordering::Relaxed);
     }
 
-    /// Looks for something to do until the time is over.
+    /// Looks for work until the time is over.
     fn stay(&self) {
-        while !SHARING.get()
-            && (self.start.elapsed().as_nanos() as u64) < self.until.load(Ordering::Relaxed)
+        while !IS_WAITING.get()
+            && (self.start.elapsed().as_nanos() as u64)
+                < self.awake_until_ns.load(Ordering::Relaxed)
         {
             if rayon::yield_now() != Some(Yield::Executed) {
                 thread::yield_now();
@@ -116,25 +120,30 @@ impl Awake {
 impl Pool {
     pub(super) fn new(helpers: usize) -> Result<Self, ThreadPoolBuildError> {
         let helpers = Arc::new(ThreadPoolBuilder::new().num_threads(helpers).build()?);
-        let awake =
-            Awake { start: Instant::now(), until: AtomicU64::new(0), helpers: AtomicUsize::new(0) };
-        let free = AtomicUsize::new(helpers.current_num_threads());
+        let awake = Awake {
+            start: Instant::now(),
+            awake_until_ns: AtomicU64::new(0),
+            helpers: AtomicUsize::new(0),
+        };
+        let free_helpers = AtomicUsize::new(helpers.current_num_threads());
         Ok(Pool {
             process: process::id(),
             helpers,
             awake: Arc::new(awake),
-            free,
+            free_helpers,
             forked: OnceLock::new(),
         })
     }
 
-    /// How many helpers there are.
+    /// Returns the number of helpers.
     pub(super) fn helpers(&self) -> usize {
         self.helpers.current_num_threads()
     }
 
-    /// That of this process; none where a forked one cannot start any helpers, and the calling
-    /// thread has to do.
+    /// Returns the pool of this process.
+    ///
+    /// It returns `None` if a forked process cannot start helpers. Then the calling thread does all
+    /// work.
     fn of_process(&self) -> Option<&Pool> {
         if self.process == process::id() {
             return Some(self);
@@ -143,11 +152,12 @@ impl Pool {
         self.forked.get_or_init(start).as_ref()?.of_process()
     }
 
-    /// Calls `work` for each of the items, in this thread and in helpers that no other caller has:
-    /// each takes the last one as long as there are any. This thread may be a helper itself: what
-    /// it does for another is shared out further among those that are free then. It calls `wait`
-    /// now and then while helpers are at their last items.
-    pub(super) fn share<T: Send>(
+    /// Calls `work` for each of the items, in this thread and in helpers that no other caller uses.
+    ///
+    /// Each thread takes the last item as long as there is one. This thread may be a helper itself:
+    /// its work is then distributed further among the helpers that are free. It calls `wait` now
+    /// and then while helpers finish their last items.
+    pub(super) fn distribute<T: Send>(
         &self,
         items: impl ExactSizeIterator<Item = T> + DoubleEndedIterator + Send,
         work: impl Fn(T) + Sync,
@@ -157,51 +167,51 @@ impl Pool {
         let Some(pool) = self.of_process().filter(|_| wanted > 0) else {
             return items.rev().for_each(work);
         };
-        let count = take(&pool.free, wanted);
+        let count = claim(&pool.free_helpers, wanted);
         if count == 0 {
             return items.rev().for_each(work);
         }
         let (items, ended) = (Mutex::new(items), AtomicUsize::new(0));
         let work_on = || {
-            let _shared = Said::of(&SHARED);
-            // The lock is not held while an item is worked on.
+            let _distributed = FlagGuard::of(&IS_DISTRIBUTED);
+            // The lock is not held during the work on an item.
             let next = || items.lock().unwrap_or_else(PoisonError::into_inner).next_back();
             while let Some(item) = next() {
                 work(item);
             }
         };
         pool.rouse();
-        let sharing = Said::of(&SHARING);
+        let waiting = FlagGuard::of(&IS_WAITING);
         pool.helpers.in_place_scope(|scope| {
             for _ in 0..count {
                 scope.spawn(|_| {
-                    // The helper is given back first: the next that is shared out may want it as
-                    // soon as this has ended.
-                    let _ended = Back(&ended);
-                    let _back = Back(&pool.free);
-                    // Whoever shared it out does it without this helper.
-                    if !SHARING.get() {
+                    // The helper is returned first, because the next distributed work may want it
+                    // as soon as this work has ended.
+                    let _ended = IncrementOnDrop(&ended);
+                    let _free_again = IncrementOnDrop(&pool.free_helpers);
+                    // If this helper waits for its own work, others do the items without it.
+                    if !IS_WAITING.get() {
                         work_on();
                     }
                 });
             }
             work_on();
-            let begun = Instant::now();
+            let waiting_since = Instant::now();
             while ended.load(Ordering::Acquire) < count {
-                match begun.elapsed() < PATIENCE {
+                match waiting_since.elapsed() < SPIN_TIME {
                     true => thread::yield_now(),
                     false => {
                         wait();
-                        thread::sleep(PATIENCE / 3);
+                        thread::sleep(SPIN_TIME / 3);
                     }
                 }
             }
         });
-        drop(sharing);
+        drop(waiting);
         pool.awake.prolong();
     }
 
-    /// Wakes the helpers, if they sleep, and keeps them awake for a while.
+    /// Wakes the helpers if they sleep, and keeps them awake for a while.
     fn rouse(&self) {
         self.awake.prolong();
         let none = self.awake.helpers.compare_exchange(
@@ -219,8 +229,8 @@ impl Pool {
 
 impl Drop for Pool {
     fn drop(&mut self) {
-        // Those of another process are not here to be told that they are no longer needed, and may
-        // have left locks behind.
+        // The helpers of another process are not here to be stopped, and may have left locks
+        // behind.
         if self.process != process::id() {
             mem::forget(Arc::clone(&self.helpers));
         }

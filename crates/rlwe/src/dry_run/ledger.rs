@@ -2,7 +2,7 @@
 
 use std::sync::{Arc, Mutex, PoisonError, RwLock};
 
-use hippocrene_ring::{Domain, Meter, Poly, scratch::ScratchPool};
+use hippocrene_ring::{Domain, MemoryMeter, Poly, scratch::ScratchPool};
 
 use super::tally::Tally;
 use crate::Profile;
@@ -10,16 +10,15 @@ use crate::Profile;
 /// The record that a dry run writes to. Clones share it.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Ledger {
-    meter: Meter,
+    meter: MemoryMeter,
     tally: Arc<Mutex<Tally>>,
-    /// The profile that seconds are predicted by, if that is not the one that key switches are
-    /// planned by.
+    /// The profile that predicts seconds, unless it is the one that plans key switches.
     prices: Arc<RwLock<Option<Profile>>>,
 }
 
 impl Ledger {
-    /// The memory that polynomials would take.
-    pub(crate) fn meter(&self) -> &Meter {
+    /// The memory that the polynomials of a real run would need.
+    pub(crate) fn meter(&self) -> &MemoryMeter {
         &self.meter
     }
 
@@ -39,11 +38,11 @@ impl Ledger {
     }
 
     /// Predicts seconds by `profile` from now on.
-    pub(super) fn set_prices(&self, profile: Profile) {
+    pub(super) fn set_cost_profile(&self, profile: Profile) {
         *self.prices.write().unwrap_or_else(PoisonError::into_inner) = Some(profile);
     }
 
-    /// Calls `f` with the profile that seconds are predicted by, which is `planned` by default.
+    /// Calls `f` with the profile that predicts seconds, which is `planned` by default.
     pub(super) fn priced<T>(&self, planned: &Profile, f: impl FnOnce(&Profile) -> T) -> T {
         let prices = self.prices.read().unwrap_or_else(PoisonError::into_inner);
         f(prices.as_ref().unwrap_or(planned))

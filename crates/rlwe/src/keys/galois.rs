@@ -1,4 +1,4 @@
-//! The keys of a server: relinearisation and automorphisms.
+//! The evaluation keys of a server: for relinearisation and for automorphisms.
 
 use std::{
     collections::BTreeMap,
@@ -18,14 +18,55 @@ use crate::{Context, Fingerprint, KeyUse, Modulus, RlweError, stop};
 const OPERATION: &str = "make evaluation keys";
 const PREPARE: &str = "prepare evaluation keys";
 
-/// An error names so many rotations that there are keys for.
-const MOST_NAMED: usize = 32;
+/// The maximum number of rotations that an error lists. Chosen.
+const MAX_LISTED_ROTATIONS: usize = 32;
 
-/// Evaluation keys as they are stored and sent: from `s^2` to `s`, and for each Galois element `g`
-/// from `s` to `s(X^{1/g})`.
+/// Evaluation keys as they are stored and sent: a key from `s^2` to `s`, and for each Galois
+/// element `g` a key from `s` to `s(X^{1/g})`.
 ///
 /// A rotation first switches keys and then applies the automorphism, so that one key serves single
 /// and hoisted rotations.
+///
+/// ```
+/// use hippocrene_ring::{Threads, primes};
+/// use hippocrene_rlwe::{
+///     Ciphertext, Context, EvaluationKeys, Parameters, ParametersLiteral, SecretDistribution,
+///     SecretKey, Sprout,
+/// };
+///
+/// // A prime for the units and one for the special modulus. These parameters are not secure.
+/// let primes = primes::ntt_primes(48, 1 << 10, 2, &[])?;
+/// let parameters = Parameters::new_insecure(ParametersLiteral {
+///     log_degree: 10,
+///     units: primes[..1].to_vec(),
+///     specials: primes[1..].to_vec(),
+///     sprout: Sprout::default(),
+///     gadget_rank: 1,
+///     secret: SecretDistribution::Ternary,
+/// })?;
+/// let context = Context::new(parameters, Threads::single())?;
+/// let modulus = context.parameters().top();
+/// let secret = SecretKey::generate(&context)?;
+/// let mut keys = EvaluationKeys::empty(&context, secret.fingerprint());
+/// keys.add_relinearisation(&context, &secret)?;
+/// keys.add_rotations(&context, &secret, [1])?;
+/// let keys = keys.prepare(&context)?;
+///
+/// // Square the constant polynomial 2^20.
+/// let message = context.from_signed(&[vec![1 << 20], vec![0; 1023]].concat(), modulus);
+/// let a = secret.encrypt(&context, &message, modulus)?.expand(&context);
+/// let mut square = Ciphertext::empty(&context);
+/// context.multiply_into(&mut square, &a, &a, 1, &keys, modulus)?;
+/// let decrypted = secret.decrypt(&context, &square)?;
+/// assert!(decrypted.limb(0)[0].abs_diff(1 << 40) < 1 << 32);
+///
+/// // A rotation does not change a constant polynomial.
+/// let mut rotated = Ciphertext::empty(&context);
+/// context.apply_galois_into(&mut rotated, &a, 5, &keys)?;
+/// let decrypted = secret.decrypt(&context, &rotated)?;
+/// assert!(decrypted.limb(0)[0].abs_diff(1 << 20) < 1 << 16);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Debug, Clone)]
 pub struct EvaluationKeys {
     parameters: Fingerprint,
@@ -35,7 +76,7 @@ pub struct EvaluationKeys {
 }
 
 impl EvaluationKeys {
-    /// No keys yet, for the secret key named `key`.
+    /// Returns a set without keys, for the secret key with fingerprint `key`.
     pub fn empty(context: &Context, key: Fingerprint) -> Self {
         EvaluationKeys {
             parameters: context.parameters().digest(),
@@ -48,7 +89,8 @@ impl EvaluationKeys {
     /// Adds the relinearisation key, from `s^2` to `s`, for all moduli.
     ///
     /// # Errors
-    /// When the key does not fit or the operating system has no entropy.
+    /// Returns an error if the secret key or the parameters do not match, or if the operating
+    /// system provides no entropy.
     pub fn add_relinearisation(
         &mut self,
         context: &Context,
@@ -67,11 +109,12 @@ impl EvaluationKeys {
         Ok(())
     }
 
-    /// Adds the key of the automorphism `X -> X^element` for all moduli, unless it is there or the
+    /// Adds the key of the automorphism `X -> X^element` for all moduli, unless it exists or the
     /// element is 1.
     ///
     /// # Errors
-    /// When the element is even or the key does not fit.
+    /// Returns an error if the element is even, or if the secret key or the parameters do not
+    /// match.
     pub fn add_galois(
         &mut self,
         context: &Context,
@@ -81,12 +124,15 @@ impl EvaluationKeys {
         self.add_galois_at(context, secret, element, context.parameters().top())
     }
 
-    /// [`EvaluationKeys::add_galois`] for ciphertexts modulo `modulus` and its divisors: a smaller
-    /// key ([`crate::Parameters::key_modulus`]). One that is there for other moduli is replaced by
-    /// one for the least common multiple.
+    /// Adds the key of the automorphism `X -> X^element` for ciphertexts modulo `modulus` and its
+    /// divisors.
+    ///
+    /// This key is smaller ([`crate::Parameters::key_modulus`]). An existing key for other moduli
+    /// is replaced by one for the least common multiple.
     ///
     /// # Errors
-    /// As `add_galois`, and [`RlweError::Modulus`] when `modulus` is not one of ciphertexts.
+    /// Returns the errors of `add_galois`, and [`RlweError::Modulus`] if `modulus` is not one of
+    /// ciphertexts.
     pub fn add_galois_at(
         &mut self,
         context: &Context,
@@ -97,48 +143,49 @@ impl EvaluationKeys {
         self.add_each_galois_at(context, secret, [(element, modulus)])
     }
 
-    /// [`EvaluationKeys::add_galois_at`] for several elements, each with its modulus, shared out
-    /// among the threads.
+    /// [`EvaluationKeys::add_galois_at`] for several elements, each with its modulus. The work is
+    /// distributed among the threads.
     ///
     /// # Errors
-    /// As `add_galois_at`; then no key is added.
+    /// Returns the same errors as `add_galois_at`. No key is then added.
     pub fn add_each_galois_at(
         &mut self,
         context: &Context,
         secret: &SecretKey,
-        wanted: impl IntoIterator<Item = (usize, Modulus)>,
+        requested: impl IntoIterator<Item = (usize, Modulus)>,
     ) -> Result<(), RlweError> {
         self.check(context, secret)?;
         let parameters = context.parameters();
         let mut moduli: BTreeMap<usize, Modulus> = BTreeMap::new();
-        for (element, modulus) in wanted {
+        for (element, modulus) in requested {
             context.check_modulus(modulus, OPERATION)?;
-            let before = self.galois.get(&element).map_or(Modulus::ONE, SwitchingKey::modulus);
-            let there = moduli.get(&element).copied().unwrap_or(before);
+            let stored_modulus =
+                self.galois.get(&element).map_or(Modulus::ONE, SwitchingKey::modulus);
+            let current_modulus = moduli.get(&element).copied().unwrap_or(stored_modulus);
             let key_modulus = match modulus == parameters.top() {
                 true => parameters.full(),
-                false => {
-                    parameters.key_modulus(modulus.lcm(there.gcd(parameters.top()))).lcm(there)
-                }
+                false => parameters
+                    .key_modulus(modulus.lcm(current_modulus.gcd(parameters.top())))
+                    .lcm(current_modulus),
             };
-            if element != 1 && key_modulus != there {
+            if element != 1 && key_modulus != current_modulus {
                 moduli.insert(element, key_modulus);
             }
         }
         let moduli: Vec<(usize, Modulus)> = moduli.into_iter().collect();
-        let made = context.try_each(moduli.len(), |i| {
+        let generated = context.try_each(moduli.len(), |i| {
             let (element, modulus) = moduli[i];
             generate_galois(context, secret, element, modulus).map(|key| (element, key))
         });
-        self.galois.extend(made?);
+        self.galois.extend(generated?);
         Ok(())
     }
 
-    /// Adds the keys of the rotations by `steps` slots to the left (negative: to the right), for
-    /// all moduli.
+    /// Adds the keys of the rotations by `steps` slots, for all moduli. Positive steps are to the
+    /// left, negative ones to the right.
     ///
     /// # Errors
-    /// When a key does not fit.
+    /// Returns an error if the secret key or the parameters do not match.
     pub fn add_rotations(
         &mut self,
         context: &Context,
@@ -148,11 +195,11 @@ impl EvaluationKeys {
         self.add_rotations_at(context, secret, steps, context.parameters().top())
     }
 
-    /// [`EvaluationKeys::add_rotations`] for ciphertexts modulo `modulus` and its divisors, as
+    /// [`EvaluationKeys::add_rotations`] for ciphertexts modulo `modulus` and its divisors, like
     /// [`EvaluationKeys::add_galois_at`].
     ///
     /// # Errors
-    /// As `add_galois_at`.
+    /// Returns the same errors as `add_galois_at`.
     pub fn add_rotations_at(
         &mut self,
         context: &Context,
@@ -168,7 +215,7 @@ impl EvaluationKeys {
     /// Adds the key of complex conjugation, for all moduli.
     ///
     /// # Errors
-    /// When the key does not fit.
+    /// Returns an error if the secret key or the parameters do not match.
     pub fn add_conjugation(
         &mut self,
         context: &Context,
@@ -177,10 +224,10 @@ impl EvaluationKeys {
         self.add_galois(context, secret, galois_element_of_conjugation(context.degree()))
     }
 
-    /// Puts keys together from their stored parts.
+    /// Builds evaluation keys from their stored parts.
     ///
     /// # Errors
-    /// [`RlweError::ParameterMismatch`] when one was made with other parameters.
+    /// Returns [`RlweError::ParameterMismatch`] if a key was made with other parameters.
     pub fn from_parts(
         context: &Context,
         key: Fingerprint,
@@ -199,17 +246,17 @@ impl EvaluationKeys {
         })
     }
 
-    /// The digest of the parameters they were made with.
+    /// The digest of the keys' parameters.
     pub fn parameters(&self) -> Fingerprint {
         self.parameters
     }
 
-    /// The fingerprint of the secret key they belong to.
+    /// The fingerprint of the secret key to which the keys belong.
     pub fn key(&self) -> Fingerprint {
         self.key
     }
 
-    /// The relinearisation key.
+    /// The relinearisation key, if it exists.
     pub fn relinearisation(&self) -> Option<&SwitchingKey> {
         self.relinearisation.as_ref()
     }
@@ -219,10 +266,11 @@ impl EvaluationKeys {
         &self.galois
     }
 
-    /// Expands all keys and lays them out for computing.
+    /// Expands all keys and arranges them for computing.
     ///
     /// # Errors
-    /// When they were made with other parameters, and when it is told to stop.
+    /// Returns an error if the keys were made with other parameters, or if the calling thread has
+    /// to stop ([`crate::stop`]).
     pub fn prepare(&self, context: &Context) -> Result<PreparedEvaluationKeys, RlweError> {
         context.check_digest(self.parameters, PREPARE)?;
         let relinearisation =
@@ -242,10 +290,11 @@ impl EvaluationKeys {
         })
     }
 
-    /// [`EvaluationKeys::prepare`], giving up the memory of each key as soon as it is laid out.
+    /// [`EvaluationKeys::prepare`] that frees the memory of each stored key as soon as it is
+    /// prepared.
     ///
     /// # Errors
-    /// As `prepare`.
+    /// Returns the same errors as `prepare`.
     pub fn into_prepared(self, context: &Context) -> Result<PreparedEvaluationKeys, RlweError> {
         context.check_digest(self.parameters, PREPARE)?;
         let relinearisation = self.relinearisation.map(|k| relinearisation(k.prepare(context)));
@@ -267,17 +316,18 @@ impl EvaluationKeys {
         })
     }
 
-    /// Bytes of all keys as they are stored.
+    /// The bytes of all keys as they are stored.
     ///
     /// # Errors
-    /// When they were made with other parameters.
+    /// Returns [`RlweError::ParameterMismatch`] if the keys were made with other parameters.
     pub fn stored_bytes(&self, context: &Context) -> Result<usize, RlweError> {
-        context.check_digest(self.parameters, "add up the sizes of evaluation keys")?;
+        context.check_digest(self.parameters, "compute the size of evaluation keys")?;
         let size =
             |key: &SwitchingKey| context.parameters().switching_key_size_at(key.modulus()).seeded;
         Ok(self.relinearisation.iter().chain(self.galois.values()).map(size).sum())
     }
 
+    /// Checks that the parameters and the secret key match.
     fn check(&self, context: &Context, secret: &SecretKey) -> Result<(), RlweError> {
         context.check_digest(self.parameters, OPERATION)?;
         context.check_digest(secret.parameters(), OPERATION)?;
@@ -293,19 +343,19 @@ impl EvaluationKeys {
     }
 }
 
-/// The key of the automorphism `X -> X^element`, modulo `modulus`.
+/// Generates the key of the automorphism `X -> X^element`, modulo `modulus`.
 fn generate_galois(
     context: &Context,
     secret: &SecretKey,
     element: usize,
     modulus: Modulus,
 ) -> Result<SwitchingKey, RlweError> {
-    // Encrypted under s(X^{1/g}), so that the automorphism X -> X^g afterwards brings it back to s.
+    // The result is under s(X^{1/g}), so that the automorphism X -> X^g brings it back to s.
     let inverse =
         inv_mod(element as u64, 2 * context.degree() as u64).map_or(element, |g| g as usize);
     let automorphism = context.automorphism(inverse)?;
     if element >= 2 * context.degree() {
-        // Names the element: it fails as the inverse would not.
+        // This fails and names the element. The inverse would not fail.
         context.automorphism(element)?;
     }
     let full = context.parameters().full();
@@ -320,6 +370,8 @@ fn generate_galois(
 }
 
 /// Evaluation keys in memory, ready to compute with.
+///
+/// See [`EvaluationKeys`] for an example.
 #[derive(Debug, Clone)]
 pub struct PreparedEvaluationKeys {
     key: Fingerprint,
@@ -331,14 +383,15 @@ pub struct PreparedEvaluationKeys {
 /// Galois keys by Galois element.
 #[derive(Debug, Clone)]
 enum Galois {
+    /// The keys that were generated.
     Some(BTreeMap<usize, PreparedSwitchingKey>),
-    /// All keys, in a dry run: those for smaller moduli, and for everything else one for all
-    /// moduli.
+    /// All possible keys, in a dry run: those for smaller moduli, and for everything else one for
+    /// all moduli.
     Every(BTreeMap<usize, PreparedSwitchingKey>, Arc<Whole>),
 }
 
-/// Keys for all moduli, without residues: that of each odd element `g`, at `(g - 1)/2`, made when
-/// it is first asked for.
+/// Keys without residues for all moduli. The key of the odd element `g` is at index `(g - 1)/2` and
+/// is made when it is first requested.
 #[derive(Debug)]
 struct Whole {
     one: PreparedSwitchingKey,
@@ -346,6 +399,7 @@ struct Whole {
 }
 
 impl Whole {
+    /// The key of an odd element above 1.
     fn get(&self, element: usize) -> Option<&PreparedSwitchingKey> {
         let key = if element % 2 == 1 && element > 1 { self.named.get(element / 2) } else { None };
         key.map(|key| &**key.get_or_init(|| Box::new(galois(element, self.one.clone()))))
@@ -361,20 +415,23 @@ fn galois(element: usize, key: PreparedSwitchingKey) -> PreparedSwitchingKey {
 }
 
 impl PreparedEvaluationKeys {
-    /// All possible keys in a dry run, without residues, for the secret key named `key`. The tally
-    /// records which of them are used ([`crate::Tally::keys`]).
+    /// Returns all possible keys in a dry run, without residues, for the secret key with
+    /// fingerprint `key`.
+    ///
+    /// The tally records which of them are used ([`crate::Tally::keys`]).
     ///
     /// # Errors
-    /// [`RlweError::Parameters`] when the context is not one of a dry run.
+    /// Returns [`RlweError::Parameters`] if the context is not in a dry run.
     pub fn every(context: &Context, key: Fingerprint) -> Result<Self, RlweError> {
         Self::every_beside(context, &EvaluationKeys::empty(context, key))
     }
 
-    /// [`PreparedEvaluationKeys::every`], where the Galois keys of `keys` are used at the moduli
-    /// that they are for.
+    /// [`PreparedEvaluationKeys::every`], except that the Galois keys of `keys` are used at the
+    /// moduli for which they were generated.
     ///
     /// # Errors
-    /// As `every`, and when `keys` were made with other parameters.
+    /// Returns the errors of `every`, and [`RlweError::ParameterMismatch`] if `keys` were made with
+    /// other parameters.
     pub fn every_beside(context: &Context, keys: &EvaluationKeys) -> Result<Self, RlweError> {
         if !context.is_dry_run() {
             return Err(RlweError::Parameters { what: "only a dry run has every key".into() });
@@ -391,10 +448,10 @@ impl PreparedEvaluationKeys {
         Ok(PreparedEvaluationKeys { key: keys.key, relinearisation, galois, degree })
     }
 
-    /// The same keys without residues, in a dry run.
+    /// Returns the same keys without residues, in a dry run.
     ///
     /// # Errors
-    /// [`RlweError::Parameters`] when the context is not one of a dry run.
+    /// Returns [`RlweError::Parameters`] if the context is not in a dry run.
     pub fn without_residues(&self, context: &Context) -> Result<Self, RlweError> {
         let all = |keys: &BTreeMap<usize, PreparedSwitchingKey>| {
             let bare = keys.iter().map(|(g, key)| Ok((*g, galois(*g, key.in_dry_run(context)?))));
@@ -409,15 +466,15 @@ impl PreparedEvaluationKeys {
         Ok(PreparedEvaluationKeys { relinearisation, galois, ..*self })
     }
 
-    /// The fingerprint of the secret key they belong to.
+    /// The fingerprint of the secret key to which the keys belong.
     pub fn key(&self) -> Fingerprint {
         self.key
     }
 
-    /// Checks that they are keys of the secret `of`, an operand's.
+    /// Checks that the keys belong to the secret key `of`, which is that of an operand.
     ///
     /// # Errors
-    /// [`RlweError::KeyMismatch`] when they are not.
+    /// Returns [`RlweError::KeyMismatch`] if they do not.
     pub(crate) fn check_key(
         &self,
         of: Fingerprint,
@@ -432,7 +489,7 @@ impl PreparedEvaluationKeys {
     /// The relinearisation key.
     ///
     /// # Errors
-    /// [`RlweError::MissingRelinearisationKey`] when it is not there.
+    /// Returns [`RlweError::MissingRelinearisationKey`] if it is missing.
     pub fn relinearisation(
         &self,
         operation: &'static str,
@@ -440,11 +497,12 @@ impl PreparedEvaluationKeys {
         self.relinearisation.as_ref().ok_or(RlweError::MissingRelinearisationKey { operation })
     }
 
-    /// The key of the automorphism `X -> X^element`; of all keys of a dry run, the one for
+    /// The key of the automorphism `X -> X^element`. In a dry run with all keys, it is the key for
     /// all moduli.
     ///
     /// # Errors
-    /// [`RlweError::MissingGaloisKey`] when it is not there; it names the rotations that are.
+    /// Returns [`RlweError::MissingGaloisKey`], which names the existing rotations, if the key is
+    /// missing.
     pub fn galois(&self, element: usize) -> Result<&PreparedSwitchingKey, RlweError> {
         let key = match &self.galois {
             Galois::Some(keys) => keys.get(&element),
@@ -456,7 +514,7 @@ impl PreparedEvaluationKeys {
         })
     }
 
-    /// The Galois keys in words: "rotations by -1, 1, 2 and conjugation".
+    /// The Galois keys in words, for example "rotations by -1, 1, 2 and conjugation".
     fn held(&self) -> String {
         let Galois::Some(keys) = &self.galois else { return "those of all odd elements".into() };
         let mut rotations: Vec<i64> = self
@@ -465,8 +523,9 @@ impl PreparedEvaluationKeys {
             .map(|(_, steps)| steps)
             .collect();
         rotations.sort_unstable();
-        let others = rotations.len().saturating_sub(MOST_NAMED);
-        let named: Vec<String> = rotations.iter().take(MOST_NAMED).map(i64::to_string).collect();
+        let others = rotations.len().saturating_sub(MAX_LISTED_ROTATIONS);
+        let named: Vec<String> =
+            rotations.iter().take(MAX_LISTED_ROTATIONS).map(i64::to_string).collect();
         let more = if others > 0 { format!(" and {others} others") } else { String::new() };
         let rotations =
             (!named.is_empty()).then(|| format!("rotations by {}{more}", named.join(", ")));
@@ -477,8 +536,8 @@ impl PreparedEvaluationKeys {
         if parts.is_empty() { "none".into() } else { parts.join(" and ") }
     }
 
-    /// The Galois elements of all rotations, and by how many slots to the left: more than half of
-    /// all slots are so many less to the right.
+    /// The Galois elements of all rotations, with their steps. Steps are slots to the left. Those
+    /// of more than half of all slots are given as negative steps, to the right.
     fn rotations(&self) -> impl Iterator<Item = (usize, i64)> + '_ {
         let slots = self.degree as i64 / 2;
         let next = |element: &usize| Some(element * 5 % (2 * self.degree));
@@ -487,10 +546,11 @@ impl PreparedEvaluationKeys {
         std::iter::successors(Some(1), next).zip(steps)
     }
 
-    /// [`PreparedEvaluationKeys::galois`] of a key for ciphertexts modulo `modulus`.
+    /// The key of the automorphism `X -> X^element` for ciphertexts modulo `modulus`.
     ///
     /// # Errors
-    /// As `galois`, and [`RlweError::KeyModulus`] when the key is for smaller moduli.
+    /// Returns the errors of `galois`, and [`RlweError::KeyModulus`] if the key is for smaller
+    /// moduli.
     pub fn galois_at(
         &self,
         element: usize,
@@ -512,8 +572,8 @@ impl PreparedEvaluationKeys {
         }
     }
 
-    /// Whether the key of this Galois element is there, for ciphertexts modulo `modulus` (none is
-    /// needed for 1).
+    /// True if the key of this Galois element exists for ciphertexts modulo `modulus`. Element 1
+    /// needs no key.
     pub fn has_galois(&self, element: usize, modulus: Modulus) -> bool {
         match &self.galois {
             _ if element == 1 => true,
@@ -524,9 +584,10 @@ impl PreparedEvaluationKeys {
         }
     }
 
-    /// The greatest common divisor of the moduli of the keys of these Galois elements, as far as
-    /// they are there for ciphertexts modulo `modulus`, and `PQ_max`: what hoisted rotations are
-    /// planned for ([`Context::hoist_within`], [`Context::rotation_sums`]).
+    /// The greatest common divisor of `PQ_max` and the moduli of the keys of these Galois elements.
+    ///
+    /// Keys that do not exist for ciphertexts modulo `modulus` are left out. The planner uses the
+    /// result for hoisted rotations ([`Context::hoist_within`], [`Context::rotation_sums`]).
     pub fn common_modulus(
         &self,
         context: &Context,
@@ -534,14 +595,14 @@ impl PreparedEvaluationKeys {
         elements: impl IntoIterator<Item = usize>,
     ) -> Modulus {
         let full = context.parameters().full();
-        // Where there is every key, those that are not among the small ones are for all moduli.
+        // If every key exists, those that are not among the smaller ones are for all moduli.
         let (Galois::Some(keys) | Galois::Every(keys, _)) = &self.galois;
         let keys = elements.into_iter().filter_map(|element| keys.get(&element));
         let keys = keys.filter(|key| modulus.divides(key.modulus()));
         keys.fold(full, |common, key| common.gcd(key.modulus()))
     }
 
-    /// Bytes of memory they take.
+    /// The bytes of the keys in memory.
     pub fn bytes(&self) -> usize {
         let galois = match &self.galois {
             Galois::Some(keys) => keys.values().map(PreparedSwitchingKey::bytes).sum(),
@@ -550,7 +611,7 @@ impl PreparedEvaluationKeys {
         self.relinearisation.as_ref().map_or(0, PreparedSwitchingKey::bytes) + galois
     }
 
-    /// A Galois element in words: "rotation by 8", "conjugation".
+    /// A Galois element in words, for example "rotation by 8" or "conjugation".
     fn describe(&self, element: usize) -> String {
         if element == galois_element_of_conjugation(self.degree) {
             return "conjugation".into();

@@ -9,8 +9,34 @@ use zeroize::Zeroize;
 use super::secret::{error_seed, expand_uniform, rlwe_sample};
 use crate::{Ciphertext, Context, Fingerprint, Modulus, RlweError, SecretKey, noise};
 
-/// An encryption of zero, `(b, a)` with `b = -a s + e`, modulo `Q_max`: who has it can encrypt. `a`
-/// is kept as a seed on disk.
+/// A public key, which encrypts. It is an encryption of zero, `(b, a)` with `b = -a s + e`, modulo
+/// `Q_max`. `a` is stored as a seed.
+///
+/// ```
+/// use hippocrene_ring::{Threads, primes};
+/// use hippocrene_rlwe::{
+///     Context, Parameters, ParametersLiteral, PublicKey, SecretDistribution, SecretKey, Sprout,
+/// };
+///
+/// // A single prime, for the units. These parameters are not secure.
+/// let parameters = Parameters::new_insecure(ParametersLiteral {
+///     log_degree: 10,
+///     units: primes::ntt_primes(48, 1 << 10, 1, &[])?,
+///     specials: Vec::new(),
+///     sprout: Sprout::default(),
+///     gadget_rank: 0,
+///     secret: SecretDistribution::Ternary,
+/// })?;
+/// let context = Context::new(parameters, Threads::single())?;
+/// let secret = SecretKey::generate(&context)?;
+/// let public = PublicKey::generate(&context, &secret)?;
+///
+/// let modulus = context.parameters().top();
+/// let message = context.from_signed(&[vec![1 << 30], vec![0; 1023]].concat(), modulus);
+/// let decrypted = secret.decrypt(&context, &public.encrypt(&context, &message, modulus)?)?;
+/// assert!(decrypted.limb(0)[0].abs_diff(1 << 30) < 1 << 16);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Debug, Clone)]
 pub struct PublicKey {
     parameters: Fingerprint,
@@ -21,10 +47,10 @@ pub struct PublicKey {
 }
 
 impl PublicKey {
-    /// A fresh public key of `secret`.
+    /// Generates a public key of `secret`.
     ///
     /// # Errors
-    /// When the operating system has no entropy.
+    /// Returns an error if the parameters differ, or if the operating system provides no entropy.
     pub fn generate(context: &Context, secret: &SecretKey) -> Result<Self, RlweError> {
         context.check_digest(secret.parameters(), "make a public key")?;
         let seed = Seed::random()?;
@@ -40,11 +66,11 @@ impl PublicKey {
         })
     }
 
-    /// Puts a public key together from its stored parts: the seed of `a`, and `b` modulo `Q_max` in
-    /// the evaluation domain.
+    /// Builds a public key from its stored parts: the seed of `a`, and `b` modulo `Q_max` in the
+    /// evaluation domain.
     ///
     /// # Errors
-    /// [`RlweError::Modulus`] when `b` is not that.
+    /// Returns [`RlweError::Modulus`] if `b` is not such a polynomial.
     pub fn from_parts(
         context: &Context,
         key: Fingerprint,
@@ -57,7 +83,7 @@ impl PublicKey {
         Ok(PublicKey { parameters: context.parameters().digest(), key, seed, b, a })
     }
 
-    /// The digest of the parameters it was made with.
+    /// The digest of the key's parameters.
     pub fn parameters(&self) -> Fingerprint {
         self.parameters
     }
@@ -72,16 +98,20 @@ impl PublicKey {
         &self.seed
     }
 
-    /// `b` modulo `Q_max`, in the evaluation domain.
+    /// The polynomial `b` modulo `Q_max`, in the evaluation domain.
     pub fn b(&self) -> &Poly {
         &self.b
     }
 
-    /// Encrypts `message`, a polynomial modulo `modulus` (a divisor of `Q_max`) in the evaluation
-    /// domain: `(v b + e0 + m, v a + e1)` with `v` ternary and `e0`, `e1` Gaussian.
+    /// Encrypts `message` as `(v b + e0 + m, v a + e1)` with a ternary `v` and Gaussian `e0` and
+    /// `e1`.
+    ///
+    /// The message is a polynomial modulo `modulus`, a divisor of `Q_max`, in the evaluation
+    /// domain.
     ///
     /// # Errors
-    /// When the moduli or parameters do not fit, or the operating system has no entropy.
+    /// Returns an error if the modulus or the parameters do not match, or if the operating system
+    /// provides no entropy.
     pub fn encrypt(
         &self,
         context: &Context,

@@ -1,4 +1,4 @@
-//! Several rotations that share what they have in common.
+//! Trees of rotations, in which several rotations share their first steps.
 
 use std::collections::BTreeMap;
 
@@ -7,44 +7,71 @@ use hippocrene_ring::automorphism::galois_element_of_rotation;
 use super::{PreparedEvaluationKeys, rotations::composed};
 use crate::{Modulus, RlweError, RotationSum};
 
-/// Rotations that others are composed of, as a tree: by its edges, each a rotation that there is a
-/// key for, one ciphertext comes from the root to all of its rotations, or as many ciphertexts,
-/// each rotated as its node says, come to one sum at the root.
+/// A tree of rotations, whose edges are rotations with an existing key.
+///
+/// It serves two purposes. From one ciphertext at the root, it computes all rotations of that
+/// ciphertext. From one ciphertext at each node, it computes the sum of their rotations at the
+/// root, where each is rotated as its node requires.
+///
+/// ```
+/// use hippocrene_rlwe::{
+///     Context, Parameters, ParametersLiteral, PreparedEvaluationKeys, SecretDistribution, Sprout,
+/// };
+/// use hippocrene_ring::{Threads, primes};
+///
+/// // A dry run, in which all keys exist, with insecure parameters.
+/// let primes = primes::ntt_primes(48, 1 << 10, 2, &[])?;
+/// let parameters = Parameters::new_insecure(ParametersLiteral {
+///     log_degree: 10,
+///     units: primes[..1].to_vec(),
+///     specials: primes[1..].to_vec(),
+///     sprout: Sprout::default(),
+///     gadget_rank: 1,
+///     secret: SecretDistribution::Ternary,
+/// })?;
+/// let context = Context::dry_run(parameters, Threads::single())?;
+/// let key = hippocrene_rlwe::Fingerprint::from_bytes([0; 16]);
+/// let keys = PreparedEvaluationKeys::every(&context, key)?;
+///
+/// let tree = keys.rotation_tree(1 << 10, 512, 1..4, context.parameters().top());
+/// assert_eq!((tree.nodes().len(), tree.place(0), tree.place(4)), (3, Some(0), None));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Debug, Clone, PartialEq)]
 pub struct RotationTree {
-    /// Of the others; parents come before their children.
+    /// All nodes except the root. Parents come before their children.
     nodes: Vec<RotationNode>,
+    /// The place of each rotation in the tree, by its step.
     places: BTreeMap<usize, usize>,
 }
 
-/// A node of a [`RotationTree`].
+/// A node of a [`RotationTree`], which has an example.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct RotationNode {
-    /// The place of the node that it is rotated from: 0 for the root, and one more than that in
-    /// [`RotationTree::nodes`] for the others.
+    /// The place of the node from which this node is rotated: 0 for the root, or else the index in
+    /// [`RotationTree::nodes`] plus 1.
     pub parent: usize,
-    /// The Galois element of the rotation from there.
+    /// The Galois element of this rotation.
     pub element: usize,
 }
 
 impl RotationTree {
-    /// The nodes but for the root.
+    /// All nodes except the root.
     pub fn nodes(&self) -> &[RotationNode] {
         &self.nodes
     }
 
-    /// The place of the rotation by `step`: 0 for the root, and one more than that in
-    /// [`RotationTree::nodes`] for the others. `None` where the tree was not asked for it and does
-    /// not pass by.
+    /// The place of the rotation by `step`: 0 for the root, or else the index in
+    /// [`RotationTree::nodes`] plus 1. `None` if the rotation is not in the tree.
     pub fn place(&self, step: usize) -> Option<usize> {
         self.places.get(&step).copied()
     }
 
-    /// What is at the places of these steps, of `root` at the root and what [`RotationTree::grow`]
-    /// gave.
+    /// Returns the values at the places of these steps. `root` is the value of the root, and
+    /// `nodes` are those that [`RotationTree::grow`] returned.
     ///
     /// # Panics
-    /// When the tree was not asked for one of the steps, or has more nodes.
+    /// Panics if one of the steps is not in the tree, or if there are fewer values than nodes.
     pub fn at_steps<C: Clone>(&self, root: &C, nodes: Vec<C>, steps: &[usize]) -> Vec<C> {
         let places: Vec<usize> = steps.iter().map(|step| self.places[step]).collect();
         let mut nodes: Vec<Option<C>> = nodes.into_iter().map(Some).collect();
@@ -53,20 +80,22 @@ impl RotationTree {
         let each = places.into_iter().map(|place| {
             let Some(node) = place.checked_sub(1) else { return root.clone() };
             uses[place] -= 1;
-            let there = if uses[place] == 0 { nodes[node].take() } else { nodes[node].clone() };
-            there.expect("it was taken by its last use alone")
+            let value = if uses[place] == 0 { nodes[node].take() } else { nodes[node].clone() };
+            value.expect("only its last use takes it")
         });
         each.collect()
     }
 
-    /// What is at each node, where `root` is at the root, and `rotate` makes of what is at a place
-    /// what is at all that are rotated from there, by the Galois elements of these.
+    /// Computes the value at each node from the value `root` at the root.
+    ///
+    /// `rotate` is called with the value at a place and with the Galois elements of all nodes that
+    /// are rotated from there. It returns the values of these nodes.
     ///
     /// # Errors
-    /// Those of `rotate`.
+    /// Returns the errors of `rotate`.
     ///
     /// # Panics
-    /// When `rotate` makes fewer than there are elements.
+    /// Panics if `rotate` returns fewer values than elements.
     pub fn grow<C, E>(
         &self,
         root: &C,
@@ -91,14 +120,14 @@ impl RotationTree {
         Ok(out.into_iter().map(|node| node.expect("every node has a parent")).collect())
     }
 
-    /// The sum of what stands at each place, where anything does, rotated as that says. Where all
-    /// come from the root, they are added in their order.
+    /// Returns the sum of the parts at all places that have one, each rotated as its place
+    /// requires. If all nodes are children of the root, the parts are added in their order.
     ///
     /// # Errors
-    /// As [`RotationSum::rotated`].
+    /// Returns the same errors as [`RotationSum::rotated`].
     ///
     /// # Panics
-    /// When there are fewer parts than places.
+    /// Panics if there are fewer parts than places.
     pub fn sum<'a>(
         &self,
         mut parts: Vec<Option<RotationSum<'a>>>,
@@ -128,13 +157,15 @@ impl RotationTree {
 }
 
 impl PreparedEvaluationKeys {
-    /// The rotations by all of `steps` of ciphertexts modulo `modulus` in `slots` slots, each from
-    /// the one before that it takes the fewest rotations to come from
-    /// ([`PreparedEvaluationKeys::rotation_elements`]): with keys for powers of two, those by all
-    /// of `1..2^k` are `2^k - 1` rotations in all, not `k 2^(k-1)`.
+    /// Returns a tree with the rotations by all of `steps`, for ciphertexts modulo `modulus` in
+    /// `slots` slots.
+    ///
+    /// Each rotation starts from the earlier one from which it needs the fewest rotations
+    /// ([`PreparedEvaluationKeys::rotation_elements`]). For example, with keys for powers of two,
+    /// the rotations by all of `1..2^k` take `2^k - 1` rotations in all, and not `k 2^(k-1)`.
     ///
     /// # Panics
-    /// When there are no slots.
+    /// Panics if there are no slots.
     pub fn rotation_tree(
         &self,
         degree: usize,
@@ -147,34 +178,35 @@ impl PreparedEvaluationKeys {
     }
 }
 
-/// The tree, grown as Prim's algorithm grows one, but for nodes on the way from one to the next,
-/// which are nodes too.
+/// Grows the tree by Prim's algorithm, except that the rotations on the path from one node to the
+/// next become nodes too.
 fn tree(
     slots: usize,
     steps: impl IntoIterator<Item = usize>,
     has: impl Fn(i64) -> bool,
     element: impl Fn(i64) -> usize,
 ) -> RotationTree {
-    let mut known: BTreeMap<usize, Vec<i64>> = BTreeMap::new();
+    let mut paths: BTreeMap<usize, Vec<i64>> = BTreeMap::new();
     let mut between = |from: usize, to: usize| {
         let step = (to + slots - from) % slots;
         let path =
-            known.entry(step).or_insert_with(|| match composed(slots, step as i64, &has)[..] {
+            paths.entry(step).or_insert_with(|| match composed(slots, step as i64, &has)[..] {
                 [] => vec![step as i64],
                 ref path => path.to_vec(),
             });
-        // What there is no key for is missed where it is wanted, from the root.
+        // A rotation without a key starts from the root, so that the error for the missing key
+        // names it.
         let cost = if path.len() == 1 && !has(path[0]) { usize::MAX } else { path.len() };
         (cost, path.clone())
     };
     let mut tree = RotationTree { nodes: Vec::new(), places: BTreeMap::from([(0, 0)]) };
-    // For each step the fewest rotations that it is away, from which node.
-    let mut left: BTreeMap<usize, (usize, usize)> = BTreeMap::new();
+    // For each remaining step: the fewest rotations that it takes from any node, and that node.
+    let mut remaining: BTreeMap<usize, (usize, usize)> = BTreeMap::new();
     for step in steps.into_iter().map(|step| step % slots).filter(|step| *step != 0) {
-        left.insert(step, (between(0, step).0, 0));
+        remaining.insert(step, (between(0, step).0, 0));
     }
-    while let Some((&to, &(_, from))) = left.iter().min_by_key(|(_, (cost, _))| *cost) {
-        left.remove(&to);
+    while let Some((&to, &(_, from))) = remaining.iter().min_by_key(|(_, (cost, _))| *cost) {
+        remaining.remove(&to);
         let (_, path) = between(from, to);
         let mut at = from;
         for step in path {
@@ -182,9 +214,9 @@ fn tree(
             if !tree.places.contains_key(&next) {
                 tree.nodes.push(RotationNode { parent: tree.places[&at], element: element(step) });
                 tree.places.insert(next, tree.nodes.len());
-                left.remove(&next);
+                remaining.remove(&next);
                 // No path is shorter than one rotation.
-                for (other, best) in left.iter_mut().filter(|(_, (cost, _))| *cost > 1) {
+                for (other, best) in remaining.iter_mut().filter(|(_, (cost, _))| *cost > 1) {
                     let (cost, _) = between(next, *other);
                     if cost < best.0 {
                         *best = (cost, next);
@@ -205,7 +237,8 @@ mod tests {
 
     use super::*;
 
-    /// The step of each node, by its edges, which name the rotation itself.
+    /// Returns the step of each node. The edges hold the steps themselves in place of Galois
+    /// elements.
     fn steps_of(tree: &RotationTree, slots: usize) -> Vec<usize> {
         let mut steps = vec![0];
         for node in tree.nodes() {
@@ -225,7 +258,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn every_rotation_is_where_it_is_said_to_be(
+        fn every_rotation_is_at_its_place(
             log_slots in 3u32..10,
             right in any::<u16>(),
             steps in prop::collection::vec(0usize..1024, 0..40),
@@ -258,15 +291,16 @@ mod tests {
     }
 
     #[test]
-    fn rotations_share_what_they_have_in_common() {
+    fn rotations_share_their_first_steps() {
         let (slots, keys) = (1024, (0..10).map(|k| 1 << k).collect());
         assert_eq!(of(slots, &keys, 1..32).nodes().len(), 31);
         assert_eq!(of(slots, &keys, (1..8).map(|k| 8 * k)).nodes().len(), 7);
-        // By 1 to 7 to the right: the one that is farthest left first, and one more for each.
+        // Rotations by 1 to 7 to the right: first the one farthest to the left, then one more for
+        // each.
         assert_eq!(of(slots, &keys, slots - 7..slots).nodes().len(), 8 + 6);
-        // What has a key comes from the root.
+        // Rotations with a key of their own start from the root.
         assert!(of(slots, &(1..32).collect(), 1..32).nodes().iter().all(|node| node.parent == 0));
-        // Without a key, the rotation itself is missed.
+        // Without a key, the rotation itself is a node, so that its key is the missing one.
         let none = of(slots, &BTreeSet::new(), [5, 7]);
         assert_eq!(
             none.nodes(),

@@ -1,4 +1,4 @@
-//! Rotations composed of others.
+//! Rotations that are composed of others.
 
 use arrayvec::ArrayVec;
 use hippocrene_ring::automorphism::galois_element_of_rotation;
@@ -7,15 +7,23 @@ use super::{EvaluationKeys, PreparedEvaluationKeys};
 use crate::{Context, Modulus};
 
 impl PreparedEvaluationKeys {
-    /// The Galois elements of the fewest rotations that there are keys for, for ciphertexts modulo
-    /// `modulus`, and that compose the one by `steps` of `slots` slots (a power of two up to `N/2`;
-    /// fewer repeat, so that rotations are modulo their number): this itself, or those by powers of
-    /// two to the left, to the right, or both (in non-adjacent form, or one or two to the right and
-    /// all others to the left, which takes few keys to the right). This itself when none of these
-    /// can be had.
+    /// Returns the Galois elements of the fewest rotations that compose the rotation by `steps` of
+    /// `slots` slots.
+    ///
+    /// All of them have keys for ciphertexts modulo `modulus`. The number of slots is a power of
+    /// two up to `N/2`. If it is smaller than `N/2`, values repeat, so that steps are modulo the
+    /// number of slots. The candidates are:
+    ///
+    /// - the rotation itself;
+    /// - rotations by powers of two, all to the left or all to the right;
+    /// - rotations by powers of two in both directions, in non-adjacent form;
+    /// - one or two rotations by powers of two to the right, with all others to the left. This
+    ///   needs few keys to the right.
+    ///
+    /// If keys are missing for all of these, the result is the rotation itself.
     ///
     /// # Panics
-    /// When there are no slots.
+    /// Panics if there are no slots.
     pub fn rotation_elements(
         &self,
         degree: usize,
@@ -33,11 +41,11 @@ impl PreparedEvaluationKeys {
         elements
     }
 
-    /// How many rotations [`PreparedEvaluationKeys::rotation_elements`] names: none for that by no
-    /// slots, and `None` when keys are missing.
+    /// Returns the number of rotations in [`PreparedEvaluationKeys::rotation_elements`], or `None`
+    /// if keys are missing. A rotation by 0 slots counts as none.
     ///
     /// # Panics
-    /// When there are no slots.
+    /// Panics if there are no slots.
     pub fn rotation_count(
         &self,
         degree: usize,
@@ -52,8 +60,8 @@ impl PreparedEvaluationKeys {
 }
 
 impl EvaluationKeys {
-    /// Whether any ciphertext can be rotated by `steps` slots: by a key of that rotation, or by
-    /// others that compose it. Keys for smaller moduli only do not count.
+    /// True if any ciphertext can be rotated by `steps` slots, either with the key of that rotation
+    /// or with those of others that compose it. Keys for smaller moduli only do not count.
     pub fn rotates(&self, context: &Context, steps: i64) -> bool {
         let (degree, full) = (context.degree(), context.parameters().full());
         let slots = (degree / 2) as i64;
@@ -65,12 +73,13 @@ impl EvaluationKeys {
     }
 }
 
-/// The binary digits of `word` that are 1, with a sign.
+/// Returns the powers of two of the binary digits of `word` that are 1, times `sign`.
 fn digits(word: i64, sign: i64) -> impl Iterator<Item = i64> {
     (0..62).filter(move |k| word >> k & 1 == 1).map(move |k| sign << k)
 }
 
-/// The steps of [`PreparedEvaluationKeys::rotation_elements`]; empty for the rotation itself.
+/// Returns the steps of [`PreparedEvaluationKeys::rotation_elements`], or nothing for the rotation
+/// itself.
 pub(super) fn composed(slots: usize, steps: i64, has: impl Fn(i64) -> bool) -> ArrayVec<i64, 64> {
     let left = steps.rem_euclid(slots as i64);
     let mut best = ArrayVec::new();
@@ -111,15 +120,15 @@ mod tests {
 
     use super::*;
 
-    /// The fewest of `moves` that lead from slot 0 to each slot.
+    /// Returns the minimum number of `moves` that lead from slot 0 to each slot.
     fn fewest(slots: i64, moves: &BTreeSet<i64>) -> Vec<Option<usize>> {
         let mut found = vec![None; slots as usize];
-        let (mut reached, mut count) = (BTreeSet::from([0]), 0);
-        while !reached.is_empty() {
-            reached.iter().for_each(|&place: &i64| found[place as usize] = Some(count));
+        let (mut frontier, mut count) = (BTreeSet::from([0]), 0);
+        while !frontier.is_empty() {
+            frontier.iter().for_each(|&place: &i64| found[place as usize] = Some(count));
             let next =
-                reached.iter().flat_map(|place| moves.iter().map(move |s| (place + s) % slots));
-            reached = next.filter(|&place| found[place as usize].is_none()).collect();
+                frontier.iter().flat_map(|place| moves.iter().map(move |s| (place + s) % slots));
+            frontier = next.filter(|&place| found[place as usize].is_none()).collect();
             count += 1;
         }
         found
@@ -127,7 +136,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn composed_of_what_there_is(log_slots in 1u32..8, keys in any::<[u64; 2]>(), steps in -300i64..300) {
+        fn rotations_are_composed_of_existing_keys(log_slots in 1u32..8, keys in any::<[u64; 2]>(), steps in -300i64..300) {
             let slots = 1i64 << log_slots;
             let power = |keys: u64, sign: i64| (0..log_slots).filter(move |k| keys >> k & 1 == 1).map(move |k| (sign << k).rem_euclid(slots));
             let moves: BTreeSet<i64> = power(keys[0], 1).chain(power(keys[1], -1)).collect();
@@ -142,7 +151,7 @@ mod tests {
     }
 
     #[test]
-    fn a_few_keys_to_the_right() {
+    fn a_few_keys_to_the_right_are_enough() {
         let left: BTreeSet<i64> = (0..10).map(|k| 1 << k).collect();
         let keys: BTreeSet<i64> = left.iter().copied().chain([1024 - 1, 1024 - 16]).collect();
         let count = |keys: &BTreeSet<i64>, steps| {

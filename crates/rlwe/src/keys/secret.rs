@@ -9,46 +9,49 @@ use zeroize::{Zeroize, Zeroizing};
 
 use crate::{Context, Fingerprint, Modulus, RlweError, security::SecretDistribution};
 
-/// Streams of the sampler that a secret key's seed feeds.
+/// The stream of the sampler that draws a secret key from its seed.
 const STREAM_SECRET: u64 = 0;
-/// What error seeds are derived for.
+/// The domain for which error seeds are derived.
 const DOMAIN_ERRORS: u64 = 1;
 
-/// A secret `s`: small coefficients, kept modulo `PQ_max` in the evaluation domain. It is wiped
-/// from memory when dropped, and nothing prints it.
+/// A secret `s` with small coefficients, modulo `PQ_max` in the evaluation domain.
 ///
-/// It is made from a seed of 32 bytes, which is what is stored.
+/// It is wiped from memory when it is dropped, and nothing prints it. It is made from a seed of 32
+/// bytes, which is its stored form.
+///
+/// See [`Context`] for an example.
 pub struct SecretKey {
     seed: Seed,
     parameters: Fingerprint,
     fingerprint: Fingerprint,
-    /// `s` modulo `PQ_max`.
+    /// The polynomial `s` modulo `PQ_max`.
     poly: Poly,
 }
 
 impl SecretKey {
-    /// A fresh secret from the operating system's entropy.
+    /// Generates a secret from the operating system's entropy.
     ///
     /// # Errors
-    /// When the operating system has none.
+    /// Returns an error if the operating system provides no entropy.
     pub fn generate(context: &Context) -> Result<Self, RlweError> {
         Self::from_seed(context, Seed::random()?)
     }
 
-    /// The secret that `seed` gives with these parameters.
+    /// Returns the secret of `seed` with these parameters.
     ///
-    /// A seed is for one parameter set. With another one it gives a related secret, of the same
-    /// ring degree and distribution the same one, and no limit is for samples of secrets of two
-    /// ring degrees that are related.
+    /// A seed must be used for one parameter set only. With another set it gives a related secret.
+    /// With the same ring degree and distribution it even gives the same secret. No security limit
+    /// covers samples of related secrets of two ring degrees.
     ///
     /// # Errors
-    /// When the parameters ask for a Hamming weight above the ring degree.
+    /// Returns an error if the parameters ask for a Hamming weight above the ring degree.
     pub fn from_seed(context: &Context, seed: Seed) -> Result<Self, RlweError> {
         Self::of_distribution(context, seed, context.parameters().secret())
     }
 
-    /// The secret that `seed` gives with another set of the same ring degree, whose secrets are of
-    /// `distribution`, modulo `PQ_max` of this one.
+    /// Returns the secret of `seed` with another parameter set, modulo `PQ_max` of this one.
+    ///
+    /// The other set has the same ring degree and secrets of `distribution`.
     pub(crate) fn of_distribution(
         context: &Context,
         seed: Seed,
@@ -64,12 +67,12 @@ impl SecretKey {
         Ok(SecretKey { seed, parameters: context.parameters().digest(), fingerprint, poly })
     }
 
-    /// The seed it is made from: **the secret itself**.
+    /// The seed of the key, which is **the secret itself**.
     pub fn seed(&self) -> &Seed {
         &self.seed
     }
 
-    /// The digest of the parameters it was made with.
+    /// The digest of the key's parameters.
     pub fn parameters(&self) -> Fingerprint {
         self.parameters
     }
@@ -79,10 +82,11 @@ impl SecretKey {
         self.fingerprint
     }
 
-    /// The coefficients of `s`: **the secret itself**. They are wiped when dropped.
+    /// Returns the coefficients of `s`, which are **the secret itself**. They are wiped when they
+    /// are dropped.
     ///
     /// # Errors
-    /// [`RlweError::ParameterMismatch`] when it was made with other parameters.
+    /// Returns [`RlweError::ParameterMismatch`] if the key was made with other parameters.
     pub fn coefficients(&self, context: &Context) -> Result<Zeroizing<Vec<i64>>, RlweError> {
         context.check_digest(self.parameters, "read the coefficients of a secret key")?;
         let ring = context.limb_ring(context.parameters().full(), 0);
@@ -91,7 +95,7 @@ impl SecretKey {
         Ok(Zeroizing::new(limb.iter().map(|x| centred(*x, ring.modulus())).collect()))
     }
 
-    /// `s` modulo `PQ_max`, in the evaluation domain.
+    /// The polynomial `s` modulo `PQ_max`, in the evaluation domain.
     pub(crate) fn poly(&self) -> &Poly {
         &self.poly
     }
@@ -109,6 +113,7 @@ impl Drop for SecretKey {
     }
 }
 
+/// Draws a secret from `seed`.
 fn sample_secret(
     seed: &Seed,
     distribution: SecretDistribution,
@@ -128,9 +133,10 @@ fn sample_secret(
     }
 }
 
-/// `-a s + e` in the evaluation domain, modulo `modulus`: the second half of an RLWE sample whose
-/// first half is `a`, for the secret `s` modulo `PQ_max`. The error is Gaussian, from the stream
-/// `stream` of `errors`.
+/// Returns `-a s + e` modulo `modulus`, in the evaluation domain, for the secret `s` modulo
+/// `PQ_max`.
+///
+/// With `a` it forms an RLWE sample. The error is Gaussian, from the stream `stream` of `errors`.
 pub(crate) fn rlwe_sample(
     context: &Context,
     secret: &Poly,
@@ -152,7 +158,7 @@ pub(crate) fn rlwe_sample(
     b
 }
 
-/// `b -= a s` at one position of `modulus`, for the secret `s` modulo `PQ_max`.
+/// Computes `b -= a s` at one position of `modulus`, for the secret `s` modulo `PQ_max`.
 pub(crate) fn subtract_product(
     context: &Context,
     b: &mut [u64],
@@ -170,14 +176,15 @@ pub(crate) fn subtract_product(
     scratch.as_mut_slice().zeroize();
 }
 
-/// A seed for errors that no one else uses.
+/// Returns a fresh seed for errors.
 pub(crate) fn error_seed() -> Result<Seed, RlweError> {
     Ok(Seed::random()?.derive(DOMAIN_ERRORS))
 }
 
-/// The uniform polynomial that `seed` gives modulo `modulus`, in the evaluation domain: limb `k`,
-/// at position `i`, is the stream `256 stream + i`. There are 128 positions, so that no two
-/// polynomials of one seed share a stream.
+/// Returns the uniform polynomial of `seed` modulo `modulus`, in the evaluation domain.
+///
+/// The limb at position `i` is drawn from the stream `256 stream + i`. There are 128 positions, so
+/// the polynomials of one seed do not share a stream.
 pub fn expand_uniform(context: &Context, seed: &Seed, stream: u32, modulus: Modulus) -> Poly {
     let mut a = context.zero(modulus, Domain::Evaluation);
     a.for_each_limb(context.threads(), |k, limb| {
@@ -187,7 +194,7 @@ pub fn expand_uniform(context: &Context, seed: &Seed, stream: u32, modulus: Modu
     a
 }
 
-/// The limb of [`expand_uniform`] at one position of `modulus`.
+/// Draws the limb of [`expand_uniform`] at one position of `modulus`.
 pub(crate) fn expand_uniform_limb(
     context: &Context,
     seed: &Seed,

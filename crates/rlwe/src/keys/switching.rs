@@ -1,4 +1,4 @@
-//! Switching keys: from any secret to another, by digits (HK20).
+//! Switching keys, which lead from any secret to another by digits (HK20).
 
 use hippocrene_ring::{
     Domain, Poly, ResidueRing,
@@ -13,15 +13,18 @@ use crate::{
     keyswitch::{components::Components, key_store::Identity},
 };
 
-/// A switching key from `s'` to `s`: for each digit `d` of the gadget the pair `(b_d, a_d)` modulo
-/// `M`, with `b_d = -a_d s + e_d + P g_d s'`, where `g_d` is 1 modulo block `d` of `Q_max` and 0
-/// modulo the others ([`crate::Parameters::digits`]). The `a_d` are kept as a seed: half of the
-/// size.
+/// A switching key from `s'` to `s`.
 ///
-/// `M` is `PQ_max`, or a divisor of it for a key that is used at smaller moduli only
-/// ([`crate::Parameters::key_modulus`]). The pairs are those modulo `PQ_max`, taken modulo `M`. The
-/// pairs of blocks without a factor in `M` would encrypt 0 and are left out. The key serves a
+/// For each digit `d` of the gadget it has a pair `(b_d, a_d)` modulo `M`. It satisfies
+/// `b_d = -a_d s + e_d + P g_d s'`, where `g_d` is 1 modulo block `d` of `Q_max` and 0 modulo the
+/// others ([`crate::Parameters::digits`]). The `a_d` are stored as a seed, which halves the size.
+///
+/// `M` is `PQ_max`, or a divisor of it for a key that is only used at smaller moduli
+/// ([`crate::Parameters::key_modulus`]). The pairs are those modulo `PQ_max`, reduced modulo `M`.
+/// The pairs of blocks without a factor in `M` would encrypt 0 and are left out. The key serves a
 /// modulus `Q` and a gadget if `P'Q` divides `M`.
+///
+/// See [`EvaluationKeys`](crate::EvaluationKeys) for an example.
 #[derive(Debug, Clone)]
 pub struct SwitchingKey {
     parameters: Fingerprint,
@@ -33,8 +36,8 @@ pub struct SwitchingKey {
 const LOAD: &str = "load a switching key";
 
 impl SwitchingKey {
-    /// The key modulo `modulus` from the secret `from` to the secret `to`, polynomials modulo
-    /// `PQ_max` in the evaluation domain.
+    /// Generates the key modulo `modulus` from the secret `from` to the secret `to`. Both are
+    /// polynomials modulo `PQ_max` in the evaluation domain.
     pub(crate) fn generate(
         context: &Context,
         from: &Poly,
@@ -69,7 +72,7 @@ impl SwitchingKey {
                             ring.scalar(parameters.residue(parameters.specials(), ring.modulus()));
                         let from = context.reduced_limb(from, full, modulus, position, spare);
                         ring.mul_scalar_add_assign(b, from, &p);
-                        // It may be the secret modulo this limb's modulus.
+                        // The spare limb may hold the secret modulo this limb's modulus.
                         scratch.as_mut_slice().zeroize();
                     }
                 });
@@ -79,12 +82,12 @@ impl SwitchingKey {
         Ok(SwitchingKey { parameters: parameters.digest(), modulus, seed, b })
     }
 
-    /// Puts a key together from its stored parts: its modulus, the seed of the `a_d`, and the `b_d`
-    /// in the evaluation domain.
+    /// Builds a key from its stored parts: its modulus, the seed of the `a_d`, and the `b_d` in the
+    /// evaluation domain.
     ///
     /// # Errors
-    /// [`RlweError::Parts`] or [`RlweError::Modulus`] when they are not as many as the gadget asks
-    /// for, or the modulus is none of keys.
+    /// Returns [`RlweError::Parts`] or [`RlweError::Modulus`] if the `b_d` are not those of the
+    /// gadget, or if keys cannot have this modulus.
     pub fn from_parts(
         context: &Context,
         modulus: Modulus,
@@ -106,13 +109,14 @@ impl SwitchingKey {
             Some(p) => Err(RlweError::Modulus {
                 operation: LOAD,
                 have: p.limb_count(),
-                need: "one limb for every position is needed, of the ring degree, in the evaluation domain",
+                need: "one limb of the ring degree for every position is needed, in the evaluation \
+                                       domain",
             }),
             None => Ok(SwitchingKey { parameters: parameters.digest(), modulus, seed, b }),
         }
     }
 
-    /// The digest of the parameters it was made with.
+    /// The digest of the key's parameters.
     pub fn parameters(&self) -> Fingerprint {
         self.parameters
     }
@@ -122,19 +126,19 @@ impl SwitchingKey {
         self.modulus
     }
 
-    /// The seed of the `a_d`: that of block `d` is the uniform polynomial of stream `d`
+    /// The seed of the `a_d`. That of block `d` is the uniform polynomial of stream `d`
     /// ([`super::super::expand_uniform`]).
     pub fn seed(&self) -> &Seed {
         &self.seed
     }
 
-    /// The `b_d` in the evaluation domain, for those blocks that have a factor in the modulus.
+    /// The `b_d` in the evaluation domain, for the blocks that have a factor in the modulus.
     pub fn b(&self) -> &[Poly] {
         &self.b
     }
 
-    /// Expands the seed and lays the key out for the inner product; the parameters are those it was
-    /// made with.
+    /// Expands the seed and arranges the key for the inner product. `context` must have the key's
+    /// parameters.
     pub(crate) fn prepare(&self, context: &Context) -> PreparedSwitchingKey {
         if context.is_dry_run() {
             return PreparedSwitchingKey::without_residues(context, self.modulus);
@@ -168,8 +172,10 @@ impl SwitchingKey {
     }
 }
 
-/// A switching key in memory, laid out for the inner product: for each position of its modulus the
+/// A switching key in memory, arranged for the inner product: for each position of its modulus, the
 /// residues of all digits.
+///
+/// See [`EvaluationKeys`](crate::EvaluationKeys) for an example.
 #[derive(Debug, Clone)]
 pub struct PreparedSwitchingKey {
     limbs: Vec<KeyLimb>,
@@ -199,7 +205,7 @@ impl PreparedSwitchingKey {
     /// The same key without residues, in the dry run of `context`.
     ///
     /// # Errors
-    /// [`RlweError::Parameters`] when the context is not one of a dry run.
+    /// Returns [`RlweError::Parameters`] if the context is not in a dry run.
     pub(crate) fn in_dry_run(&self, context: &Context) -> Result<Self, RlweError> {
         if !context.is_dry_run() {
             let what = "only a dry run has keys without residues".into();
@@ -208,7 +214,7 @@ impl PreparedSwitchingKey {
         Ok(Self::without_residues(context, self.modulus))
     }
 
-    /// The same key with its use.
+    /// Returns the same key with its use.
     pub(crate) fn named(self, name: KeyUse) -> Self {
         PreparedSwitchingKey { name: Some(name), ..self }
     }
@@ -218,7 +224,7 @@ impl PreparedSwitchingKey {
         self.name
     }
 
-    /// The residues at a position of its modulus.
+    /// The residues at a position of the key's modulus.
     pub(crate) fn limb(&self, position: usize) -> &KeyLimb {
         &self.limbs[self.modulus.limb_of(position)]
     }
@@ -233,7 +239,7 @@ impl PreparedSwitchingKey {
         self.components
     }
 
-    /// The digest of the parameters it was made with.
+    /// The digest of the key's parameters.
     pub fn parameters(&self) -> Fingerprint {
         self.parameters
     }
@@ -243,20 +249,19 @@ impl PreparedSwitchingKey {
         &self.identity
     }
 
-    /// The bytes of memory that the key takes.
+    /// The bytes of the key in memory.
     pub fn bytes(&self) -> usize {
         self.limbs.iter().map(KeyLimb::bytes).sum()
     }
 }
 
 impl Context {
-    /// The bytes of a switching key modulo `PQ_max` that is ready to compute with.
+    /// The bytes of a switching key modulo `PQ_max` in memory.
     pub fn prepared_key_bytes(&self) -> usize {
         self.prepared_key_bytes_at(self.parameters().full())
     }
 
-    /// The bytes of a switching key modulo `modulus` ([`SwitchingKey::modulus`]) that is ready to
-    /// compute with.
+    /// The bytes of a switching key modulo `modulus` ([`SwitchingKey::modulus`]) in memory.
     pub fn prepared_key_bytes_at(&self, modulus: Modulus) -> usize {
         let digit: usize = self.rings(modulus).map(|ring| ring.key_bytes(self.degree())).sum();
         self.parameters().digits(modulus).count() * digit

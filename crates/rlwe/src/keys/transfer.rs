@@ -1,10 +1,43 @@
-//! The key that leads from one parameter set and secret to a second.
+//! The key that leads from the secret of one parameter set to that of a second.
 
 use super::{PreparedSwitchingKey, SecretKey, SwitchingKey};
 use crate::{Context, Fingerprint, Modulus, RlweError, inclusion::Inclusion, security};
 
-/// A switching key of a first parameter set, from its secret `s` to the secret `s'` of a second one
-/// ([`crate::Parameters::second`]; MG23 3.6).
+/// A switching key of a first parameter set, from its secret `s` to the secret `s'` of a second
+/// parameter set ([`crate::Parameters::key_transfer_set`]; MG23 3.6).
+///
+/// ```
+/// use hippocrene_ring::{Threads, primes};
+/// use hippocrene_rlwe::{
+///     Ciphertext, Context, Modulus, Parameters, ParametersLiteral, SecretDistribution, SecretKey,
+///     Sprout, TransferKey,
+/// };
+///
+/// // Four primes for the units and one for the special modulus. These parameters are not secure.
+/// let primes = primes::ntt_primes(48, 1 << 10, 5, &[])?;
+/// let parameters = Parameters::new_insecure(ParametersLiteral {
+///     log_degree: 10,
+///     units: primes[1..].to_vec(),
+///     specials: primes[..1].to_vec(),
+///     sprout: Sprout::default(),
+///     gadget_rank: 4,
+///     secret: SecretDistribution::Ternary,
+/// })?;
+/// // Half of the units are used up. The second set is for the rest.
+/// let rest = Modulus::of_range(0..2);
+/// let narrow = parameters.key_transfer_set_insecure(rest)?;
+/// let first = Context::new(parameters, Threads::single())?;
+/// let second = Context::new(narrow, Threads::single())?;
+/// let (from, to) = (SecretKey::generate(&first)?, SecretKey::generate(&second)?);
+/// let key = TransferKey::generate(&first, &second, &from, &to)?.prepare(&first, &second)?;
+///
+/// let message = first.from_signed(&[vec![1 << 30], vec![0; 1023]].concat(), rest);
+/// let a = from.encrypt(&first, &message, rest)?.expand(&first);
+/// let mut out = Ciphertext::empty(&second);
+/// first.transfer_into(&mut out, &a, &key, &second, key.common(rest))?;
+/// assert!(to.decrypt(&second, &out)?.limb(0)[0].abs_diff(1 << 30) < 1 << 16);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Debug, Clone)]
 pub struct TransferKey {
     second: Fingerprint,
@@ -16,17 +49,20 @@ pub struct TransferKey {
 const MAKE: &str = "make a transfer key";
 
 impl TransferKey {
-    /// A fresh transfer key from the secret `from` of `first` to the secret `to` of `second`.
+    /// Generates a transfer key from the secret `from` of `first` to the secret `to` of `second`.
     ///
-    /// It is made of RLWE samples of `to` modulo `PQ` of the first set, which is larger than that
-    /// of the second. Their errors are drawn for this key alone: samples modulo two numbers that do
-    /// not divide each other have to have errors of their own.
+    /// It consists of RLWE samples of `to` modulo `PQ` of the first set, which is larger than that
+    /// of the second. The errors of these samples are drawn for this key alone, because samples
+    /// modulo two numbers that do not divide each other must have independent errors.
     ///
     /// # Errors
-    /// [`RlweError::Insecure`] when the second set is secure and `PQ` of the first is beyond the
-    /// limit of its secret; [`RlweError::Parameters`] when the second set is none of the first, or
-    /// the secrets are one and the same; [`RlweError::ParameterMismatch`] when a secret is of
-    /// another set.
+    /// Returns
+    ///
+    /// - [`RlweError::Insecure`] if the second set is secure and `PQ` of the first exceeds the
+    ///   limit of its secret;
+    /// - [`RlweError::Parameters`] if the second set does not belong to the first, or if both
+    ///   secrets are the same;
+    /// - [`RlweError::ParameterMismatch`] if a secret belongs to another set.
     pub fn generate(
         first: &Context,
         second: &Context,
@@ -39,7 +75,7 @@ impl TransferKey {
         Inclusion::new(wide, narrow)?;
         if from.fingerprint() == to.fingerprint() {
             let what = format!(
-                "{MAKE}: a second parameter set takes a secret of its own, and both are {}",
+                "{MAKE}: a second parameter set needs a secret of its own, and both are {}",
                 to.fingerprint()
             );
             return Err(RlweError::Parameters { what });
@@ -58,8 +94,8 @@ impl TransferKey {
         })
     }
 
-    /// Puts a key together from its stored parts: the switching key, the digest of the second set,
-    /// and the fingerprints of the secrets.
+    /// Builds a key from its stored parts: the switching key, the digest of the second set, and the
+    /// fingerprints of the secrets.
     pub fn from_parts(
         second: Fingerprint,
         from: Fingerprint,
@@ -94,10 +130,10 @@ impl TransferKey {
         &self.key
     }
 
-    /// Expands the key and lays it out for computing.
+    /// Expands the key and arranges it for computing.
     ///
     /// # Errors
-    /// When it was made with other parameters.
+    /// Returns [`RlweError::ParameterMismatch`] if the key was made with other parameters.
     pub fn prepare(
         &self,
         first: &Context,
@@ -113,6 +149,8 @@ impl TransferKey {
 }
 
 /// A transfer key in memory, ready to compute with.
+///
+/// See [`TransferKey`] for an example.
 #[derive(Debug, Clone)]
 pub struct PreparedTransferKey {
     second: Fingerprint,
@@ -149,7 +187,7 @@ impl PreparedTransferKey {
         self.inclusion.common(modulus)
     }
 
-    /// Bytes of memory it takes.
+    /// The bytes of the key in memory.
     pub fn bytes(&self) -> usize {
         self.key.bytes()
     }

@@ -8,10 +8,10 @@ use crate::Modulus;
 pub(crate) struct Components(u128);
 
 impl Components {
-    /// The set of those products of blocks that share a factor with `modulus`.
+    /// The set of the products of blocks that share a factor with `modulus`.
     pub(crate) fn of(modulus: Modulus, products: impl Iterator<Item = Modulus>) -> Self {
-        let there = products.enumerate().filter(|(_, product)| !product.gcd(modulus).is_one());
-        Components(there.fold(0, |bits, (i, _)| bits | 1 << i))
+        let sharing = products.enumerate().filter(|(_, product)| !product.gcd(modulus).is_one());
+        Components(sharing.fold(0, |bits, (i, _)| bits | 1 << i))
     }
 
     /// The number of components.

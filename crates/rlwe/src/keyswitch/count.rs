@@ -15,7 +15,7 @@ use crate::{
 };
 
 impl<'a> Count<'a> {
-    /// A count of no primitives, of those that `kernel` has.
+    /// Begins an empty count of primitives for `kernel`.
     pub(crate) fn plain(rings: &'a Rings, kernel: Kernel) -> Self {
         Count {
             rings,
@@ -29,7 +29,7 @@ impl<'a> Count<'a> {
         }
     }
 
-    /// The seconds that the counted primitives take one thread, by `profile`.
+    /// The seconds that one thread needs for the counted primitives, by `profile`.
     pub(crate) fn seconds(&self, profile: &Profile) -> f64 {
         self.operations.seconds(self.rings.parameters().log_degree(), profile)
     }
@@ -156,7 +156,7 @@ impl Context {
         ledger.note(|tally| tally.add("switch keys", seconds, transforms));
     }
 
-    /// Records sums of `rotated` rotated ciphertexts and `same` others times plaintexts. There are
+    /// Records sums of rotations. There are `rotated` rotated and `same` other ciphertexts, and
     /// `terms` terms in `rows` rows. Each limb of a term has `words` words of plaintext.
     pub(super) fn note_rotation_sums(
         &self,

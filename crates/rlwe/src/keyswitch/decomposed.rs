@@ -14,8 +14,10 @@ use crate::{
 /// domain.
 ///
 /// With [`Context::decompose`], a key switch extends the digits to `P'Q` itself, a few limbs at a
-/// time. With [`Context::decompose_hoisted`], the digits are extended at once, and the rotations of
+/// time. With [`Context::decompose_hoisted`], the digits are extended at once and all rotations of
 /// one ciphertext share them (hoisting, Halevi and Shoup, ePrint 2018/244).
+///
+/// See [`Context::rotation_sums`] for an example.
 #[derive(Debug)]
 pub struct Decomposed<'a> {
     pub(crate) plan: Arc<Decomposition>,
@@ -34,20 +36,23 @@ pub struct Decomposed<'a> {
 /// Digits extended at once.
 #[derive(Debug)]
 pub(crate) struct Hoisted<'a> {
-    /// For each digit its limbs at the other positions of `P'Q`.
+    /// For each digit: its limbs at the other positions of `P'Q`.
     pub(crate) others: ArrayVec<Scratch<'a>, MAX_LIMBS>,
-    /// The own limbs of the digits, if they are not those of the polynomial.
+    /// The own limbs of the digits, if they differ from those of the polynomial.
     pub(crate) own: Option<Scratch<'a>>,
     /// Each digit at [`Modulus::TWO`], if `Q` has it, in the form that inner products need there.
     pub(crate) lifted: Option<Scratch<'a>>,
 }
 
 impl Context {
-    /// Decomposes `poly`, modulo `modulus` (a divisor of `Q_max`) in either domain, for one key
-    /// switch with the gadget that is planned for this modulus ([`Context::gadget`]).
+    /// Decomposes `poly` for one key switch with the gadget that is planned for its modulus
+    /// ([`Context::gadget`]).
+    ///
+    /// `poly` is modulo `modulus`, a divisor of `Q_max`, in either domain.
     ///
     /// # Errors
-    /// When the polynomial does not fit, or the parameters have no key switching.
+    /// Returns an error if the polynomial does not match, or if the parameters have no key
+    /// switching.
     pub fn decompose<'a>(
         &'a self,
         poly: &'a Poly,
@@ -59,7 +64,7 @@ impl Context {
     /// [`Context::decompose`] with a gadget of the caller's choice.
     ///
     /// # Errors
-    /// As `decompose`, and when the gadget is not one for this modulus.
+    /// Returns the errors of `decompose`, and an error if the gadget is not one for this modulus.
     pub fn decompose_with<'a>(
         &'a self,
         poly: &'a Poly,
@@ -70,7 +75,7 @@ impl Context {
         self.decompose_operand(Operand::Poly(poly), modulus, gadget)
     }
 
-    /// [`Context::decompose_with`] of a checked operand.
+    /// [`Context::decompose_with`] for a checked operand.
     pub(crate) fn decompose_operand<'a>(
         &'a self,
         operand: Operand<'a>,
@@ -110,7 +115,7 @@ impl Context {
     /// Decomposes `poly` for several key switches.
     ///
     /// # Errors
-    /// As [`Context::decompose`].
+    /// Returns the same errors as [`Context::decompose`].
     pub fn decompose_hoisted<'a>(
         &'a self,
         poly: &'a Poly,
@@ -122,7 +127,7 @@ impl Context {
     /// [`Context::decompose_hoisted`] with a gadget of the caller's choice.
     ///
     /// # Errors
-    /// As [`Context::decompose_with`].
+    /// Returns the same errors as [`Context::decompose_with`].
     pub fn decompose_hoisted_with<'a>(
         &'a self,
         poly: &'a Poly,
@@ -189,12 +194,12 @@ impl Context {
 }
 
 impl Decomposed<'_> {
-    /// The gadget it was decomposed by.
+    /// The gadget of the decomposition.
     pub fn gadget(&self) -> Gadget {
         self.plan.gadget
     }
 
-    /// The number of limbs that [`super::product::Product::extend`] makes for each position.
+    /// The number of limbs that [`super::product::Product::extend`] computes for each position.
     pub(crate) fn scratch(&self) -> usize {
         if self.hoisted.is_none() { self.plan.wide_digits() } else { 0 }
     }
@@ -205,7 +210,7 @@ impl Decomposed<'_> {
         if self.hoisted.is_none() { self.plan.scratch_limbs(positions) } else { 0 }
     }
 
-    /// True if it is the decomposition of this very polynomial.
+    /// True if this is the decomposition of `poly` itself, not only of an equal polynomial.
     pub(crate) fn is_of(&self, poly: &Poly) -> bool {
         self.original.poly().is_some_and(|original| std::ptr::eq(original, poly))
     }
@@ -222,7 +227,7 @@ impl Decomposed<'_> {
     }
 
     /// Sets `out` to limb `k` of `(P'/P) c` in the evaluation domain, lazily reduced. This is the
-    /// own limb of a digit, if it is not that of the polynomial.
+    /// own limb of a digit if it differs from that of the polynomial.
     pub(crate) fn own_limb(&self, context: &Context, k: usize, out: &mut [u64]) {
         let ring = context.limb_ring(self.modulus, k);
         let factor = self.plan.factors.as_ref().map(|factors| &factors[k]);

@@ -14,14 +14,14 @@ use crate::{Modulus, RlweError, rings::Rings};
 #[derive(Debug)]
 pub(crate) struct Decomposition {
     pub(crate) gadget: Gadget,
-    /// `P'Q`.
+    /// The modulus `P'Q`.
     pub(crate) extended: Modulus,
     /// The digits at this modulus.
     pub(crate) digits: Vec<Digit>,
-    /// For each limb of `Q`: `(D/q)^{-1} P'/P` with `D` the digit it belongs to. One form is for
-    /// the inverse transform, the other for a multiplication of its own.
+    /// For each limb of `Q`: `(D/q)^{-1} P'/P`, where `D` is its digit. One form is for the inverse
+    /// transform, the other for a separate multiplication.
     pub(crate) inputs: Vec<(InverseFactor, Scalar)>,
-    /// For each limb of `Q`: `P'/P`, the factor of the polynomial; `None` if it is 1.
+    /// For each limb of `Q`: `P'/P`, the factor of the polynomial, or `None` if it is 1.
     pub(crate) factors: Option<Vec<Scalar>>,
     /// For each limb of `Q`: the special modulus `P'`.
     pub(crate) specials: Vec<Scalar>,
@@ -54,7 +54,7 @@ impl Decomposition {
         }
     }
 
-    /// The constants for polynomials modulo `modulus` and `gadget`.
+    /// Computes the constants for polynomials modulo `modulus` and `gadget`.
     pub(crate) fn new(rings: &Rings, modulus: Modulus, gadget: Gadget) -> Result<Self, RlweError> {
         let parameters = rings.parameters();
         let extended = modulus.lcm(gadget.specials());

@@ -5,6 +5,15 @@ use hippocrene_ring::{Domain, automorphism::Automorphism};
 use crate::Modulus;
 
 /// The modulus and domain in which a key switch ends.
+///
+/// ```
+/// use hippocrene_ring::Domain;
+/// use hippocrene_rlwe::{Destination, Modulus};
+///
+/// let modulus = Modulus::of_range(0..3);
+/// let coefficients = Destination { domain: Domain::Coefficient, ..Destination::new(modulus) };
+/// assert_eq!(coefficients.modulus, modulus);
+/// ```
 #[derive(Debug, Clone, Copy)]
 pub struct Destination<'a> {
     /// The modulus `Q'` of the result, any divisor of `PQ_max`.
@@ -16,7 +25,7 @@ pub struct Destination<'a> {
 }
 
 impl Destination<'_> {
-    /// Modulo `modulus` in the evaluation domain, with no automorphism.
+    /// The destination modulo `modulus` in the evaluation domain, without an automorphism.
     pub fn new(modulus: Modulus) -> Self {
         Destination { modulus, domain: Domain::Evaluation, automorphism: None }
     }

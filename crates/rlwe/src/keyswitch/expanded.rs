@@ -14,9 +14,9 @@ use crate::{Context, Modulus, PreparedSwitchingKey};
 impl ExpandedKey {
     /// Adds up the components of `key` in groups of `group` blocks.
     fn coalesced(context: &Context, key: &PreparedSwitchingKey, group: usize) -> Self {
-        let there =
+        let existing =
             |blocks: Range<usize>| blocks.filter_map(|b| key.components().index(b)).collect();
-        let groups: Vec<Vec<usize>> = context.parameters().groups(group).map(there).collect();
+        let groups: Vec<Vec<usize>> = context.parameters().groups(group).map(existing).collect();
         let groups: Vec<&[usize]> =
             groups.iter().map(Vec::as_slice).filter(|group| !group.is_empty()).collect();
         let limbs: Vec<(&ResidueRing, &KeyLimb)> = expanded_modulus(key.modulus())
@@ -48,10 +48,10 @@ fn expanded_components(context: &Context, key: Modulus, group: usize) -> Compone
 impl Context {
     /// Sets the limit, in bytes, of the coalesced and doubly decomposed keys of this context.
     ///
-    /// The limit is on top of the keys themselves and within the budget of the process
-    /// ([`crate::set_cache_budget`]). What exceeds it is dropped at once, the least recently used
-    /// first. A key in another form may replace those that were not used since it was last needed.
-    /// Until there is memory for it, key switches do without it.
+    /// The limit does not include the keys themselves. It is within the budget of the process
+    /// ([`crate::set_cache_budget`]). Keys beyond the limit are dropped at once, the least recently
+    /// used first. A new key in another form may replace those that were not used since it was last
+    /// requested. As long as there is no memory for it, key switches do without it.
     ///
     /// With a limit of 0 no such keys are kept. Each key switch then adds up components itself, and
     /// the single decomposition replaces the double one. Results do not depend on the limit.
@@ -59,12 +59,12 @@ impl Context {
         self.memory.keys.set_limit(bytes);
     }
 
-    /// The bytes that coalesced and doubly decomposed keys take, and their limit.
+    /// The bytes of coalesced and doubly decomposed keys in memory, and their limit.
     pub fn key_memory(&self) -> (usize, usize) {
         self.memory.keys.memory()
     }
 
-    /// `key` with the coalesced components of a gadget, if there is memory for it.
+    /// Returns `key` with the coalesced components of a gadget, if there is memory for it.
     pub(crate) fn expanded_key(
         &self,
         key: &PreparedSwitchingKey,
@@ -75,8 +75,8 @@ impl Context {
         self.stored_key(key, gadget, bytes, || ExpandedKey::coalesced(self, key, gadget.group()))
     }
 
-    /// The form of `key` that a gadget needs, which takes `bytes`: the stored one, or one that is
-    /// made if there is memory for it.
+    /// Returns the form of `key` that a gadget needs. It has `bytes` bytes. It is the stored form,
+    /// or a new one if there is memory for it.
     pub(crate) fn stored_key(
         &self,
         key: &PreparedSwitchingKey,

@@ -1,4 +1,4 @@
-//! How a key switch at one modulus is done, from one key.
+//! Gadgets: how one key serves key switches at every modulus.
 
 use std::ops::Range;
 
@@ -10,13 +10,17 @@ use crate::{
     noise::{self, Noise},
 };
 
-/// How polynomials modulo one `Q` are decomposed and what their products with a switching key are
-/// divided by: what LAKS calls a gadget toolkit, chosen by the evaluator ([`Parameters::gadget`]).
+/// A gadget: how polynomials modulo one `Q` are decomposed, and the special modulus of their
+/// products with a switching key.
 ///
-/// The base key has one component for each block of `Q_max` ([`Parameters::digits`]). Components
-/// add up: the sum of those of some blocks is a component for their product (LAKS 3.2). The larger
-/// digits take a larger special modulus, for which factors of `PQ_max` that `Q` does not have are
-/// free (LAKS 4.2).
+/// This is the gadget toolkit of LAKS, chosen by the evaluator ([`Parameters::gadget`]).
+///
+/// The base key has one component for each block of `Q_max` ([`Parameters::digits`]). The sum of
+/// the components of some blocks is a component for the product of these blocks (LAKS 3.2). Larger
+/// digits need a larger special modulus. Factors of `PQ_max` that `Q` does not have can be used for
+/// it at no cost (LAKS 4.2).
+///
+/// See [`Operations`](crate::Operations) for an example.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Gadget {
     group: usize,
@@ -24,38 +28,41 @@ pub struct Gadget {
     method: Method,
 }
 
-/// How the inner products of digits with a key are computed. Results are equal to the last bit.
+/// The method by which the inner products of digits with a key are computed. The results of both
+/// methods are equal to the last bit.
+///
+/// See [`Operations`](crate::Operations) for an example.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Method {
     /// Modulo each factor of `P'Q` (the single decomposition).
     Single,
-    /// Over the integers, with the residues of the key modulo groups of factors of `PQ_max` (the
-    /// double decomposition: Kim, Lee, Seo and Song, ePrint 2023/413; MG23 4). It takes fewer
-    /// transforms the more digits there are, and larger keys, which are made on first use.
+    /// Over the integers, with the residues of the key modulo groups of factors of `PQ_max`. This
+    /// is the double decomposition (Kim, Lee, Seo and Song, ePrint 2023/413; MG23 4). With many
+    /// digits it needs fewer transforms, but larger keys, which are made on first use.
     Double {
-        /// Into how many groups `PQ_max` is cut, MG23's `omega~`: 1 to the number of its limbs.
+        /// The number of groups of `PQ_max`, MG23's `omega~`: from 1 to the number of its limbs.
         groups: usize,
     },
 }
 
 impl Gadget {
-    /// How many blocks of the base key make one component, LAKS' digit length `r` in blocks. (A
-    /// block that is the sprout alone stays by itself.)
+    /// The number of blocks of the base key in each component, which is LAKS' digit length `r` in
+    /// blocks. A block that is the sprout alone is never combined with others.
     pub fn group(&self) -> usize {
         self.group
     }
 
-    /// The special modulus `P'`: a product of specials and of units that `Q` does not have.
+    /// The special modulus `P'`, a product of specials and of units that `Q` does not have.
     pub fn specials(&self) -> Modulus {
         self.specials
     }
 
-    /// How inner products with the key are computed.
+    /// The method by which inner products with the key are computed.
     pub fn method(&self) -> Method {
         self.method
     }
 
-    /// The same digits and special modulus, with another method.
+    /// Returns the gadget with the same digits and special modulus, and another method.
     #[must_use]
     pub fn with_method(self, method: Method) -> Self {
         Gadget { method, ..self }
@@ -65,17 +72,18 @@ impl Gadget {
 /// One digit of a gadget at a modulus.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct DigitShape {
-    /// The groups of blocks whose components it is multiplied by.
+    /// The groups of blocks whose components multiply the digit.
     pub(crate) groups: Vec<usize>,
-    /// The divisor of `Q` that it is modulo.
+    /// The divisor of `Q` that the digit is modulo.
     pub(crate) factors: Modulus,
 }
 
-/// By how many bits a gadget may exceed the largest noise: primes of one size differ.
-const NOISE_TOLERANCE: f64 = 0.1;
+/// The number of bits by which the noise of a gadget may exceed the maximum, since primes of one
+/// size differ. Chosen.
+const NOISE_TOLERANCE_BITS: f64 = 0.1;
 
 impl Parameters {
-    /// The gadget of the base key as it is: every block by itself, and all specials.
+    /// The gadget of the unchanged base key, with single blocks as components and all specials.
     pub fn base_gadget(&self) -> Gadget {
         Gadget { group: 1, specials: self.specials(), method: Method::Single }
     }
@@ -83,37 +91,40 @@ impl Parameters {
     /// The maximum noise that a key switch may add before the final rounding, at any modulus and
     /// with any gadget.
     ///
-    /// It is the noise of the base gadget at `Q_max` if its digits, of `l` limbs each, were
-    /// extended by fast base conversion (HK20). That makes their variance `l D^2 / 12`. In fact
-    /// they are extended exactly, and the difference allows larger digits elsewhere.
+    /// This is the noise of the base gadget at `Q_max` if its digits, of `l` limbs each, were
+    /// extended by fast base conversion (HK20). Their variance would then be `l D^2 / 12`. In fact,
+    /// digits are extended exactly. The difference allows larger digits at other moduli.
     pub fn largest_switching_noise(&self) -> Noise {
         let digits = self.digits(self.top());
         let digits = digits.map(|(_, d)| self.log2(d) + 0.5 * (d.limb_count() as f64).log2());
         noise::inner_product(self.degree(), SIGMA, digits).scaled(-self.log2(self.specials()))
     }
 
-    /// The gadget at `modulus` with `group` blocks of the base key in each component, if there is
-    /// one: its special modulus is the smallest that keeps to
-    /// [`Parameters::largest_switching_noise`]. It is made of specials, and where they do not
-    /// suffice of units from the last on. These are not in `modulus`, nor in a group of blocks that
-    /// shares a factor with it, so that the component of that group is 0 modulo `P'`. Its method is
-    /// the single decomposition.
+    /// Returns the gadget at `modulus` with `group` blocks of the base key in each component, if
+    /// there is one.
+    ///
+    /// Its special modulus is the smallest whose noise does not exceed
+    /// [`Parameters::largest_switching_noise`]. It consists of specials and, if these are not
+    /// enough, of units from the last one on. These units are neither in `modulus` nor in a group
+    /// of blocks that shares a factor with it, so that the component of that group is 0 modulo
+    /// `P'`. The method is the single decomposition.
     pub fn gadget(&self, modulus: Modulus, group: usize) -> Option<Gadget> {
         self.gadget_within(modulus, group, self.full())
     }
 
-    /// [`Parameters::gadget`] for a key modulo `key`, a multiple of `modulus`: its special modulus
-    /// is made of what `key` has.
+    /// Returns the gadget of [`Parameters::gadget`] for a key modulo `key`, a multiple of
+    /// `modulus`. Its special modulus consists of factors of `key`.
     pub fn gadget_within(&self, modulus: Modulus, group: usize, key: Modulus) -> Option<Gadget> {
         if group == 0 || !modulus.divides(key) {
             return None;
         }
-        let touched = self.groups(group).map(|blocks| self.product_of_blocks(blocks));
-        let touched =
-            touched.filter(|whole| !whole.gcd(modulus).is_one()).fold(Modulus::ONE, Modulus::lcm);
-        let free = Modulus::of_range(0..self.unit_count()).without(touched).gcd(key);
+        let overlapping = self.groups(group).map(|blocks| self.product_of_blocks(blocks));
+        let overlapping = overlapping
+            .filter(|whole| !whole.gcd(modulus).is_one())
+            .fold(Modulus::ONE, Modulus::lcm);
+        let free = Modulus::of_range(0..self.unit_count()).without(overlapping).gcd(key);
         let noise = self.gadget_noise(modulus, group, self.full());
-        let limit = self.largest_switching_noise().log2_std() + NOISE_TOLERANCE;
+        let limit = self.largest_switching_noise().log2_std() + NOISE_TOLERANCE_BITS;
         let mut specials = Modulus::ONE;
         for position in self.specials().gcd(key).factors().chain(free.factors().rev()) {
             specials = specials.lcm(Modulus::of_factor(position));
@@ -124,15 +135,17 @@ impl Parameters {
         None
     }
 
-    /// The gadgets at `modulus` that are offered to the planner: with 1, 2, 3, 4, 5, 6, 8, 10, 12,
-    /// 16, 20, .. blocks in a group, a power of two times 1, 3 or 5, and with all of them, but for
-    /// those that have the same digits and special modulus as a smaller one. The keys expanded for
-    /// all of these sizes together take about twice the memory of the base key.
+    /// Returns the gadgets at `modulus` that the planner considers.
+    ///
+    /// Their groups have 1, 2, 3, 4, 5, 6, 8, 10, 12, 16, 20, .. blocks, which is a power of two
+    /// times 1, 3 or 5, or all blocks. A gadget with the same digits and special modulus as one
+    /// with smaller groups is left out. The keys expanded for all of these sizes together need
+    /// about twice the memory of the base key.
     pub fn gadgets(&self, modulus: Modulus) -> Vec<Gadget> {
         self.gadgets_within(modulus, self.full())
     }
 
-    /// [`Parameters::gadgets`] for a key modulo `key`.
+    /// Returns the gadgets of [`Parameters::gadgets`] for a key modulo `key`.
     pub fn gadgets_within(&self, modulus: Modulus, key: Modulus) -> Vec<Gadget> {
         let mut gadgets: Vec<Gadget> = self
             .group_sizes()
@@ -145,7 +158,7 @@ impl Parameters {
         gadgets
     }
 
-    /// The sizes of groups that are offered to the planner.
+    /// The sizes of groups that the planner considers.
     fn group_sizes(&self) -> impl Iterator<Item = usize> {
         let count = self.digits(self.top()).count();
         let offered = move |size: &usize| {
@@ -156,39 +169,40 @@ impl Parameters {
 
     /// The modulus `P'Q` of a key for ciphertexts modulo `modulus = Q` and its divisors.
     ///
-    /// `P'` has the fewest specials such that the number of digits is as small as possible and the
-    /// noise keeps to [`Parameters::largest_switching_noise`] at all these moduli. Near `Q_max`
-    /// that is all specials. Further down fewer are enough, since no digit is larger than `Q`.
+    /// `P'` has the fewest specials for which, at all these moduli, the number of digits is minimal
+    /// and the noise does not exceed [`Parameters::largest_switching_noise`]. Near `Q_max` these
+    /// are all specials. For smaller moduli fewer are enough, because no digit is larger than `Q`.
     ///
     /// # Panics
-    /// When `modulus` does not divide `PQ_max`.
+    /// Panics if `modulus` does not divide `PQ_max`.
     pub fn key_modulus(&self, modulus: Modulus) -> Modulus {
-        let limit = self.largest_switching_noise().log2_std() + NOISE_TOLERANCE;
+        let limit = self.largest_switching_noise().log2_std() + NOISE_TOLERANCE_BITS;
         let choices = self.group_sizes().filter_map(|group| {
             let wholes =
                 self.groups(group).map(|blocks| (blocks.len(), self.product_of_blocks(blocks)));
             let cap = wholes.clone().map(|(_, whole)| self.log2(whole)).fold(0.0, f64::max);
-            let touched = wholes.filter(|(_, whole)| !whole.gcd(modulus).is_one());
-            // At some divisor every digit may be as large as `cap`, since the rests of groups are
-            // merged.
-            let components = touched.map(|(blocks, _)| blocks).sum();
+            let overlapping = wholes.filter(|(_, whole)| !whole.gcd(modulus).is_one());
+            // At some divisor every digit may be as large as `cap`, because the remaining parts of
+            // groups are merged.
+            let components = overlapping.map(|(blocks, _)| blocks).sum();
             let digits = std::iter::repeat_n(cap.min(self.log2(modulus)), components);
             let noise = noise::inner_product(self.degree(), SIGMA, digits);
             let enough =
                 |specials: &Modulus| noise.scaled(-self.log2(*specials)).log2_std() <= limit;
-            let (first, most) = (self.unit_count(), self.specials().limb_count());
-            let specials = (1..=most).map(|n| Modulus::of_range(first..first + n)).find(enough)?;
+            let (first, max_specials) = (self.unit_count(), self.specials().limb_count());
+            let specials =
+                (1..=max_specials).map(|n| Modulus::of_range(first..first + n)).find(enough)?;
             Some((self.digit_shapes(modulus, group).len(), specials))
         });
         let best = choices.min_by_key(|(digits, specials)| (*digits, specials.limb_count()));
         modulus.lcm(best.map_or(self.specials(), |(_, specials)| specials))
     }
 
-    /// Checks that keys modulo `modulus` are possible: it divides `PQ_max`, and has factors of
-    /// `Q_max` and of the specials.
+    /// Checks that keys modulo `modulus` are possible. It must divide `PQ_max` and share factors
+    /// with `Q_max` and with the specials.
     ///
     /// # Errors
-    /// [`RlweError::Modulus`] when it does not.
+    /// Returns [`RlweError::Modulus`] if it does not.
     pub fn check_key_modulus(&self, modulus: Modulus) -> Result<(), RlweError> {
         let none = |of: Modulus| of.gcd(modulus).is_one();
         if !modulus.divides(self.full()) || none(self.top()) || none(self.specials()) {
@@ -234,10 +248,11 @@ impl Parameters {
 
     /// The digits of the gadgets with `group` blocks in each component, at `modulus`.
     ///
-    /// Groups that share only some factors with `modulus` are merged while the product is no larger
-    /// than the largest group. Each rest is merged with the first digit that it fits. The merged
-    /// digit is then multiplied by the component of each of its groups. Where `modulus` has a small
-    /// divisor of the sprout, the sprout's digit mostly goes with that of the last units.
+    /// Groups that share only some of their factors with `modulus` are merged, as long as the
+    /// product is not larger than the largest group. Each of these parts is merged with the first
+    /// digit that has room for it. The merged digit is then multiplied by the component of each of
+    /// its groups. If `modulus` has a small divisor of the sprout, the sprout's digit is usually
+    /// merged with that of the last units.
     pub(crate) fn digit_shapes(&self, modulus: Modulus, group: usize) -> Vec<DigitShape> {
         let wholes = || self.groups(group).map(|blocks| self.product_of_blocks(blocks));
         let cap = wholes().map(|whole| self.log2(whole)).fold(0.0, f64::max) + 1e-6;
@@ -258,13 +273,15 @@ impl Parameters {
         shapes
     }
 
-    /// The noise of inner products of digits with a key modulo `key`, before the division by `P'`.
-    /// The errors of the components of all blocks of a group add up (LAKS 4.3); there is one for
-    /// each block that shares a factor with `key`.
+    /// Returns the noise of inner products of digits with a key modulo `key`, before the division
+    /// by `P'`.
+    ///
+    /// The errors of the components of all blocks of a group add up (LAKS 4.3). There is a
+    /// component for each block that shares a factor with `key`.
     pub(crate) fn gadget_noise(&self, modulus: Modulus, group: usize, key: Modulus) -> Noise {
-        let there = |block: &usize| !self.block(*block).gcd(key).is_one();
+        let has_component = |block: &usize| !self.block(*block).gcd(key).is_one();
         let blocks: Vec<usize> =
-            self.groups(group).map(|blocks| blocks.filter(there).count()).collect();
+            self.groups(group).map(|blocks| blocks.filter(has_component).count()).collect();
         let shapes = self.digit_shapes(modulus, group);
         let digits = shapes.iter().flat_map(|shape| {
             let size = self.log2(shape.factors);

@@ -17,7 +17,7 @@ use crate::{
 };
 
 /// The default limit, in bytes, of coalesced and doubly decomposed keys.
-pub const DEFAULT_KEY_MEMORY: usize = 1 << 30;
+pub const DEFAULT_KEY_MEMORY_BYTES: usize = 1 << 30;
 
 /// A switching key in another form.
 ///
@@ -35,8 +35,8 @@ pub(crate) struct ExpandedKey {
 /// The identity of a switching key. All clones of a key share it.
 pub(crate) type Identity = Arc<()>;
 
-/// The keys in other forms of a context, within a limit in bytes. Those that were not used for the
-/// longest time are dropped first.
+/// The keys of a context in other forms, within a limit in bytes. The least recently used ones are
+/// dropped first.
 #[derive(Debug)]
 pub(crate) struct KeyStore {
     store: Arc<Mutex<Store>>,
@@ -50,23 +50,23 @@ struct Store {
     /// Entries by the address of the identity and the shape. While there is a weak reference, no
     /// other identity has this address.
     entries: HashMap<Id, Entry>,
-    /// The time of the last request for each key that there was no memory for.
+    /// The time of the last unsuccessful request for each key that there was no memory for.
     missed: HashMap<Id, u64>,
 }
 
-/// The maximum number of keys whose last request without success is remembered. Chosen; any number
+/// The maximum number of keys whose last unsuccessful request is remembered. Chosen; any number
 /// above that of the keys in use works.
-const MAX_MISSED: usize = 1 << 12;
+const MAX_MISSED_KEYS: usize = 1 << 12;
 
-/// The address of an identity, and the group and method of a gadget. The keys of a gadget depend on
-/// nothing else.
+/// The address of an identity, and the group and method of a gadget. The other form of a key
+/// depends on nothing else.
 type Id = (usize, usize, Method);
 
 #[derive(Debug)]
 struct Entry {
     owner: Weak<()>,
     key: Arc<ExpandedKey>,
-    place: Reserved,
+    reservation: Reserved,
     /// The time of the last use, by the clock of all caches.
     last_use: u64,
 }
@@ -74,8 +74,12 @@ struct Entry {
 impl Default for KeyStore {
     fn default() -> Self {
         let (entries, missed) = (HashMap::new(), HashMap::new());
-        let store =
-            Arc::new(Mutex::new(Store { limit: DEFAULT_KEY_MEMORY, used: 0, entries, missed }));
+        let store = Arc::new(Mutex::new(Store {
+            limit: DEFAULT_KEY_MEMORY_BYTES,
+            used: 0,
+            entries,
+            missed,
+        }));
         let evict: Arc<dyn Evict> = Arc::clone(&store) as _;
         budget::register(Arc::downgrade(&evict));
         KeyStore { store, in_progress: InProgress::default() }
@@ -83,7 +87,7 @@ impl Default for KeyStore {
 }
 
 impl KeyStore {
-    /// Sets the limit in bytes. What exceeds it is dropped at once.
+    /// Sets the limit in bytes. Keys beyond it are dropped at once.
     pub(crate) fn set_limit(&self, bytes: usize) {
         let mut store = self.lock();
         store.limit = bytes;
@@ -96,8 +100,8 @@ impl KeyStore {
         (store.used, store.limit)
     }
 
-    /// Returns the form of the key with this identity that `gadget` needs, which takes `bytes`. It
-    /// is the stored one, or is made if there is memory for it.
+    /// Returns the form of the key with this identity that `gadget` needs. It has `bytes` bytes. It
+    /// is the stored form, or a new one if there is memory for it.
     pub(crate) fn get_or_insert(
         &self,
         identity: &Identity,
@@ -108,8 +112,8 @@ impl KeyStore {
         let id = (Arc::as_ptr(identity) as usize, gadget.group(), gadget.method());
         {
             let mut store = self.lock();
-            if let Some(known) = store.get(id) {
-                return Some(known);
+            if let Some(stored) = store.get(id) {
+                return Some(stored);
             }
             if bytes > store.limit {
                 return None;
@@ -118,18 +122,18 @@ impl KeyStore {
         let _started = self.in_progress.begin(id);
         let since = {
             let mut store = self.lock();
-            if let Some(made) = store.get(id) {
-                return Some(made);
+            if let Some(stored) = store.get(id) {
+                return Some(stored);
             }
             let since = store.admits(id, bytes)?;
             store.make_room(bytes);
             since
         };
-        let Some(place) = Reserved::take(bytes, since) else {
+        let Some(reservation) = Reserved::take(bytes, since) else {
             self.lock().miss(id);
             return None;
         };
-        // The lock is not held here, so that others go on.
+        // The lock is not held here, so that other threads can continue.
         let expanded = Arc::new(make());
         let mut store = self.lock();
         store.remove(&id);
@@ -140,7 +144,9 @@ impl KeyStore {
         }
         let (owner, last_use) = (Arc::downgrade(identity), budget::now());
         store.used += bytes;
-        store.entries.insert(id, Entry { owner, key: Arc::clone(&expanded), place, last_use });
+        store
+            .entries
+            .insert(id, Entry { owner, key: Arc::clone(&expanded), reservation, last_use });
         Some(expanded)
     }
 
@@ -180,16 +186,16 @@ impl Store {
 
     fn remove(&mut self, id: &Id) {
         if let Some(entry) = self.entries.remove(id) {
-            self.used -= entry.place.bytes();
+            self.used -= entry.reservation.bytes();
         }
     }
 
-    /// Returns the time such that entries that were not used since may be dropped for `id`, or
-    /// `None` if `id` is not to be stored.
+    /// Returns a time such that entries that have not been used since then may be dropped for `id`,
+    /// or `None` if `id` must not be stored.
     ///
-    /// An entry may be dropped for `id` if it was not used since the last request for `id`. Without
-    /// this rule, keys that are used in turn and exceed the limit would drive each other out, and
-    /// all would be made again each time. With it some of them stay.
+    /// An entry may be dropped for `id` if it has not been used since the last request for `id`.
+    /// Without this rule, keys that are used in turn and exceed the limit would evict one another,
+    /// and each use would make its key again. With it, some of them stay.
     fn admits(&mut self, id: Id, bytes: usize) -> Option<u64> {
         self.drop_gone();
         let since = self.missed.remove(&id).unwrap_or(0);
@@ -200,19 +206,20 @@ impl Store {
         None
     }
 
-    /// Notes that there was no memory for `id`.
+    /// Records that there was no memory for `id`.
     fn miss(&mut self, id: Id) {
-        if self.missed.len() == MAX_MISSED {
+        if self.missed.len() == MAX_MISSED_KEYS {
             self.missed.clear();
         }
         self.missed.insert(id, budget::now());
     }
 
+    /// The bytes of the entries that were not used since `since`.
     fn idle_bytes(&self, since: u64) -> usize {
-        self.entries.values().filter(|e| e.last_use < since).map(|e| e.place.bytes()).sum()
+        self.entries.values().filter(|e| e.last_use < since).map(|e| e.reservation.bytes()).sum()
     }
 
-    /// The entry that was not used for the longest time.
+    /// The entry that has been unused for the longest time.
     fn oldest(&self) -> Option<Id> {
         self.entries.iter().min_by_key(|(_, e)| e.last_use).map(|(id, _)| *id)
     }
@@ -228,8 +235,8 @@ impl Store {
         gone.iter().for_each(|id| self.remove(id));
     }
 
-    /// Makes room for `bytes`. Entries of keys that no longer exist are dropped first, then those
-    /// that were not used for the longest time.
+    /// Drops entries until `bytes` more bytes fit. Entries of keys that no longer exist are dropped
+    /// first, then the least recently used ones.
     fn make_room(&mut self, bytes: usize) {
         self.drop_gone();
         while self.used + bytes > self.limit {

@@ -1,5 +1,5 @@
-//! Key switching: hybrid (HK20), with a gadget chosen for each modulus from one key (LAKS), in one
-//! pass that ends in one modulus switch.
+//! Key switching: hybrid (HK20), with a gadget for each modulus derived from one key (LAKS), and
+//! with one modulus switch at the end.
 
 pub(crate) mod components;
 mod count;
@@ -23,7 +23,7 @@ mod switch;
 pub use decomposed::Decomposed;
 pub use destination::Destination;
 pub use gadget::{Gadget, Method};
-pub use key_store::DEFAULT_KEY_MEMORY;
+pub use key_store::DEFAULT_KEY_MEMORY_BYTES;
 pub(crate) use operations::{Count, SwitchOperands};
 pub use operations::{LimbOperations, Operations};
 pub use rotation_factor::{LimbByLimb, RotationFactor, TermFactor};

@@ -1,20 +1,22 @@
-//! What key switches take: polynomials, or products that are computed limb by limb.
+//! The operands of key switches: polynomials, or products that are computed limb by limb.
 
 use hippocrene_ring::{Domain, Poly, ResidueRing};
 
-/// A polynomial modulo `Q`.
+/// A polynomial modulo `Q`, stored or computed on use.
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum Operand<'a> {
-    /// As it is, in either domain.
+    /// A stored polynomial, in either domain.
     Poly(&'a Poly),
     /// A part of a tensor product, in the evaluation domain.
     Tensor(TensorPart<'a>),
 }
 
-/// `n` times part `i` of the tensor product of `(a0, a1)` and `(b0, b1)`: `(a0 b0, a0 b1 + a1 b0,
-/// a1 b1)`. Its limbs are computed when they are wanted, while they are in the cache, and are never
-/// written to memory: at `N = 2^15` that is most of what a product takes beside its key switch. `n`
-/// is left to who multiplies by a constant anyway.
+/// `n` times part `i` of the tensor product of `(a0, a1)` and `(b0, b1)`, which is
+/// `(a0 b0, a0 b1 + a1 b0, a1 b1)`.
+///
+/// Its limbs are computed on use while they are in the cache, and are never written to memory. At
+/// `N = 2^15` this saves most of the time that a product needs besides its key switch. The
+/// multiplication by `n` is left to the user of the limbs, who multiplies by a constant anyway.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct TensorPart<'a> {
     pub(crate) a: [&'a Poly; 2],
@@ -23,8 +25,9 @@ pub(crate) struct TensorPart<'a> {
     pub(crate) n: u64,
 }
 
-/// What is added to a part of a key switch, modulo `Q`: the sum of a polynomial in the evaluation
-/// domain and of one in coefficients, whose residues may be in `[0, 2q)`.
+/// The polynomials modulo `Q` that are added to a part of a key switch.
+///
+/// One is in the evaluation domain, the other in coefficients, whose residues may be in `[0, 2q)`.
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct Added<'a> {
     pub(crate) evaluation: Option<Operand<'a>>,
@@ -32,7 +35,7 @@ pub(crate) struct Added<'a> {
 }
 
 impl<'a> Added<'a> {
-    /// A polynomial in either domain, or nothing.
+    /// Adds a polynomial in either domain, or nothing.
     pub(crate) fn new(poly: Option<&'a Poly>) -> Self {
         match poly {
             Some(poly) if poly.domain() == Domain::Coefficient => {
@@ -44,7 +47,7 @@ impl<'a> Added<'a> {
 }
 
 impl<'a> Operand<'a> {
-    /// The polynomial, if it is there.
+    /// The polynomial, if it is stored.
     pub(crate) fn poly(&self) -> Option<&'a Poly> {
         match self {
             Operand::Poly(poly) => Some(poly),
@@ -52,7 +55,7 @@ impl<'a> Operand<'a> {
         }
     }
 
-    /// The domain of its limbs.
+    /// The domain of the limbs.
     pub(crate) fn domain(&self) -> Domain {
         self.poly().map_or(Domain::Evaluation, Poly::domain)
     }
@@ -66,8 +69,8 @@ impl<'a> Operand<'a> {
         }
     }
 
-    /// The constant by which what [`TensorPart::compute`] gives has to be multiplied; 1 for a
-    /// polynomial.
+    /// The constant by which the result of [`TensorPart::compute`] must be multiplied, or 1 for a
+    /// stored polynomial.
     pub(crate) fn factor(&self) -> u64 {
         match self {
             Operand::Poly(_) => 1,
@@ -82,7 +85,8 @@ impl TensorPart<'_> {
         self.a.iter().zip(&self.b).all(|(a, b)| std::ptr::eq(*a, *b))
     }
 
-    /// Sets `out` to limb `k` without `n`; of the middle part of a square to half of it.
+    /// Sets `out` to limb `k` without the factor `n`. For the middle part of a square it sets half
+    /// of the limb.
     pub(crate) fn compute(&self, ring: &ResidueRing, k: usize, out: &mut [u64]) {
         let TensorPart { a: [a0, a1], b: [b0, b1], i, .. } = *self;
         match i {

@@ -9,10 +9,13 @@ use super::{
     gadget::{DigitShape, Gadget},
 };
 use crate::{
-    Context, LimbCosts, Modulus, Profile, RlweError, WordSize, modulus::MAX_FACTORS, rings::Rings,
+    Context, LimbCosts, Modulus, Profile, RlweError, WordSize, modulus::MAX_UNITS_AND_SPECIALS,
+    rings::Rings,
 };
 
 /// The primitives on limbs whose moduli are of one word size.
+///
+/// See [`Operations`] for an example.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct LimbOperations {
     /// Forward transforms.
@@ -21,7 +24,7 @@ pub struct LimbOperations {
     pub inverse: u64,
     /// Inverse transforms of sums that were just computed.
     pub inverse_of_sums: u64,
-    /// Base conversions: source limbs. A source limb counts once for all target limbs that are
+    /// Base conversions: source limbs. A source limb counts only once for all target limbs that are
     /// converted at the same time.
     pub sources: u64,
     /// Base conversions: pairs of a source limb and a target limb. They have the word size of the
@@ -42,7 +45,7 @@ pub struct LimbOperations {
 }
 
 impl LimbOperations {
-    /// Nanoseconds, at these costs.
+    /// The time in nanoseconds, at these costs.
     fn nanoseconds(&self, costs: &LimbCosts) -> f64 {
         let LimbOperations {
             forward,
@@ -91,8 +94,34 @@ impl AddAssign for LimbOperations {
 
 /// The primitives of one key switch.
 ///
-/// A limb modulo a power of two has no transforms of its own, but a pass instead. Its products are
-/// counted as the primitives modulo primes that they consist of.
+/// A limb modulo a power of two has no transforms of its own. A pass is counted in place of each
+/// transform. Its products are counted as the primitives modulo primes that they consist of.
+///
+/// ```
+/// use hippocrene_ring::{Threads, primes};
+/// use hippocrene_rlwe::{
+///     Context, Parameters, ParametersLiteral, Profile, SecretDistribution, Sprout,
+/// };
+///
+/// // Three primes for the units and one for the special modulus. These parameters are not secure.
+/// let primes = primes::ntt_primes(48, 1 << 12, 4, &[])?;
+/// let parameters = Parameters::new_insecure(ParametersLiteral {
+///     log_degree: 12,
+///     units: primes[1..].to_vec(),
+///     specials: primes[..1].to_vec(),
+///     sprout: Sprout::default(),
+///     gadget_rank: 3,
+///     secret: SecretDistribution::Ternary,
+/// })?;
+/// let context = Context::new(parameters, Threads::single())?;
+///
+/// // With omega = 3 digits, l = 3 and k = 1, there are (omega + 2)(l + k) = 20 transforms.
+/// let (modulus, gadget) = (context.parameters().top(), context.parameters().base_gadget());
+/// let operations = context.key_switch_operations(modulus, gadget, modulus)?;
+/// assert_eq!((operations.digits(), operations.transforms()), (3, 20));
+/// assert!(operations.seconds(12, &Profile::reference()) < 0.1);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Operations {
     limbs: [LimbOperations; WordSize::ALL.len()],
@@ -103,7 +132,8 @@ pub struct Operations {
     /// Bytes of the coefficients of all digits with one limb, and of their extensions at one
     /// position.
     digit_bytes: u64,
-    /// Bytes of these that are read, written and read again, at all positions together.
+    /// The bytes of these extensions that are read, written and read again, at all positions
+    /// together.
     extended_bytes: u64,
     pub(super) polynomial_bytes: u64,
 }
@@ -136,12 +166,12 @@ impl Operations {
         self.digits
     }
 
-    /// The bytes of the key that are read.
+    /// The bytes of the key that are read from memory.
     pub fn key_bytes(&self) -> u64 {
         self.key_bytes
     }
 
-    /// The bytes of the sums of a double decomposition that are read. They are read once for each
+    /// The bytes of the sums of a double decomposition that are read. Sums are read once for each
     /// run of target limbs.
     pub fn sum_bytes(&self) -> u64 {
         self.sum_bytes
@@ -153,8 +183,8 @@ impl Operations {
         self.polynomial_bytes
     }
 
-    /// The seconds that the primitives take one thread at ring degree `2^log_degree`: the sum of
-    /// their costs.
+    /// The seconds that one thread needs for the primitives at ring degree `2^log_degree`, as the
+    /// sum of their costs.
     ///
     /// The part of keys and polynomials that does not fit into the cache makes primitives slower.
     /// It also adds the time to read the key and the sums of a double decomposition from memory.
@@ -172,12 +202,15 @@ impl Operations {
 }
 
 impl Context {
-    /// The primitives of a key switch of a polynomial modulo `from = Q` with `gadget` that ends
-    /// modulo `to = Q'`, as in a product: operand and result are in the evaluation domain, both
-    /// parts are added to, and the keys are already coalesced or doubly decomposed.
+    /// Counts the primitives of a key switch of a polynomial modulo `from = Q` with `gadget` that
+    /// ends modulo `to = Q'`.
+    ///
+    /// The key switch is that of a product: operand and result are in the evaluation domain, a
+    /// polynomial is added to both parts, and the keys are already coalesced or doubly decomposed.
     ///
     /// # Errors
-    /// As [`Context::decompose_with`], and when `to` does not divide `PQ_max`.
+    /// Returns the errors of [`Context::decompose_with`], and an error if `to` does not divide
+    /// `PQ_max`.
     pub fn key_switch_operations(
         &self,
         from: Modulus,
@@ -201,10 +234,10 @@ pub(crate) struct Count<'a> {
     pub(super) kernel: Kernel,
     /// The modulus of the polynomial.
     pub(super) modulus: Modulus,
-    /// `P'Q`.
+    /// The modulus `P'Q`.
     pub(super) extended: Modulus,
     pub(super) digits: Vec<Digit>,
-    /// True if the own limbs of digits are multiples of those of the polynomial.
+    /// True if the own limbs of digits are multiples of the limbs of the polynomial.
     pub(super) scaled: bool,
     /// The sizes of the double decomposition, if that is the method.
     pub(super) shape: Option<DoubleShape>,
@@ -372,7 +405,7 @@ impl Count<'_> {
         from.factors().for_each(|position| self.at(from, position).sources += times as u64);
     }
 
-    /// The number of groups that `limbs` limbs are worked on in, if each takes `scratch` limbs of
+    /// The number of groups in which `limbs` limbs are processed, if each needs `scratch` limbs of
     /// scratch memory.
     pub(crate) fn runs(&self, limbs: usize, scratch: usize) -> usize {
         limbs.div_ceil(self.rings.group_size(1, limbs, scratch))
@@ -387,9 +420,9 @@ impl Count<'_> {
     /// Counts `times` exact conversions from the limbs of `from` to the limb of `modulus` at
     /// `position`, which is transformed after that.
     ///
-    /// Some conversions from one limb are no more than an addition. With vectors of 512 bits they
-    /// are part of the transform. With other kernels they are a pass. The source is counted here if
-    /// it has one limb, and by [`Count::sources`] otherwise.
+    /// Some conversions from one limb are only an addition. With vectors of 512 bits these are part
+    /// of the transform. With other kernels they are a pass. The source is counted here if it has
+    /// one limb, and by [`Count::sources`] otherwise.
     pub(crate) fn convert_to_transform(
         &mut self,
         from: Modulus,
@@ -398,10 +431,11 @@ impl Count<'_> {
         times: u64,
     ) {
         let (parameters, kernel) = (self.rings.parameters(), self.kernel);
-        let most = 2 * parameters.limb_modulus(modulus, position);
+        let max_source = 2 * parameters.limb_modulus(modulus, position);
         let first =
             from.factors().next().filter(|_| from.limb_count() == 1 && position != Modulus::TWO);
-        let is_addition = first.is_some_and(|first| parameters.limb_modulus(from, first) <= most);
+        let is_addition =
+            first.is_some_and(|first| parameters.limb_modulus(from, first) <= max_source);
         match (is_addition, kernel) {
             (true, Kernel::Avx512 | Kernel::Avx512Ifma) => (),
             (true, _) => self.at(modulus, position).passes += times,
@@ -425,7 +459,9 @@ impl Count<'_> {
     /// Counts the addition of a polynomial in the evaluation domain to `parts` parts of a key
     /// switch. Modulo primes, the inner products of a single decomposition do it at no cost.
     pub(super) fn add(&mut self, from: Modulus, parts: u64, double: bool) {
-        for position in from.factors().filter(|position| double || *position >= MAX_FACTORS) {
+        for position in
+            from.factors().filter(|position| double || *position >= MAX_UNITS_AND_SPECIALS)
+        {
             self.at(from, position).passes += parts;
         }
     }
@@ -434,12 +470,13 @@ impl Count<'_> {
     /// of the digits, if they are not extended yet, and those of the remainder.
     fn runs_of_single(&mut self, to: Modulus, dropped: Modulus, extends: bool) {
         let wide = if extends { self.wide_digits() } else { 0 };
-        let [away, kept] = [dropped, to].map(|modulus| self.runs(modulus.limb_count(), wide));
+        let [dropped_runs, result_runs] =
+            [dropped, to].map(|modulus| self.runs(modulus.limb_count(), wide));
         if extends {
-            self.extend_runs(away + kept);
+            self.extend_runs(dropped_runs + result_runs);
         }
         if dropped.limb_count() > 1 {
-            self.sources(dropped, 2 * kept);
+            self.sources(dropped, 2 * result_runs);
         }
     }
 
@@ -469,7 +506,8 @@ impl Count<'_> {
     /// Counts a double decomposition after the digits are extended.
     fn double(&mut self, shape: &DoubleShape, to: Modulus, dropped: Modulus) {
         let rings = self.rings;
-        let key_bytes = ResidueRing::key_bytes_by(self.kernel, LARGEST_PRIME, rings.degree());
+        let key_bytes =
+            ResidueRing::key_bytes_of_kernel(self.kernel, LARGEST_PRIME, rings.degree());
         let (primes, groups) = (shape.primes as u64, shape.groups.len() as u64);
         let digits = self.digits.len() as u64;
         let components: u64 = self.digits.iter().map(|digit| digit.groups).sum();
@@ -480,13 +518,13 @@ impl Count<'_> {
         limbs.repeats += (components - digits) * groups * primes;
         limbs.sums += groups * primes;
         self.operations.key_bytes += components * groups * primes * key_bytes as u64;
-        let [away, kept] = [dropped, to].map(|modulus| {
+        let [dropped_runs, result_runs] = [dropped, to].map(|modulus| {
             shape.run_count(modulus, self.rings.group_size(1, modulus.limb_count(), 1))
         });
-        let read = 2 * primes * (away + kept) as u64;
+        let read = 2 * primes * (dropped_runs + result_runs) as u64;
         self.of_size(WordSize::Below48).sources += read;
         self.operations.sum_bytes += 8 * rings.degree() as u64 * read;
-        self.sources(dropped, 2 * kept);
+        self.sources(dropped, 2 * result_runs);
         for position in dropped.factors() {
             self.sums(position, primes);
             self.at(dropped, position).passes += 2;
@@ -495,7 +533,7 @@ impl Count<'_> {
             if self.extended.contains(position) {
                 self.sums(position, primes);
                 self.at(to, position).passes += 2;
-                if position >= MAX_FACTORS || dropped.is_one() {
+                if position >= MAX_UNITS_AND_SPECIALS || dropped.is_one() {
                     self.transform(to, position, |limbs| &mut limbs.forward, 2);
                 }
             }
@@ -519,10 +557,10 @@ impl Count<'_> {
         let digits = std::mem::take(&mut self.digits);
         for digit in &digits {
             match digit.factors.contains(position) {
-                // Modulo a prime it goes with the inner product.
+                // Modulo a prime, this is part of the inner product.
                 true => {
                     self.at(extended, position).passes +=
-                        u64::from(self.scaled && position >= MAX_FACTORS)
+                        u64::from(self.scaled && position >= MAX_UNITS_AND_SPECIALS)
                 }
                 false => {
                     self.convert_to_transform(digit.factors, extended, position, 1);
@@ -544,13 +582,13 @@ impl Count<'_> {
         };
         let mut key_bytes = 0;
         for q in rings.product_moduli(full, position, self.kernel) {
-            key_bytes += ResidueRing::key_bytes_by(self.kernel, q, rings.degree()) as u64;
+            key_bytes += ResidueRing::key_bytes_of_kernel(self.kernel, q, rings.degree()) as u64;
             let limbs = &mut self.operations.limbs[WordSize::of(q) as usize];
             limbs.products += digits.len() as u64;
             limbs.repeats += components - digits.len() as u64;
             limbs.sums += 1;
             if position == Modulus::TWO {
-                // Digits are embedded and transformed; the two sums are transformed back and
+                // Digits are embedded and transformed. The two sums are transformed back and
                 // converted.
                 limbs.passes += digits.len() as u64;
                 limbs.forward += digits.len() as u64;
@@ -598,11 +636,11 @@ mod tests {
     fn cache_misses_cost_reads_from_memory() {
         let cache = Profile::typical(Kernel::Avx512Ifma).memory().cache_bytes as u64;
         let none = Operations::default();
-        let is = |taken: f64, bytes: f64| (taken / bytes - 1.0).abs() < 1e-9;
+        let is = |actual: f64, bytes: f64| (actual / bytes - 1.0).abs() < 1e-9;
         // A key of one cache and polynomials of two: three quarters are missed.
         let key = Operations { key_bytes: cache, polynomial_bytes: 2 * cache, ..none };
         assert!(is(bytes(key), 0.75 * cache as f64));
-        // Sums are read as the key is.
+        // Sums are read in the same way as the key.
         assert!(is(bytes(Operations { sum_bytes: 3 * cache, ..key }), 3.0 * cache as f64));
         // Digits miss the cache if they do not fit themselves.
         let digits = Operations { digit_bytes: 3 * cache, extended_bytes: 8 * cache, ..none };

@@ -5,21 +5,22 @@ use std::sync::Arc;
 use super::{Gadget, Method, decomposition::Decomposition};
 use crate::{Context, Modulus, Noise, RlweError};
 
-/// The factor by which a double decomposition must be faster than any single one, since its keys
-/// are larger. The planned gadget should be within 5 % of the fastest, and predictions have errors
-/// of some per cent themselves.
-const DOUBLE_HANDICAP: f64 = 1.03;
+/// The factor by which a double decomposition must be faster than any single one, because its keys
+/// are larger. Chosen: the planned gadget should be within 5 % of the fastest, and predictions have
+/// errors of a few per cent themselves.
+const MIN_SPEEDUP_OF_DOUBLE_DECOMPOSITION: f64 = 1.03;
 
 impl Context {
-    /// The gadget that key switches at `modulus` use, with keys modulo `PQ_max`.
+    /// Returns the gadget that key switches at `modulus` use, with keys modulo `PQ_max`.
     ///
-    /// It is the one of [`crate::Parameters::gadgets`] that takes the least time by the profile in
-    /// use ([`Context::predict`]; MG23 4.4, LAKS 4.3). A gadget of
-    /// [`crate::Parameters::double_gadgets`], whose keys take more memory, is chosen if it takes 3
-    /// % less time.
+    /// It is the gadget of [`crate::Parameters::gadgets`] that needs the least time by the profile
+    /// in use ([`Context::predict`]; MG23 4.4, LAKS 4.3). A gadget of
+    /// [`crate::Parameters::double_gadgets`], whose keys need more memory, is chosen if it needs at
+    /// least 3 % less time.
     ///
     /// # Errors
-    /// When `modulus` is not one of ciphertexts, or the parameters have no key switching.
+    /// Returns an error if `modulus` is not one of ciphertexts, or if the parameters have no key
+    /// switching.
     pub fn gadget(&self, modulus: Modulus) -> Result<Gadget, RlweError> {
         self.gadget_within(modulus, self.parameters().full())
     }
@@ -29,8 +30,8 @@ impl Context {
     /// modulo `PQ_max`.
     ///
     /// # Errors
-    /// As `gadget`, when `key` does not divide `PQ_max`, and [`RlweError::KeyModulus`] when the
-    /// keys have too small a modulus.
+    /// Returns the errors of `gadget`, an error if `key` does not divide `PQ_max`, and
+    /// [`RlweError::KeyModulus`] if the modulus of the keys is too small.
     pub fn gadget_within(&self, modulus: Modulus, key: Modulus) -> Result<Gadget, RlweError> {
         self.check_modulus(modulus, "switch keys")?;
         self.check_divisor(key)?;
@@ -48,10 +49,11 @@ impl Context {
             let base = Some(parameters.base_gadget());
             let base = base.filter(|base| modulus.lcm(base.specials()).divides(key));
             let mut best = base.map(|base| (base, f64::INFINITY));
-            for (gadget, handicap) in single.chain(double.into_iter().map(|g| (g, DOUBLE_HANDICAP)))
+            for (gadget, handicap) in
+                single.chain(double.into_iter().map(|g| (g, MIN_SPEEDUP_OF_DOUBLE_DECOMPOSITION)))
             {
                 let seconds = handicap * self.predict(modulus, gadget, modulus)?;
-                if best.is_none_or(|(_, least)| seconds < least) {
+                if best.is_none_or(|(_, fewest_seconds)| seconds < fewest_seconds) {
                     best = Some((gadget, seconds));
                 }
             }
@@ -62,7 +64,7 @@ impl Context {
         Ok(*gadget)
     }
 
-    /// Checks that a modulus that polynomials are taken to, or keys have, divides `PQ_max`.
+    /// Checks that the modulus of a result or of a key divides `PQ_max`.
     pub(crate) fn check_divisor(&self, modulus: Modulus) -> Result<(), RlweError> {
         if modulus.divides(self.parameters().full()) {
             return Ok(());
@@ -84,16 +86,17 @@ impl Context {
         }
     }
 
+    /// Returns the error for a key modulo `key` that would have to be modulo a multiple of `need`.
     pub(crate) fn key_too_small(&self, operation: &str, key: Modulus, need: Modulus) -> RlweError {
         let (have, need) = [key, need].map(|m| Box::new((m, self.parameters().log2(m)))).into();
         RlweError::KeyModulus { operation: operation.to_owned(), have, need }
     }
 
-    /// Seconds that a key switch as of [`Context::key_switch_operations`] takes one thread by the
-    /// profile in use.
+    /// Predicts the seconds that one thread needs for a key switch as in
+    /// [`Context::key_switch_operations`], by the profile in use.
     ///
     /// # Errors
-    /// As [`Context::key_switch_operations`].
+    /// Returns the same errors as [`Context::key_switch_operations`].
     pub fn predict(&self, from: Modulus, gadget: Gadget, to: Modulus) -> Result<f64, RlweError> {
         let operations = self.key_switch_operations(from, gadget, to)?;
         Ok(operations.seconds(self.parameters().log_degree(), self.profile()))
@@ -102,7 +105,7 @@ impl Context {
     /// The constants of a gadget.
     ///
     /// # Errors
-    /// As [`Context::decompose_with`].
+    /// Returns the same errors as [`Context::decompose_with`].
     pub(crate) fn decomposition(
         &self,
         modulus: Modulus,
@@ -129,7 +132,7 @@ impl Context {
         Ok(*noise)
     }
 
-    /// Checks that a gadget is one for `modulus`.
+    /// Checks that `gadget` is a gadget for `modulus`.
     pub(crate) fn check_gadget(&self, modulus: Modulus, gadget: Gadget) -> Result<(), RlweError> {
         self.check_modulus(modulus, "switch keys")?;
         let parameters = self.parameters();
@@ -151,5 +154,5 @@ impl Context {
 }
 
 fn no_specials() -> RlweError {
-    RlweError::Parameters { what: "there are no special primes, and so no key switching".into() }
+    RlweError::Parameters { what: "no key switching, because there are no special primes".into() }
 }

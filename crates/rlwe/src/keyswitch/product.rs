@@ -6,7 +6,7 @@ use arrayvec::ArrayVec;
 use hippocrene_ring::{
     Domain, Poly,
     arith::mul_mod,
-    elementwise::{Beside, KeyLimb, Scalar},
+    elementwise::{ExtraSummands, KeyLimb, Scalar},
     scratch::Scratch,
 };
 
@@ -19,7 +19,7 @@ use super::{
 use crate::{
     Context, Modulus, PreparedSwitchingKey, RlweError,
     limb_groups::MAX_GROUP_LIMBS,
-    modulus::{MAX_FACTORS, MAX_LIMBS},
+    modulus::{MAX_LIMBS, MAX_UNITS_AND_SPECIALS},
 };
 
 /// Positions of one group of limbs.
@@ -38,7 +38,7 @@ pub(crate) struct Product<'a> {
     pub(crate) context: &'a Context,
     pub(crate) decomposed: &'a Decomposed<'a>,
     key: &'a PreparedSwitchingKey,
-    /// The key with coalesced components; without it they are summed as they are used.
+    /// The key with coalesced components. Without it, components are added as they are used.
     expanded: Option<Arc<ExpandedKey>>,
     added: [Added<'a>; 2],
 }
@@ -57,9 +57,10 @@ impl<'a> Product<'a> {
         Ok(Product { context, decomposed, key, expanded, added })
     }
 
-    /// The components of the key that each digit is multiplied by, with the limbs of the digits.
-    /// They are components of the coalesced key, or of the key itself. A block without a factor in
-    /// the modulus of the key has no component, since that would encrypt 0.
+    /// Returns the components of the key that multiply each digit, with the limbs of the digits.
+    ///
+    /// They are components of the coalesced key or of the key itself. A block without a factor in
+    /// the modulus of the key has no component, because that would encrypt 0.
     fn pairs(&self, coalesced: bool, limb: impl Fn(usize) -> &'a [u64]) -> Pairs<'a> {
         let mut pairs = ArrayVec::new();
         for (d, digit) in self.decomposed.plan.digits.iter().enumerate() {
@@ -86,18 +87,18 @@ impl<'a> Product<'a> {
         pairs
     }
 
-    /// Extends the digits to the positions `targets` of `P'Q`, as coefficients. They are stored
-    /// where [`super::decomposition::Decomposition::scratch_limb`] tells.
+    /// Extends the digits to the positions `targets` of `P'Q`, as coefficients.
+    /// [`super::decomposition::Decomposition::scratch_limb`] returns their places in the result.
     ///
     /// Limbs that are extended already are skipped. Digits with one limb are left to
-    /// [`Product::at`], and so are limbs whose conversion is no more than an addition.
+    /// [`Product::at`]. So are limbs whose conversion is only an addition.
     pub(crate) fn extend(&self, targets: &[usize]) -> Scratch<'a> {
         let Product { context, decomposed, .. } = *self;
         let (degree, digits) = (context.degree(), &decomposed.plan.digits);
-        let wanted =
+        let is_needed =
             |digit: &Digit| targets.iter().any(|position| digit.others.contains(*position));
-        let needed = decomposed.own().is_none() || digits.iter().any(wanted);
-        let count = if needed { decomposed.scratch_limbs(targets.len()) } else { 0 };
+        let any_needed = decomposed.own().is_none() || digits.iter().any(is_needed);
+        let count = if any_needed { decomposed.scratch_limbs(targets.len()) } else { 0 };
         let mut extended = context.scratch_limbs(count, Domain::Evaluation);
         let limbs = extended.as_mut_slice().chunks_exact_mut(targets.len().max(1) * degree);
         for (digit, limbs) in digits.iter().filter(|digit| !digit.has_one_limb()).zip(limbs) {
@@ -114,9 +115,10 @@ impl<'a> Product<'a> {
         extended
     }
 
-    /// Takes the digits at target `i` to the evaluation domain: those from [`Product::extend`] and
-    /// those with one limb. Digits with a limb of their own there are copied to the same memory.
-    fn transform(&self, targets: &[usize], i: usize, fresh: &mut Poly) {
+    /// Transforms the digits at target `i` to the evaluation domain: those from [`Product::extend`]
+    /// and those with one limb. Digits that have a limb at this position are copied to the same
+    /// memory.
+    fn transform(&self, targets: &[usize], i: usize, extensions: &mut Poly) {
         let Product { context, decomposed, .. } = *self;
         let (position, plan) = (targets[i], &*decomposed.plan);
         for (d, digit) in plan.digits.iter().enumerate() {
@@ -124,7 +126,7 @@ impl<'a> Product<'a> {
             if digit.others.contains(position) {
                 let (ring, output) =
                     (context.ring_at(digit.others, position), digit.others.limb_of(position));
-                let limb = fresh.limb_mut(limb);
+                let limb = extensions.limb_mut(limb);
                 match digit.converter.centres(output) {
                     Some(from) => {
                         let coefficients = decomposed.digit_coefficients(digit.factors)[0];
@@ -140,17 +142,19 @@ impl<'a> Product<'a> {
                 context.forward_lazy(ring, limb);
             } else if decomposed.own().is_none() && self.scaled_component(position).is_none() {
                 let own = decomposed.modulus.limb_of(position);
-                decomposed.own_limb(context, own, fresh.limb_mut(limb));
+                decomposed.own_limb(context, own, extensions.limb_mut(limb));
             }
         }
     }
 
-    /// The component of the key for the digit that has the limb at `position` itself, if that limb
-    /// is multiplied by its constant within the inner product. This is so if it is a limb of the
-    /// polynomial in the evaluation domain and is multiplied by one component only.
+    /// Returns the component of the key for the digit that has a limb at `position`, if that limb
+    /// is multiplied by its constant within the inner product.
+    ///
+    /// This is so if it is a limb of the polynomial in the evaluation domain and only one component
+    /// multiplies it.
     fn scaled_component(&self, position: usize) -> Option<usize> {
         let Product { decomposed, .. } = *self;
-        let is_late = position < MAX_FACTORS
+        let is_late = position < MAX_UNITS_AND_SPECIALS
             && decomposed.hoisted.is_none()
             && decomposed.plan.factors.is_some()
             && decomposed.original.poly().is_some_and(|poly| poly.domain() == Domain::Evaluation);
@@ -163,9 +167,11 @@ impl<'a> Product<'a> {
         component.filter(|_| is_late)
     }
 
-    /// Computes the inner product at target `i` plus the polynomial that is added in the evaluation
-    /// domain. `fresh` holds the digits from [`Product::extend`] for these targets. They are
-    /// transformed here, right before they are used, so call this once for each target.
+    /// Computes the inner product at target `i`, plus the polynomial that is added in the
+    /// evaluation domain.
+    ///
+    /// `extensions` holds the digits from [`Product::extend`] for these targets. They are
+    /// transformed here, right before they are used, so this must be called once for each target.
     ///
     /// The key is modulo a multiple of `P'Q`. If the limb of `P'Q` at the position is a proper
     /// divisor of the limb of the key, the product is reduced. The residues of the digits are then
@@ -174,12 +180,12 @@ impl<'a> Product<'a> {
         &self,
         targets: &[usize],
         i: usize,
-        fresh: &mut Poly,
+        extensions: &mut Poly,
         [acc0, acc1]: [&mut [u64]; 2],
     ) {
         let Product { context, decomposed, .. } = *self;
         if decomposed.hoisted.is_none() {
-            self.transform(targets, i, fresh);
+            self.transform(targets, i, extensions);
         }
         let (position, plan) = (targets[i], &*decomposed.plan);
         let full = self.key.modulus();
@@ -193,12 +199,12 @@ impl<'a> Product<'a> {
                 let extended = hoisted.as_ref().and_then(|hoisted| hoisted.own.as_deref());
                 match extended.or_else(|| decomposed.own()) {
                     Some(own) => own.limb(decomposed.modulus.limb_of(position)),
-                    None => fresh.limb(plan.scratch_limb(d, targets.len(), i)),
+                    None => extensions.limb(plan.scratch_limb(d, targets.len(), i)),
                 }
             }
-            (None, false) => fresh.limb(plan.scratch_limb(d, targets.len(), i)),
+            (None, false) => extensions.limb(plan.scratch_limb(d, targets.len(), i)),
         };
-        if position < MAX_FACTORS {
+        if position < MAX_UNITS_AND_SPECIALS {
             return self.at_prime(position, limb, [acc0, acc1]);
         }
         if position == Modulus::TWO {
@@ -240,9 +246,9 @@ impl<'a> Product<'a> {
         }
     }
 
-    /// [`Product::at`] the position of a unit or a special. `limb` returns the limbs of the digits.
-    /// The inner product includes the additions and the multiplication of
-    /// [`Product::scaled_component`], so they take no passes of their own.
+    /// [`Product::at`] for the position of a unit or a special. `limb` returns the limbs of the
+    /// digits. The inner product includes the additions and the multiplication of
+    /// [`Product::scaled_component`], so these need no passes of their own.
     fn at_prime<'b>(
         &'b self,
         position: usize,
@@ -252,7 +258,7 @@ impl<'a> Product<'a> {
         let Product { context, decomposed, .. } = *self;
         let ring = context.ring_at(self.key.modulus(), position);
         let mut pairs = self.pairs(true, limb);
-        let mut beside = Beside::default();
+        let mut beside = ExtraSummands::default();
         let mut spare = context.scratch_limbs(2, Domain::Evaluation);
         let mut factors: [Option<Scalar>; 2] = [None; 2];
         if decomposed.modulus.contains(position) {
@@ -275,11 +281,11 @@ impl<'a> Product<'a> {
                 }
             }
         }
-        ring.inner_product_beside(acc0, acc1, &pairs, self.key_limb(position), &beside);
+        ring.inner_product_plus(acc0, acc1, &pairs, self.key_limb(position), &beside);
     }
 
-    /// The limb at a position of `Q` of an added operand in the evaluation domain, and the factor
-    /// by which it is multiplied. A limb that has to be computed is in `spare`.
+    /// Returns the limb of an added operand in the evaluation domain at a position of `Q`, and the
+    /// factor of this limb. A limb that has to be computed is in `spare`.
     fn multiple<'b>(
         &self,
         operand: &Operand<'b>,
@@ -321,13 +327,13 @@ impl<'a> Product<'a> {
                 .then(|| decomposed.modulus.limb_of(position))?;
             Some((&poly.limb(k)[range.clone()], &plan.specials[k]))
         });
-        if position < MAX_FACTORS {
-            return wide.inner_product_beside(
+        if position < MAX_UNITS_AND_SPECIALS {
+            return wide.inner_product_plus(
                 acc0,
                 acc1,
                 &pairs,
                 &key,
-                &Beside { scaled: None, added },
+                &ExtraSummands { scaled: None, added },
             );
         }
         wide.inner_product(acc0, acc1, &pairs, &key);
@@ -364,7 +370,7 @@ impl<'a> Product<'a> {
             .limb(decomposed.modulus.limb_of(position))
     }
 
-    /// Reduces residues modulo a limb of `PQ_max` to the divisor of it that `P'Q` has.
+    /// Reduces residues modulo a limb of `PQ_max` to residues modulo its divisor in `P'Q`.
     fn reduce(&self, position: usize, accs: [&mut [u64]; 2]) {
         let context = self.context;
         let ring = context.ring_at(self.decomposed.plan.extended, position);
@@ -381,11 +387,11 @@ impl<'a> Product<'a> {
         self.added[part].coefficients.is_some()
     }
 
-    /// The limb at `position` of the polynomial in coefficients that is added to a part, and `P'`
-    /// modulo its modulus; `None` if [`Product::at`] has added it already.
+    /// Returns the limb at `position` of the polynomial in coefficients that is added to a part,
+    /// and `P'` modulo its modulus. Returns `None` if [`Product::at`] has added it already.
     pub(crate) fn coefficients(&self, part: usize, position: usize) -> Option<(&'a [u64], u64)> {
         let modulus = self.decomposed.modulus;
-        let late = position < MAX_FACTORS && modulus.contains(position);
+        let late = position < MAX_UNITS_AND_SPECIALS && modulus.contains(position);
         let added = self.added[part].coefficients.filter(|_| late)?;
         let k = modulus.limb_of(position);
         Some((added.limb(k), self.decomposed.plan.specials[k].value()))

@@ -1,4 +1,4 @@
-//! Plaintexts that are polynomials in `X^8`, made without what repeats.
+//! Plaintexts that are polynomials in `X^8`, made without their repeated values.
 
 use std::sync::Arc;
 
@@ -8,27 +8,29 @@ use super::rotation_factor::REPETITIONS;
 use crate::{Context, Modulus, RlweError};
 
 impl Context {
-    /// Whether factors of [`Context::rotation_sums`] modulo `extended = P'Q` can be made by
-    /// [`Context::ring_of_repeats`].
-    pub fn has_repeats(&self, extended: Modulus) -> bool {
+    /// True if factors of [`Context::rotation_sums`] modulo `extended = P'Q` can be made with
+    /// [`Context::ring_without_repeats`].
+    pub fn can_omit_repeats(&self, extended: Modulus) -> bool {
         self.degree() >= 16 * REPETITIONS && !extended.contains(Modulus::TWO)
     }
 
-    /// The residue ring of degree `N/8` in which `p` stands for the polynomial `p(X^8)` of the limb
-    /// at `position` of `extended`: with the roots of unity of
-    /// [`hippocrene_ring::primes::primitive_root_2n`], the values of `p(X^8)` are those of `p`,
-    /// each of them eight times. In the order of [`Context::order_repeats`] they are what
-    /// [`crate::RotationFactor::repeated`] makes of `p(X^8)`, at an eighth of the cost.
+    /// Returns the residue ring of degree `N/8` in which `p` represents the polynomial `p(X^8)` of
+    /// the limb at `position` of `extended`.
+    ///
+    /// With the roots of unity of [`hippocrene_ring::primes::primitive_root_2n`], the values of
+    /// `p(X^8)` are those of `p`, each repeated eight times. In the order of
+    /// [`Context::order_repeats`], the values of `p` are those of
+    /// [`crate::RotationFactor::repeated`] for `p(X^8)`, at an eighth of the cost.
     ///
     /// # Errors
-    /// [`RlweError::Modulus`] where [`Context::has_repeats`] is false or the position is not in
-    /// `extended`.
-    pub fn ring_of_repeats(
+    /// Returns [`RlweError::Modulus`] if [`Context::can_omit_repeats`] is false or if the position is
+    /// not in `extended`.
+    pub fn ring_without_repeats(
         &self,
         extended: Modulus,
         position: usize,
     ) -> Result<Arc<ResidueRing>, RlweError> {
-        if !self.has_repeats(extended) || !extended.contains(position) {
+        if !self.can_omit_repeats(extended) || !extended.contains(position) {
             let need = "a limb modulo primes is needed, and a ring degree of 2^7";
             return Err(RlweError::Modulus {
                 operation: "repeat a plaintext",
@@ -51,8 +53,8 @@ impl Context {
         })
     }
 
-    /// Brings a limb from the evaluation order of the ring of degree `N/8` to the order that
-    /// factors of [`Context::rotation_sums`] have: the standard one.
+    /// Reorders a limb from the evaluation order of the ring of degree `N/8` to the standard order,
+    /// which factors of [`Context::rotation_sums`] have.
     pub fn order_repeats(&self, limb: &mut [u64]) {
         if limb.len() < 64 {
             return;
@@ -75,7 +77,8 @@ mod tests {
     use super::*;
     use crate::{Parameters, ParametersLiteral, SecretDistribution, Sprout};
 
-    /// A plaintext made in the small ring equals the transform in the large ring without repeats.
+    /// A plaintext made in the small ring equals its transform in the large ring without repeated
+    /// values.
     #[test]
     fn repeats_are_made_in_a_ring_of_an_eighth() {
         for log_degree in [7, 10] {
@@ -95,8 +98,8 @@ mod tests {
             let full = context.parameters().full();
             let odd = Modulus::of_sprout(full.odd(), 0);
             let extended = Modulus::of_range(0..4).lcm(odd);
-            assert!(context.has_repeats(extended) && !context.has_repeats(full));
-            assert!(context.ring_of_repeats(full, 0).is_err());
+            assert!(context.can_omit_repeats(extended) && !context.can_omit_repeats(full));
+            assert!(context.ring_without_repeats(full, 0).is_err());
             let small: Vec<i64> =
                 (0..degree as i64 / 8).map(|i| (i * i * 7919 + 13 * i) % 1009 - 500).collect();
             let mut whole = vec![0; degree];
@@ -106,7 +109,7 @@ mod tests {
             let expected = whole.repeated(&context).unwrap();
             let mut made = Poly::zero(degree / 8, extended.limb_count(), Domain::Evaluation);
             for (position, limb) in extended.factors().zip(made.limbs_mut()) {
-                let ring = context.ring_of_repeats(extended, position).unwrap();
+                let ring = context.ring_without_repeats(extended, position).unwrap();
                 ring.from_signed(limb, &small);
                 ring.forward(limb);
                 context.order_repeats(limb);

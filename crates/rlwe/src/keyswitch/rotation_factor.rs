@@ -1,4 +1,4 @@
-//! Plaintexts that sums of rotations are multiplied by.
+//! The plaintext factors of sums of rotations.
 
 use std::fmt::Debug;
 
@@ -6,37 +6,62 @@ use hippocrene_ring::{Domain, Poly, ResidueRing};
 
 use crate::{Context, Modulus, RlweError, WordSize};
 
-const OPERATION: &str = "make a factor of rotations";
+const OPERATION: &str = "prepare a factor of rotations";
 
-/// How often each value of a polynomial in `X^8` repeats: a limb without the repeats is shorter by
-/// this factor.
+/// The number of repetitions of each value of a polynomial in `X^8`. A limb without repetitions is
+/// shorter by this factor.
 pub(super) const REPETITIONS: usize = 8;
 
-/// A plaintext modulo `P'Q` in the form that [`Context::rotation_sums`] multiplies by.
+/// A plaintext modulo `P'Q` in the form that [`Context::rotation_sums`] needs.
 ///
 /// It is in the evaluation domain. Its limb modulo a power of two is in the form of
-/// [`hippocrene_ring::ResidueRing::lift`], with one limb for each prime that products are computed
-/// modulo. A polynomial in `X^8` may be stored without its repeated values, which leaves an eighth
-/// of them.
+/// [`hippocrene_ring::ResidueRing::lift`], which has one limb for each prime used for products. A
+/// polynomial in `X^8` may be stored without its repeated values, which leaves an eighth of them.
+///
+/// See [`Context::rotation_sums`] for an example.
 #[derive(Debug, Clone)]
 pub struct RotationFactor {
     limbs: Poly,
     extended: Modulus,
 }
 
-/// A plaintext whose limbs are made when they are used and are dropped after that. It is for sums
-/// that are computed once, with too many plaintexts to store.
+/// A plaintext whose limbs are computed on use and dropped afterwards.
+///
+/// It is for sums that are computed once, with too many plaintexts to store.
+///
+/// ```
+/// use hippocrene_ring::{Kernel, ResidueRing};
+/// use hippocrene_rlwe::LimbByLimb;
+///
+/// /// The constant polynomial 2.
+/// #[derive(Debug)]
+/// struct Two;
+///
+/// impl LimbByLimb for Two {
+///     fn write(&self, _ring: &ResidueRing, limb: &mut [u64]) {
+///         limb.fill(2);
+///     }
+/// }
+///
+/// let ring = ResidueRing::prime(257, 16, Kernel::Portable)?;
+/// let mut limb = [0; 16];
+/// Two.write(&ring, &mut limb);
+/// assert_eq!(limb, [2; 16]);
+/// # Ok::<(), hippocrene_ring::RingError>(())
+/// ```
 pub trait LimbByLimb: Debug + Sync {
     /// Writes the plaintext modulo the modulus of `ring`, in the evaluation domain.
     fn write(&self, ring: &ResidueRing, limb: &mut [u64]);
 }
 
-/// The factor of a summand.
+/// The plaintext factor of a summand.
+///
+/// See [`Context::rotation_sums`] for an example.
 #[derive(Debug, Clone, Copy)]
 pub enum TermFactor<'a> {
     /// A plaintext whose limbs are stored.
     Whole(&'a RotationFactor),
-    /// A plaintext of the ring degree whose limbs are made on use, modulo any modulus.
+    /// A plaintext of the ring degree whose limbs are computed on use, modulo any modulus.
     ByLimb(&'a dyn LimbByLimb),
 }
 
@@ -76,23 +101,24 @@ impl<'a> From<&'a RotationFactor> for TermFactor<'a> {
 }
 
 impl Context {
-    /// The factor that `poly` is: a plaintext modulo `extended = P'Q`
-    /// ([`Context::rotation_modulus`]) in the evaluation domain, or, of ring degree `N/8`, one made
-    /// by [`Context::ring_of_repeats`].
+    /// Prepares a plaintext as a factor of sums of rotations.
+    ///
+    /// `poly` is modulo `extended = P'Q` ([`Context::rotation_modulus`]) in the evaluation domain.
+    /// It may also have ring degree `N/8` and be made with [`Context::ring_without_repeats`].
     ///
     /// # Errors
-    /// [`RlweError::Modulus`] when it is not that.
+    /// Returns [`RlweError::Modulus`] if `poly` is neither of these.
     pub fn rotation_factor(
         &self,
         mut poly: Poly,
         extended: Modulus,
     ) -> Result<RotationFactor, RlweError> {
         let (degree, have) = (self.degree(), poly.limb_count());
-        let is_repeated = self.has_repeats(extended) && poly.degree() == degree / REPETITIONS;
+        let is_repeated = self.can_omit_repeats(extended) && poly.degree() == degree / REPETITIONS;
         let need = if poly.degree() != degree && !is_repeated {
             "plaintexts of the ring degree are needed, or of an eighth of it"
         } else if poly.is_dry_run() != self.is_dry_run() {
-            "operands of a dry run and others cannot be mixed"
+            "operands of a dry run and of a real run cannot be mixed"
         } else if have != extended.limb_count() {
             "a plaintext modulo P'Q is needed"
         } else if poly.domain() != Domain::Evaluation {
@@ -106,8 +132,8 @@ impl Context {
         Err(RlweError::Modulus { operation: OPERATION, have, need })
     }
 
-    /// How many limbs of the ring degree, or of an eighth of it, a [`RotationFactor`] modulo
-    /// `extended = P'Q` has.
+    /// The number of limbs of a [`RotationFactor`] modulo `extended = P'Q`. The limbs have the ring
+    /// degree or an eighth of it.
     pub fn rotation_factor_limbs(&self, extended: Modulus) -> usize {
         let lifted = |position| match position {
             Modulus::TWO => self.ring_at(extended, position).lifted_moduli().len(),
@@ -116,8 +142,8 @@ impl Context {
         extended.factors().map(lifted).sum()
     }
 
-    /// Replaces the limb modulo a power of two, the last, by what
-    /// [`hippocrene_ring::ResidueRing::lift`] makes of it.
+    /// Replaces the last limb, which is modulo a power of two, by its form of
+    /// [`hippocrene_ring::ResidueRing::lift`].
     fn lift_two(&self, poly: &mut Poly, extended: Modulus) {
         let (degree, last) = (self.degree(), extended.limb_of(Modulus::TWO));
         let ring = self.ring_at(extended, Modulus::TWO);
@@ -136,8 +162,10 @@ impl Context {
 }
 
 impl RotationFactor {
-    /// A polynomial in `X^8` without its repeated values, which leaves an eighth of them. Returns
-    /// `None` if the ring degree is below 64 or the repeats are left out already.
+    /// Returns a polynomial in `X^8` without its repeated values, which leaves an eighth of them.
+    ///
+    /// Returns `None` if the ring degree is below 64 or if the repeated values are left out
+    /// already.
     pub fn repeated(&self, context: &Context) -> Option<Self> {
         let degree = context.degree();
         if degree < 64 || self.degree() != degree {
@@ -162,13 +190,13 @@ impl RotationFactor {
         self.limbs.degree()
     }
 
-    /// Whether it is a plaintext modulo `extended`.
+    /// True if the plaintext is modulo `extended`.
     pub(super) fn is_modulo(&self, context: &Context, extended: Modulus) -> bool {
         self.extended == extended
             && self.limbs.limb_count() == context.rotation_factor_limbs(extended)
     }
 
-    /// The bytes that it takes, or would take in a dry run.
+    /// The size in bytes. In a dry run, it is the size that a real plaintext would have.
     pub fn bytes(&self) -> usize {
         self.degree() * self.limbs.limb_count() * size_of::<u64>()
     }
@@ -177,8 +205,8 @@ impl RotationFactor {
         self.limbs.is_dry_run()
     }
 
-    /// The limb at `position`; modulo a power of two all limbs of the lifted form, one after the
-    /// other.
+    /// Returns the limb at `position`. Modulo a power of two these are all limbs of the lifted
+    /// form, one after the other.
     pub(super) fn limb(&self, position: usize) -> &[u64] {
         let k = self.extended.limb_of(position);
         match position {

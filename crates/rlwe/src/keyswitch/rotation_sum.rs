@@ -1,18 +1,21 @@
-//! Sums of rotated ciphertexts times plaintexts, divided by the special modulus once.
+//! Sums of rotated ciphertexts times plaintexts, with a single division by the special modulus.
 //!
-//! A rotation is an inner product modulo `P'Q` and a division by `P'`. Where rotated ciphertexts
-//! are multiplied by plaintexts and added up, all of this can be had modulo `P'Q`, and the division
-//! comes once, at the end ("double hoisting", Bossuat, Mouchet, Troncoso-Pastoriza and Hubaux,
-//! ePrint 2020/1203, section 4.3): for `sum_j m_j sigma_j(c)` with `J` rotations `2 (J - 1)`
-//! divisions less, for plaintexts that are known modulo `P'Q`.
+//! A rotation is an inner product modulo `P'Q` and a division by `P'`. If rotated ciphertexts are
+//! multiplied by plaintexts and added, everything can be computed modulo `P'Q`, with one division
+//! at the end ("double hoisting", Bossuat, Mouchet, Troncoso-Pastoriza and Hubaux, ePrint
+//! 2020/1203, section 4.3). For `sum_j m_j sigma_j(c)` with `J` rotations this saves `2 (J - 1)`
+//! divisions. The plaintexts must be known modulo `P'Q`.
 //!
-//! **Noise.** A ciphertext modulo `P'Q` here stands for `P'` times a message modulo `Q`; noise is
-//! stated relative to that, over `P'`. With `e_j` the noise of `c_j` and `e_ks` that of an inner
-//! product over `P'` (not rounded), the sum has `sum_j |m_j| (e_j + e_ks)` for an `m_j` by which
-//! noise grows by `|m_j|`, in variances; a rotation of a sum adds `e_ks`, and the rounding of its
-//! second part, of variance `|s|^2/12`; the division at the end one rounding
-//! ([`crate::noise::rounding`]). Sums without a rotation are multiples of `P'`, and their division
-//! rounds nothing.
+//! **Noise.** A ciphertext modulo `P'Q` here represents `P'` times a message modulo `Q`. Its noise
+//! is stated over `P'`, so that it is relative to the message. Let `e_j` be the noise of `c_j`, and
+//! `e_ks` that of an inner product over `P'` before rounding. All of the following are variances:
+//!
+//! - The sum has `sum_j |m_j| (e_j + e_ks)`, where multiplication by `m_j` makes noise grow by the
+//!   factor `|m_j|`.
+//! - The rotation of a sum adds `e_ks` and the rounding of its second part, `|s|^2/12`.
+//! - The division at the end adds one rounding ([`crate::noise::rounding`]).
+//!
+//! Sums without a rotation are multiples of `P'`, so their division does not round.
 
 use std::sync::Arc;
 
@@ -33,60 +36,68 @@ use crate::{
 
 const OPERATION: &str = "add rotations";
 
-/// How many words of rotated ciphertexts are made and go through all rows before the next are: half
-/// a megabyte, to be found in the cache.
-const CACHED_WORDS: usize = 1 << 16;
+/// The number of words of rotated ciphertexts that are computed and used in all rows before the
+/// next ones: half a megabyte, which stays in the cache. Chosen.
+const IMAGE_BLOCK_WORDS: usize = 1 << 16;
 
-/// A ciphertext that takes part in sums.
+/// A ciphertext in sums of rotations.
+///
+/// See [`Context::rotation_sums`] for an example.
 #[derive(Debug, Clone, Copy)]
 pub enum Summand<'a> {
-    /// As it is.
+    /// The ciphertext itself.
     Same(&'a Ciphertext),
-    /// Its image under `X -> X^element`, with what [`Context::hoist_for_sums`] gave of it.
+    /// The image of a ciphertext under `X -> X^element`, with its decomposition by
+    /// [`Context::hoist_for_sums`].
     Rotated(&'a Ciphertext, &'a Decomposed<'a>, usize),
 }
 
 /// A summand times a plaintext.
+///
+/// See [`Context::rotation_sums`] for an example.
 #[derive(Debug, Clone, Copy)]
 pub struct Term<'a> {
-    /// The number of the summand.
+    /// The index of the summand.
     pub summand: usize,
-    /// The plaintext modulo `P'Q` ([`Context::rotation_modulus`]). In one row all have all values,
-    /// or all an eighth of them.
+    /// The plaintext modulo `P'Q` ([`Context::rotation_modulus`]). In one row, either all
+    /// plaintexts have all values, or all have only an eighth of them.
     pub factor: TermFactor<'a>,
-    /// By how many bits it makes noise grow.
+    /// The number of bits by which the plaintext makes noise grow.
     pub log2_norm: f64,
-    /// Whether there are slots that are multiplied by zero in all terms of a sum: no error comes
-    /// there ([`Noise::without_zeros`]).
+    /// True if there are slots that all terms of a sum multiply by zero, so that they have no error
+    /// ([`Noise::without_zeros`]).
     pub leaves_zeros: bool,
 }
 
-/// A sum of rotated ciphertexts modulo `P'Q` that has not been divided by `P'`. It is in scratch
-/// memory.
+/// A sum of rotated ciphertexts modulo `P'Q` that has not been divided by `P'` yet. It is in
+/// scratch memory.
+///
+/// See [`Context::rotation_sums`] for an example.
 #[derive(Debug)]
 pub struct RotationSum<'a> {
     context: &'a Context,
     plan: Arc<Decomposition>,
-    /// `Q`.
+    /// The modulus `Q` of the ciphertexts.
     modulus: Modulus,
-    /// Modulo `P'Q`, in the evaluation domain.
+    /// Both parts modulo `P'Q`, in the evaluation domain.
     parts: [Scratch<'a>; 2],
     key: Fingerprint,
     noise: Noise,
-    /// True if it is a multiple of `P'`, as it is without rotations. Dividing by `P'` then rounds
-    /// nothing.
+    /// True if the sum is a multiple of `P'`, as it is without rotations. The division by `P'` then
+    /// does not round.
     is_multiple: bool,
 }
 
-/// The minimum number of words in a share of work. Fewer are not worth sharing out. Chosen.
+/// The minimum number of words in a piece of work. Smaller pieces are not worth distributing among
+/// threads. Chosen.
 const MIN_STRETCH_WORDS: usize = 1 << 12;
 
-/// Some words of all sums at one position.
+/// Some neighbouring words of all sums at one position.
 struct Stretch<'s> {
     position: usize,
     first: usize,
     words: usize,
-    /// Both parts of each sum.
+    /// These words of both parts of each sum.
     sums: Vec<[&'s mut [u64]; 2]>,
 }
 
@@ -99,21 +110,24 @@ struct Source<'a> {
 }
 
 impl Context {
-    /// `P'Q`: what sums of rotations of ciphertexts modulo `modulus = Q` are computed modulo, and
-    /// their plaintexts are wanted modulo. The keys that take part have moduli that are multiples
-    /// of `keys` ([`PreparedEvaluationKeys::common_modulus`]).
+    /// The modulus `P'Q` of sums of rotations of ciphertexts modulo `modulus = Q`, and of their
+    /// plaintexts.
+    ///
+    /// The moduli of the keys for these rotations must be multiples of `keys`
+    /// ([`PreparedEvaluationKeys::common_modulus`]).
     ///
     /// # Errors
-    /// As [`Context::gadget_within`].
+    /// Returns the errors of [`Context::gadget_within`].
     pub fn rotation_modulus(&self, modulus: Modulus, keys: Modulus) -> Result<Modulus, RlweError> {
         Ok(modulus.lcm(self.rotation_gadget(modulus, keys)?.specials()))
     }
 
-    /// Decomposes a ciphertext once for any number of rotations of it in
-    /// [`Context::rotation_sums`], by keys whose moduli are multiples of `keys`.
+    /// Decomposes a ciphertext once for any number of rotations in [`Context::rotation_sums`], by
+    /// keys whose moduli are multiples of `keys`.
     ///
     /// # Errors
-    /// When the ciphertext has more than two parts, or as [`Context::gadget_within`].
+    /// Returns an error if the ciphertext has more than two parts, and the errors of
+    /// [`Context::gadget_within`].
     pub fn hoist_for_sums<'a>(
         &'a self,
         a: &'a Ciphertext,
@@ -127,20 +141,74 @@ impl Context {
         )
     }
 
-    /// The planned gadget, with the single decomposition: the double one has its inner products
-    /// elsewhere than modulo `P'Q`.
+    /// Returns the planned gadget with the single decomposition, because the inner products of the
+    /// double decomposition are not modulo `P'Q`.
     fn rotation_gadget(&self, modulus: Modulus, keys: Modulus) -> Result<Gadget, RlweError> {
         Ok(self.gadget_within(modulus, keys)?.with_method(Method::Single))
     }
 
-    /// For each row the sum of its terms, modulo `P'Q`. Each summand is rotated once, however many
-    /// rows want it. The moduli of the keys that take part are multiples of `common`, by which `P'`
-    /// is chosen.
+    /// Computes the sum of the terms of each row, modulo `P'Q`.
+    ///
+    /// Each summand is rotated once, even if several rows use it. The moduli of the keys for the
+    /// rotations are multiples of `common`, which determines `P'`.
+    ///
+    /// ```
+    /// use hippocrene_ring::{Threads, primes};
+    /// use hippocrene_rlwe::{
+    ///     Ciphertext, Context, EvaluationKeys, Parameters, ParametersLiteral, SecretDistribution,
+    ///     SecretKey, Sprout, Summand, Term,
+    /// };
+    ///
+    /// // A prime for the units and one for the special modulus. These parameters are not secure.
+    /// let primes = primes::ntt_primes(48, 1 << 10, 2, &[])?;
+    /// let parameters = Parameters::new_insecure(ParametersLiteral {
+    ///     log_degree: 10,
+    ///     units: primes[..1].to_vec(),
+    ///     specials: primes[1..].to_vec(),
+    ///     sprout: Sprout::default(),
+    ///     gadget_rank: 1,
+    ///     secret: SecretDistribution::Ternary,
+    /// })?;
+    /// let context = Context::new(parameters, Threads::single())?;
+    /// let modulus = context.parameters().top();
+    /// let secret = SecretKey::generate(&context)?;
+    /// let mut keys = EvaluationKeys::empty(&context, secret.fingerprint());
+    /// keys.add_galois(&context, &secret, 5)?;
+    /// let keys = keys.prepare(&context)?;
+    ///
+    /// // The sum of a ciphertext of 2^30 X and its image under X -> X^5, both times 2.
+    /// let message = context.from_signed(&[vec![0, 1 << 30], vec![0; 1022]].concat(), modulus);
+    /// let a = secret.encrypt(&context, &message, modulus)?.expand(&context);
+    /// let common = keys.common_modulus(&context, modulus, [5]);
+    /// let extended = context.rotation_modulus(modulus, common)?;
+    /// let two = context.from_signed(&[vec![2], vec![0; 1023]].concat(), extended);
+    /// let two = context.rotation_factor(two, extended)?;
+    /// let hoisted = context.hoist_for_sums(&a, common)?;
+    /// let term = |summand| Term {
+    ///     summand,
+    ///     factor: (&two).into(),
+    ///     log2_norm: 1.0,
+    ///     leaves_zeros: false,
+    /// };
+    /// let summands = [Summand::Same(&a), Summand::Rotated(&a, &hoisted, 5)];
+    /// let sums = context.rotation_sums(&summands, &[vec![term(0), term(1)]], &keys, common)?;
+    /// let mut out = Ciphertext::empty(&context);
+    /// sums[0].divide_into(&mut out, modulus)?;
+    ///
+    /// let decrypted = secret.decrypt(&context, &out)?;
+    /// for (i, expected) in [(1, 2 << 30), (5, 2 << 30)] {
+    ///     assert!(decrypted.limb(0)[i].abs_diff(expected) < 1 << 16);
+    /// }
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     ///
     /// # Errors
-    /// When there is no summand, moduli, keys or numbers of parts differ, a key is missing, a
-    /// decomposition is of another ciphertext or by another gadget than is planned, or a term does
-    /// not fit.
+    /// Returns an error if
+    ///
+    /// - there is no summand, or moduli, keys or numbers of parts differ;
+    /// - a key is missing;
+    /// - a decomposition belongs to another ciphertext or to another gadget than the planned one;
+    /// - a term names a summand that does not exist, or has an unsuitable plaintext.
     pub fn rotation_sums(
         &self,
         summands: &[Summand<'_>],
@@ -165,9 +233,11 @@ impl Context {
         };
         let mut sums = Vec::with_capacity(rows.len());
         for row in rows {
-            let kind = row.first().map_or(self.degree(), |term| term.factor.degree(self.degree()));
-            row.iter()
-                .try_for_each(|term| self.check_term(term, summands.len(), plan.extended, kind))?;
+            let degree =
+                row.first().map_or(self.degree(), |term| term.factor.degree(self.degree()));
+            row.iter().try_for_each(|term| {
+                self.check_term(term, summands.len(), plan.extended, degree)
+            })?;
             let noise = row.iter().map(noise).fold(Noise::NONE, Noise::plus);
             let parts = [0, 1].map(|_| self.scratch(plan.extended, Domain::Evaluation));
             let is_multiple = row.iter().all(|term| sources[term.summand].rotation.is_none());
@@ -195,7 +265,7 @@ impl Context {
         if self.is_dry_run() {
             return Ok(sums);
         }
-        // Plaintexts whose limbs are made on use are made once.
+        // Plaintexts whose limbs are computed on use are computed only once.
         let whole = rows.iter().flatten().any(|term| term.factor.is_by_limb());
         let mut stretches = self.stretches(plan.extended, whole);
         for sum in &mut sums {
@@ -214,15 +284,16 @@ impl Context {
         Ok(sums)
     }
 
-    /// The words of a polynomial modulo `modulus` as they are shared out, in order: limb by limb,
-    /// or unless they are to be `whole` to several threads in halves of limbs, so that none waits
-    /// long for another's last.
+    /// Divides the words of a polynomial modulo `modulus` into pieces of work, in order.
+    ///
+    /// The pieces are limbs. If there are several threads and `whole` is false, they are halves of
+    /// limbs, so that no thread waits long for the last piece of another.
     fn stretches<'s>(&self, modulus: Modulus, whole: bool) -> Vec<Stretch<'s>> {
         let degree = self.degree();
         let halves = self.threads().count() > 1 && degree >= 2 * MIN_STRETCH_WORDS && !whole;
         let mut stretches = Vec::with_capacity(2 * modulus.limb_count());
         for position in modulus.factors() {
-            // Modulo a power of two products are of whole limbs.
+            // Products modulo a power of two need whole limbs.
             let words = if halves && position != Modulus::TWO { degree / 2 } else { degree };
             let firsts = (0..degree).step_by(words);
             stretches.extend(firsts.map(|first| Stretch {
@@ -250,7 +321,7 @@ impl Context {
         let rotation = match summand {
             Summand::Rotated(_, hoisted, element) if *element != 1 => {
                 if !hoisted.is_of(ciphertext.part(1)) || hoisted.gadget() != plan.gadget {
-                    return Err(RlweError::Decomposed { operation: OPERATION });
+                    return Err(RlweError::WrongDecomposition { operation: OPERATION });
                 }
                 let key = keys.galois_at(*element, self, ciphertext.modulus())?;
                 let added = [Added::new(Some(ciphertext.part(0))), Added::default()];
@@ -263,6 +334,7 @@ impl Context {
         Ok(Source { ciphertext, rotation, added: noise })
     }
 
+    /// Checks that a term suits its row. Plaintexts of the row have `degree` values in each limb.
     fn check_term(
         &self,
         term: &Term<'_>,
@@ -277,11 +349,11 @@ impl Context {
         };
         let of_degree = factor.degree(self.degree());
         let need = if term.summand >= summands {
-            "there is no summand of that number"
+            "the summand of a term does not exist"
         } else if of_degree != degree || ![1, REPETITIONS].contains(&(self.degree() / degree)) {
             "in one row all plaintexts have the ring degree, or all an eighth of it"
         } else if whole.is_some_and(|factor| factor.is_dry_run() != self.is_dry_run()) {
-            "operands of a dry run and others cannot be mixed"
+            "operands of a dry run and of a real run cannot be mixed"
         } else if whole.is_some_and(|factor| !factor.is_modulo(self, extended)) {
             "a plaintext modulo P'Q is needed"
         } else {
@@ -291,8 +363,10 @@ impl Context {
         Err(RlweError::Modulus { operation: OPERATION, have, need })
     }
 
-    /// Computes a stretch of all sums, some words at a time: first those of each summand, then
-    /// those of each row. In the evaluation domain an automorphism takes neighbouring words to
+    /// Computes a stretch of all sums, in blocks of words: first those of each summand, then those
+    /// of each row.
+    ///
+    /// This works because automorphisms in the evaluation domain map neighbouring words to
     /// neighbouring words.
     fn sums_at(
         &self,
@@ -305,12 +379,13 @@ impl Context {
         if position == Modulus::TWO {
             return self.sums_modulo_two(plan, sources, rows, sums);
         }
-        if most_by_limb(rows) > 0 {
+        if max_terms_by_limb(rows) > 0 {
             return self.sums_by_limb(plan, sources, rows, position, sums);
         }
         let degree = self.degree();
         let ring = self.ring_at(plan.extended, position);
-        let size = (CACHED_WORDS / (2 * sources.len())).next_power_of_two().max(64).min(length);
+        let size =
+            (IMAGE_BLOCK_WORDS / (2 * sources.len())).next_power_of_two().max(64).min(length);
         let words = (2 * sources.len() + 2) * size;
         let mut scratch = self.scratch_limbs(words.div_ceil(degree), Domain::Evaluation);
         let (images, spare) =
@@ -327,13 +402,16 @@ impl Context {
             let image = |i: usize| &images[i * size..(i + 1) * size];
             for (row, [sum0, sum1]) in rows.iter().zip(&mut *sums) {
                 let is_repeated = are_repeated(row, degree);
-                let share = if is_repeated { REPETITIONS } else { 1 };
-                let there = row.iter().filter(|term| sources[term.summand].is_at(position));
+                let repetitions = if is_repeated { REPETITIONS } else { 1 };
+                let terms_here = row.iter().filter(|term| sources[term.summand].is_at(position));
                 terms.clear();
-                terms.extend(there.filter_map(|term| {
+                terms.extend(terms_here.filter_map(|term| {
                     let TermFactor::Whole(factor) = term.factor else { return None };
                     let (factor, i) = (factor.limb(position), 2 * term.summand);
-                    Some((&factor[first / share..(first + size) / share], [image(i), image(i + 1)]))
+                    Some((
+                        &factor[first / repetitions..(first + size) / repetitions],
+                        [image(i), image(i + 1)],
+                    ))
                 }));
                 let (sum0, sum1) = (&mut sum0[block.clone()], &mut sum1[block.clone()]);
                 match is_repeated {
@@ -344,8 +422,10 @@ impl Context {
         }
     }
 
-    /// The limbs of all sums at a position where plaintexts are made: those of all summands are
-    /// there, and each row makes its plaintexts in the same memory, which stays in the cache.
+    /// Computes the limbs of all sums at a position where plaintexts are computed on use.
+    ///
+    /// The limbs of all summands are in memory. All rows write their plaintexts to the same memory,
+    /// which stays in the cache.
     fn sums_by_limb(
         &self,
         plan: &Decomposition,
@@ -356,11 +436,11 @@ impl Context {
     ) {
         let degree = self.degree();
         let ring = self.ring_at(plan.extended, position);
-        let limbs = 2 * sources.len() + 2 + most_by_limb(rows);
+        let limbs = 2 * sources.len() + 2 + max_terms_by_limb(rows);
         let mut scratch = self.scratch_limbs(limbs, Domain::Evaluation);
         let (images, rest) =
             scratch.as_mut_slice()[..limbs * degree].split_at_mut(2 * sources.len() * degree);
-        let (spare, made) = rest.split_at_mut(2 * degree);
+        let (spare, generated) = rest.split_at_mut(2 * degree);
         let (spare0, spare1) = spare.split_at_mut(degree);
         for (source, images) in sources.iter().zip(images.chunks_exact_mut(2 * degree)) {
             let (image0, image1) = images.split_at_mut(degree);
@@ -375,11 +455,11 @@ impl Context {
         }
         let image = |i: usize| &images[i * degree..(i + 1) * degree];
         for (row, [sum0, sum1]) in rows.iter().zip(sums) {
-            let mut made = made.chunks_exact_mut(degree);
-            let there = row.iter().filter(|term| sources[term.summand].is_at(position));
-            let terms = there.map(|term| {
+            let mut generated = generated.chunks_exact_mut(degree);
+            let terms_here = row.iter().filter(|term| sources[term.summand].is_at(position));
+            let terms = terms_here.map(|term| {
                 let factor = term.factor.limb(position, |factor| {
-                    let limb = made.next().expect("there is a limb for each");
+                    let limb = generated.next().expect("there is a limb for each");
                     factor.write(ring, limb);
                     limb
                 });
@@ -393,8 +473,8 @@ impl Context {
         }
     }
 
-    /// All sums modulo a power of two: each summand is lifted once, and each sum comes back from
-    /// its transforms once.
+    /// Computes all sums modulo a power of two. Each summand is lifted once, and each sum is
+    /// transformed back once.
     fn sums_modulo_two(
         &self,
         plan: &Decomposition,
@@ -405,12 +485,12 @@ impl Context {
         let (position, degree) = (Modulus::TWO, self.degree());
         let ring = self.ring_at(plan.extended, position);
         let limbs = ring.lifted_moduli().len();
-        let by_limb = limbs * most_by_limb(rows);
+        let by_limb = limbs * max_terms_by_limb(rows);
         let mut scratch =
             self.scratch_limbs(2 * limbs * sources.len() + 4 + by_limb, Domain::Evaluation);
         let (images, spare) =
             scratch.as_mut_slice().split_at_mut(2 * limbs * sources.len() * degree);
-        let (spare, made) = spare.split_at_mut(4 * degree);
+        let (spare, generated) = spare.split_at_mut(4 * degree);
         let (parts, spares) = spare.split_at_mut(2 * degree);
         let ((part0, part1), (spare0, spare1)) =
             (parts.split_at_mut(degree), spares.split_at_mut(degree));
@@ -425,12 +505,12 @@ impl Context {
         }
         let image = |i: usize| &images[i * limbs * degree..][..limbs * degree];
         for (row, [sum0, sum1]) in rows.iter().zip(sums) {
-            let mut made = made.chunks_exact_mut(limbs * degree);
-            let there = row.iter().filter(|term| sources[term.summand].is_at(position));
+            let mut generated = generated.chunks_exact_mut(limbs * degree);
+            let terms_here = row.iter().filter(|term| sources[term.summand].is_at(position));
             let pair = |i: usize| [image(2 * i), image(2 * i + 1)];
-            let terms = there.map(|term| {
+            let terms = terms_here.map(|term| {
                 let factor = term.factor.limb(position, |factor| {
-                    let lifted = made.next().expect("there are limbs for each");
+                    let lifted = generated.next().expect("there are limbs for each");
                     factor.write(ring, part0);
                     ring.lift(lifted, part0);
                     lifted
@@ -445,8 +525,8 @@ impl Context {
         }
     }
 
-    /// The noise of an inner product of a polynomial modulo `modulus` with a key modulo `key`, over
-    /// `P'`, before it is rounded.
+    /// Returns the noise of an inner product of a polynomial modulo `modulus` with a key modulo
+    /// `key`, over `P'` and before rounding.
     fn inner_product_noise(
         &self,
         plan: &Decomposition,
@@ -458,13 +538,13 @@ impl Context {
     }
 }
 
-/// Whether the factors of a row are without the values that repeat.
+/// True if the plaintexts of a row are stored without their repeated values.
 fn are_repeated(row: &[Term<'_>], degree: usize) -> bool {
     row.first().is_some_and(|term| term.factor.degree(degree) != degree)
 }
 
-/// How many plaintexts are made limb by limb for a row, at most.
-fn most_by_limb(rows: &[Vec<Term<'_>>]) -> usize {
+/// The maximum number of plaintexts of a row that are computed on use.
+fn max_terms_by_limb(rows: &[Vec<Term<'_>>]) -> usize {
     let by_limb = |row: &Vec<Term<'_>>| row.iter().filter(|term| term.factor.is_by_limb()).count();
     rows.iter().map(by_limb).max().unwrap_or(0)
 }
@@ -478,13 +558,15 @@ impl<'a> Summand<'a> {
 }
 
 impl Source<'_> {
-    /// Whether it is not 0 at a position of `P'Q`, being a multiple of `P'`.
+    /// True if the summand is not 0 at a position of `P'Q`. A summand without rotation is a
+    /// multiple of `P'`, so it is 0 at the positions of `P'`.
     fn is_at(&self, position: usize) -> bool {
         self.rotation.is_some() || self.ciphertext.modulus().contains(position)
     }
 
-    /// Its limbs modulo `P'Q` at a position, from word `first` on, with as much to spare. Nothing
-    /// is written where it is 0.
+    /// Computes the limbs of the summand modulo `P'Q` at a position, from word `first` on.
+    ///
+    /// Spare memory of the same size is needed. Nothing is written where the summand is 0.
     fn image_at(
         &self,
         context: &Context,
@@ -525,20 +607,20 @@ impl Source<'_> {
 }
 
 impl RotationSum<'_> {
-    /// The estimate of its noise, over `P'`.
+    /// The estimated noise of the sum, over `P'`.
     pub fn noise(&self) -> Noise {
         self.noise
     }
 
-    /// Replaces the estimate of its noise.
+    /// Replaces the estimated noise of the sum.
     pub fn set_noise(&mut self, noise: Noise) {
         self.noise = noise;
     }
 
-    /// Adds another sum of ciphertexts of the same modulus and key.
+    /// Adds another sum.
     ///
     /// # Errors
-    /// When it is not that.
+    /// Returns an error if the other sum has another modulus or key.
     pub fn add(&mut self, other: &RotationSum<'_>) -> Result<(), RlweError> {
         self.check(other)?;
         let (context, extended) = (self.context, self.plan.extended);
@@ -553,11 +635,13 @@ impl RotationSum<'_> {
         Ok(())
     }
 
-    /// Its image under `X -> X^element`. Of its two parts only the second is divided by `P'`, to be
-    /// decomposed.
+    /// Returns the image of the sum under `X -> X^element`.
+    ///
+    /// Only the second part is divided by `P'`, in order to be decomposed.
     ///
     /// # Errors
-    /// When the key of the automorphism is missing, or they are of another secret.
+    /// Returns an error if the key of the automorphism is missing, or if `keys` belong to another
+    /// secret.
     pub fn rotated(
         &self,
         element: usize,
@@ -587,13 +671,13 @@ impl RotationSum<'_> {
                 let first = group * size;
                 let count = out0.len() / degree;
                 let targets: Targets = plan.extended.factors().skip(first).take(count).collect();
-                let mut fresh = product.extend(&targets);
+                let mut extensions = product.extend(&targets);
                 let mut scratch = context.scratch_limbs(2, Domain::Evaluation);
                 let (acc0, acc1) = scratch.as_mut_slice().split_at_mut(degree);
                 let limbs = out0.chunks_exact_mut(degree).zip(out1.chunks_exact_mut(degree));
                 for (i, (out0, out1)) in limbs.enumerate() {
                     let ring = context.ring_at(plan.extended, targets[i]);
-                    product.at(&targets, i, &mut fresh, [&mut *acc0, &mut *acc1]);
+                    product.at(&targets, i, &mut extensions, [&mut *acc0, &mut *acc1]);
                     ring.add_assign(acc0, self.parts[0].limb(first + i));
                     ring.apply_automorphism(&automorphism, Domain::Evaluation, out0, acc0);
                     ring.apply_automorphism(&automorphism, Domain::Evaluation, out1, acc1);
@@ -617,11 +701,11 @@ impl RotationSum<'_> {
         })
     }
 
-    /// The sum over `P'`, brought from its modulus `Q` to `to = Q'` (scaled by `Q'/Q`) in the same
-    /// modulus switch.
+    /// Divides the sum by `P'` and brings it from its modulus `Q` to `to = Q'` in the same modulus
+    /// switch, which scales it by `Q'/Q`.
     ///
     /// # Errors
-    /// When `to` is not a divisor of `PQ_max`.
+    /// Returns an error if `to` does not divide `PQ_max`.
     pub fn divide_into(&self, out: &mut Ciphertext, to: Modulus) -> Result<(), RlweError> {
         let (context, extended) = (self.context, self.plan.extended);
         let parameters = context.parameters();
@@ -637,6 +721,7 @@ impl RotationSum<'_> {
         Ok(())
     }
 
+    /// Checks that the other sum has the same parameters, key, modulus and gadget.
     fn check(&self, other: &RotationSum<'_>) -> Result<(), RlweError> {
         let (context, parameters) = (self.context, self.context.parameters());
         context.check_digest(other.context.parameters().digest(), OPERATION)?;

@@ -1,4 +1,4 @@
-//! The key switch itself, single and hoisted.
+//! The key switch, for one decomposition or several rotations (hoisted).
 
 use arrayvec::ArrayVec;
 use hippocrene_ring::{Domain, Poly, arith::mul_mod};
@@ -17,21 +17,25 @@ use crate::{
 };
 
 impl Context {
-    /// Switches keys: with a key from `s'` to `s`, the decomposed `c` modulo `Q`, and `added`
-    /// (polynomials modulo `Q`), `out0 + out1 s = round((Q'/Q) (added0 + added1 s + c s')) + e`
-    /// modulo `Q'`, any divisor of `PQ_max`, in one modulus switch from `P'Q`.
+    /// Switches keys, in one modulus switch from `P'Q`.
+    ///
+    /// Let `key` lead from `s'` to `s`, let `c` be the decomposed polynomial modulo `Q`, and let
+    /// `added` be polynomials modulo `Q`. The result satisfies
+    /// `out0 + out1 s = round((Q'/Q) (added0 + added1 s + c s')) + e` modulo `Q'`, which is any
+    /// divisor of `PQ_max`.
     ///
     /// `c`, the added polynomials and the result may each be in either domain. With `omega` digits,
-    /// `l` limbs of `Q` and `k` of `P'`, all combinations take `(omega + 2)(l + k)` transforms for
-    /// `Q' = Q` (MG23 3.1). If the sprout has odd primes, each polynomial in coefficients takes two
-    /// more. With the double decomposition their number is that of MG23's Table 4.
+    /// `l` limbs of `Q` and `k` of `P'`, every combination of domains needs `(omega + 2)(l + k)`
+    /// transforms for `Q' = Q` (MG23 3.1). If the sprout has odd primes, each polynomial in
+    /// coefficients needs two more. With the double decomposition, the number of transforms is that
+    /// of MG23's Table 4.
     ///
     /// This is Algorithm 4 of GRAFT without its first step. The digits are taken modulo the
     /// divisors of the blocks that `Q` has, those of the sprout included, so that there is no
     /// `Q_inter`. Limbs that only `Q'` has need no inner product.
     ///
     /// # Errors
-    /// When moduli or parameters do not fit.
+    /// Returns an error if moduli or parameters do not match.
     pub fn switch_keys_into(
         &self,
         out: [&mut Poly; 2],
@@ -50,7 +54,7 @@ impl Context {
             return Err(RlweError::Modulus {
                 operation: "switch keys",
                 have: from.limb_count(),
-                need: "the results are polynomials of another ring degree",
+                need: "results of the ring degree are needed",
             });
         }
         self.check_key_modulus(key.modulus(), decomposed.plan.extended, "switch keys")?;
@@ -60,9 +64,10 @@ impl Context {
         self.switch_product_into(out, decomposed, key, added.map(Added::new), destination)
     }
 
-    /// [`Context::switch_keys_into`] by the single decomposition, for checked operands. Two
-    /// polynomials may be added to a part, one in each domain. That takes no more transforms than
-    /// one.
+    /// [`Context::switch_keys_into`] by the single decomposition, for checked operands.
+    ///
+    /// Two polynomials may be added to a part, one in each domain. This needs no more transforms
+    /// than one polynomial.
     pub(crate) fn switch_product_into(
         &self,
         out: [&mut Poly; 2],
@@ -78,8 +83,8 @@ impl Context {
         let plan = self.switch_plan(extended, to, 1)?;
         let degree = self.degree();
 
-        // First the limbs of which the modulus switch drops one factor and keeps another. They can
-        // be in the sprout only.
+        // First the limbs of which the modulus switch drops one factor and keeps another. Only
+        // limbs of the sprout can be such.
         let split: ArrayVec<usize, MAX_GROUP_LIMBS> =
             plan.dropped.factors().filter(|p| to.contains(*p)).collect();
         let mut shared = [0, 1].map(|_| self.scratch_limbs(split.len(), Domain::Evaluation));
@@ -110,11 +115,13 @@ impl Context {
                 let positions = positions(plan.dropped, group * size, r0.len() / degree);
                 let targets: Targets =
                     positions.iter().copied().filter(|p| !split.contains(p)).collect();
-                let mut fresh = product.extend(&targets);
+                let mut extensions = product.extend(&targets);
                 let limbs = r0.chunks_exact_mut(degree).zip(r1.chunks_exact_mut(degree));
                 for (position, (r0, r1)) in positions.into_iter().zip(limbs) {
                     match (targets.iter().position(|p| *p == position), shared(position)) {
-                        (Some(i), _) => product.at(&targets, i, &mut fresh, [&mut *r0, &mut *r1]),
+                        (Some(i), _) => {
+                            product.at(&targets, i, &mut extensions, [&mut *r0, &mut *r1])
+                        }
                         (None, Some([x0, x1])) => {
                             self.load_remainder(&plan, position, r0, x0);
                             self.load_remainder(&plan, position, r1, x1);
@@ -148,20 +155,20 @@ impl Context {
             |group, out0, out1| {
                 let (first, count) = (group * size, out0.len() / degree);
                 let positions = positions(to, first, count);
-                let wanted = |p: &usize| extended.contains(*p) && !split.contains(p);
-                let targets: Targets = positions.iter().copied().filter(wanted).collect();
-                let mut fresh = product.extend(&targets);
+                let is_target = |p: &usize| extended.contains(*p) && !split.contains(p);
+                let targets: Targets = positions.iter().copied().filter(is_target).collect();
+                let mut extensions = product.extend(&targets);
                 let mut scratch = self.scratch_limbs(3, Domain::Coefficient);
                 let (acc0, rest) = scratch.as_mut_slice().split_at_mut(degree);
                 let (acc1, spare) = rest.split_at_mut(degree);
-                // The results take the place of `delta`.
+                // The results overwrite `delta`.
                 r0.modulo(first, out0);
                 r1.modulo(first, out1);
                 for (k, position) in positions.into_iter().enumerate() {
-                    let known =
+                    let has_product =
                         match (targets.iter().position(|p| *p == position), shared(position)) {
                             (Some(i), _) => {
-                                product.at(&targets, i, &mut fresh, [&mut *acc0, &mut *acc1]);
+                                product.at(&targets, i, &mut extensions, [&mut *acc0, &mut *acc1]);
                                 true
                             }
                             (None, Some([x0, x1])) => {
@@ -175,10 +182,10 @@ impl Context {
                     let parts = [(&r0, &mut out0[range.clone()]), (&r1, &mut out1[range])];
                     let parts = parts.into_iter().zip([&mut *acc0, &mut *acc1]).enumerate();
                     for (part, ((remainder, limb), acc)) in parts {
-                        if known {
+                        if has_product {
                             product.take_to(&plan, part, position, acc, limb, domain);
                         }
-                        let x = known.then_some(&*acc);
+                        let x = has_product.then_some(&*acc);
                         remainder.finish_limb(
                             first + k,
                             limb,
@@ -194,20 +201,23 @@ impl Context {
         Ok(())
     }
 
-    /// The noise that a key switch of a polynomial modulo `from` with the planned gadget adds when
-    /// it ends modulo `to`: that of the inner product, divided by `P' Q/Q'`, and the rounding of
-    /// the modulus switch.
+    /// Returns the noise that a key switch of a polynomial modulo `from` with the planned gadget
+    /// adds if it ends modulo `to`.
+    ///
+    /// It is the noise of the inner product, divided by `P' Q/Q'`, and the rounding of the modulus
+    /// switch.
     ///
     /// # Errors
-    /// As [`Context::gadget`], and when `to` does not divide `PQ_max`.
+    /// Returns the errors of [`Context::gadget`], and an error if `to` does not divide `PQ_max`.
     pub fn key_switch_noise(&self, from: Modulus, to: Modulus) -> Result<Noise, RlweError> {
         self.key_switch_noise_with(from, self.gadget(from)?, to)
     }
 
-    /// [`Context::key_switch_noise`] with this key, and the gadget that is planned for it.
+    /// [`Context::key_switch_noise`] with this key and the gadget that is planned for it.
     ///
     /// # Errors
-    /// As [`Context::gadget_within`], and when `to` does not divide `PQ_max`.
+    /// Returns the errors of [`Context::gadget_within`], and an error if `to` does not divide
+    /// `PQ_max`.
     pub fn key_switch_noise_by(
         &self,
         from: Modulus,
@@ -221,7 +231,8 @@ impl Context {
     /// [`Context::key_switch_noise`] with a gadget of the caller's choice.
     ///
     /// # Errors
-    /// As [`Context::decompose_with`], and when `to` does not divide `PQ_max`.
+    /// Returns the errors of [`Context::decompose_with`], and an error if `to` does not divide
+    /// `PQ_max`.
     pub fn key_switch_noise_with(
         &self,
         from: Modulus,
@@ -231,11 +242,12 @@ impl Context {
         self.key_switch_noise_within(from, gadget, self.parameters().full(), to)
     }
 
-    /// [`Context::key_switch_noise_with`] a key modulo `key`: it has a component for each block of
-    /// `Q_max` that shares a factor with `key`.
+    /// [`Context::key_switch_noise_with`] for a key modulo `key`, which has a component for each
+    /// block of `Q_max` that shares a factor with `key`.
     ///
     /// # Errors
-    /// As [`Context::decompose_with`], and when `to` does not divide `PQ_max`.
+    /// Returns the errors of [`Context::decompose_with`], and an error if `to` does not divide
+    /// `PQ_max`.
     pub fn key_switch_noise_within(
         &self,
         from: Modulus,
@@ -272,7 +284,7 @@ impl Product<'_> {
         }
     }
 
-    /// Takes the inner product at `position` to `domain` and adds the polynomial in coefficients
+    /// Brings the inner product at `position` to `domain` and adds the polynomial in coefficients
     /// that is added to this part. In the evaluation domain that polynomial is subtracted from
     /// `delta` instead, which is transformed anyway.
     fn take_to(

@@ -1,21 +1,21 @@
-//! Profiles as they are stored: an object of serde's data model, for JSON.
+//! The stored form of profiles: an object of serde's data model, for JSON.
 
 use hippocrene_ring::Kernel;
 use serde::{Deserialize, Serialize};
 
 use super::{
-    COSTS, Costs, DEGREES, LEAST_LOG_DEGREE, LOG_DEGREES, LimbCosts, MemoryCosts, Profile, Table,
-    WordSize,
+    COST_COUNT, Costs, DEGREE_COUNT, LOG_DEGREES, LimbCosts, MIN_LOG_DEGREE, MemoryCosts, Profile,
+    Table, WordSize,
 };
 use crate::RlweError;
 
-/// The version of the form; another one is refused.
+/// The version of the stored form. Other versions are refused.
 const VERSION: u32 = 1;
 
-/// A table to be filled.
+/// A table whose costs are filled in later.
 const NO_COSTS: Table = {
-    let none = LimbCosts::of([0.0; COSTS]);
-    [[Costs { cached: none, memory: none }; WordSize::ALL.len()]; DEGREES]
+    let none = LimbCosts::of([0.0; COST_COUNT]);
+    [[Costs { cached: none, memory: none }; WordSize::ALL.len()]; DEGREE_COUNT]
 };
 
 /// A profile as it is stored.
@@ -68,14 +68,14 @@ impl TryFrom<Stored> for Profile {
                 stored.version
             ));
         }
-        // A profile of a kernel that this CPU lacks may lie here: it is sound, and not used.
+        // A profile of a kernel that this CPU lacks is valid. It is only not used.
         let Some(kernel) =
             Kernel::ALL.into_iter().find(|kernel| kernel.to_string() == stored.kernel)
         else {
             let names = Kernel::ALL.map(|kernel| kernel.to_string()).join(", ");
             return fail(format!("kernel is {:?}; there are {names}", stored.kernel));
         };
-        let mut found = [[None; WordSize::ALL.len()]; DEGREES];
+        let mut found = [[None; WordSize::ALL.len()]; DEGREE_COUNT];
         for (i, Entry { log_degree, modulus_bits, cached, memory }) in
             stored.limbs.into_iter().enumerate()
         {
@@ -83,15 +83,15 @@ impl TryFrom<Stored> for Profile {
                 format!("limbs[{i}] (log_degree {log_degree}, modulus_bits {modulus_bits})");
             let size = WordSize::ALL.into_iter().find(|size| size.bits() == modulus_bits);
             let (true, Some(size)) = (LOG_DEGREES.contains(&log_degree), size) else {
-                let (least, most) = (LOG_DEGREES.start(), LOG_DEGREES.end());
+                let (smallest, largest) = (LOG_DEGREES.start(), LOG_DEGREES.end());
                 return fail(format!(
-                    "{place}: log_degree must be {least} to {most}, modulus_bits 48, 50 or 61"
+                    "{place}: log_degree must be {smallest} to {largest}, modulus_bits 48, 50 or 61"
                 ));
             };
             let entry: &mut Option<Costs> =
-                &mut found[(log_degree - LEAST_LOG_DEGREE) as usize][size as usize];
+                &mut found[(log_degree - MIN_LOG_DEGREE) as usize][size as usize];
             if entry.replace(Costs { cached, memory }).is_some() {
-                return fail(format!("{place} stands there twice"));
+                return fail(format!("{place} appears twice"));
             }
         }
         let mut limbs = NO_COSTS;

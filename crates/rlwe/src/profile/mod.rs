@@ -1,5 +1,5 @@
-//! What the operations of key switching cost on one machine (MG23 4.4): the figures that the
-//! planner reckons with.
+//! The costs of the operations of key switching on one machine (MG23 4.4), with which the planner
+//! computes.
 
 mod file;
 mod measure;
@@ -10,7 +10,9 @@ use serde::{Deserialize, Serialize};
 
 use crate::RlweError;
 
-/// The classes of moduli that kernels tell apart.
+/// A class of moduli that kernels treat alike.
+///
+/// See [`Profile`] for an example.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum WordSize {
     /// Below `2^48`.
@@ -22,7 +24,7 @@ pub enum WordSize {
 }
 
 impl WordSize {
-    /// All of them, the smallest first.
+    /// All classes, the smallest first.
     pub const ALL: [WordSize; 3] = [WordSize::Below48, WordSize::Below50, WordSize::Below61];
 
     /// The class of the modulus `q < 2^61`.
@@ -34,7 +36,7 @@ impl WordSize {
         }
     }
 
-    /// Bits of its largest moduli: 48, 50 or 61.
+    /// The bits of the largest moduli of this class: 48, 50 or 61.
     pub fn bits(self) -> u32 {
         match self {
             WordSize::Below48 => 48,
@@ -44,8 +46,10 @@ impl WordSize {
     }
 }
 
-/// What operations on limbs of one ring degree and one class of moduli take one thread in a key
-/// switch, in nanoseconds.
+/// The costs of operations on limbs of one ring degree and one class of moduli in a key switch, in
+/// nanoseconds of one thread.
+///
+/// See [`Profile`] for an example.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct LimbCosts {
@@ -53,31 +57,33 @@ pub struct LimbCosts {
     pub forward: f64,
     /// An inverse transform, from one limb to another.
     pub inverse: f64,
-    /// The same in place, of sums that were just made.
+    /// An in-place inverse transform of a sum that was just computed.
     pub inverse_of_sum: f64,
-    /// An exact base conversion: for each limb that is converted from, whatever it is converted to
-    /// at once.
+    /// An exact base conversion: the cost for each source limb, whatever the number of targets that
+    /// are converted at the same time.
     pub source: f64,
-    /// The same: for each limb that is converted to, for each limb that is converted from.
+    /// An exact base conversion: the cost for each pair of a source limb and a target limb.
     pub pair: f64,
-    /// The same: for each limb that is converted to, whatever it is converted from.
+    /// An exact base conversion: the cost for each target limb, whatever the number of sources.
     pub target: f64,
-    /// An inner product with a switching key that is in the cache: for each digit.
+    /// An inner product with a switching key that is in the cache: the cost for each digit.
     pub product: f64,
-    /// The same: for each further component of the key that a digit is multiplied by.
+    /// An inner product with a switching key: the cost for each further component of the key that
+    /// multiplies a digit.
     pub repeat: f64,
-    /// The same: for both of its sums, whatever the number of digits.
+    /// An inner product with a switching key: the cost of both of its sums, whatever the number of
+    /// digits.
     pub sum: f64,
     /// A pass over a limb that adds and multiplies.
     pub pass: f64,
 }
 
-/// How many costs there are of one ring degree and one class.
-const COSTS: usize = 10;
+/// The number of costs of one ring degree and class.
+const COST_COUNT: usize = 10;
 
 impl LimbCosts {
     /// The costs with their names, in the order of the fields.
-    fn named(&self) -> [(&'static str, f64); COSTS] {
+    fn named(&self) -> [(&'static str, f64); COST_COUNT] {
         let LimbCosts {
             forward,
             inverse,
@@ -104,9 +110,9 @@ impl LimbCosts {
         ]
     }
 
-    /// From the costs in the order of the fields.
+    /// Builds costs from values in the order of the fields.
     const fn of(
-        [forward, inverse, inverse_of_sum, source, pair, target, product, repeat, sum, pass]: [f64; COSTS],
+        [forward, inverse, inverse_of_sum, source, pair, target, product, repeat, sum, pass]: [f64; COST_COUNT],
     ) -> Self {
         LimbCosts {
             forward,
@@ -123,39 +129,54 @@ impl LimbCosts {
     }
 }
 
-/// What operations on limbs of one ring degree and one class of moduli take, depending on where the
-/// polynomials are.
+/// The costs of operations on limbs of one ring degree and one class of moduli, depending on the
+/// location of the polynomials.
 #[derive(Debug, Clone, Copy, PartialEq)]
 struct Costs {
-    /// When all data of a key switch stay in the cache.
+    /// The costs if all data of a key switch stay in the cache.
     cached: LimbCosts,
-    /// When they come from memory and go there, as far as the ring degree is large enough for that.
+    /// The costs if the data are read from memory and written to it. At small ring degrees they
+    /// stay in the cache all the same.
     memory: LimbCosts,
 }
 
-/// Costs by ring degree, from the least on, and class.
-type Table = [[Costs; WordSize::ALL.len()]; DEGREES];
+/// The costs by ring degree, from the smallest on, and by class.
+type Table = [[Costs; WordSize::ALL.len()]; DEGREE_COUNT];
 
-/// What part of [`MemoryCosts::cache_bytes`] is missed.
-const CACHE_MISSED: f64 = 0.25;
+/// The fraction of [`MemoryCosts::cache_bytes`] that misses the cache, by definition of that
+/// figure.
+const CACHE_MISS_RATE: f64 = 0.25;
 
-/// What it costs that data do not fit into the cache.
+/// The costs of data that do not fit the cache.
+///
+/// See [`Profile`] for an example.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct MemoryCosts {
-    /// Of so many bytes of data that a computation goes through again and again a quarter is not in
-    /// the cache when it is wanted.
+    /// The number of bytes of data of which a quarter misses the cache, if a computation goes
+    /// through them again and again.
     pub cache_bytes: f64,
-    /// Bytes of a key that are read per nanosecond from memory, over and above the time that its
-    /// inner products take with a key in the cache.
+    /// The bytes of a key that are read from memory per nanosecond. This time is in addition to the
+    /// time of inner products with a key in the cache.
     pub key_bytes_per_ns: f64,
 }
 
-/// What the operations of key switching cost on one machine with one kernel.
+/// The costs of the operations of key switching on one machine with one kernel.
 ///
-/// [`Profile::measure`] makes one on this machine; [`Profile::typical`] has figures for every
-/// kernel that were measured on one machine. Where the planner's choice depends on a profile, the
-/// results of key switches do not: they are the same up to noise.
+/// [`Profile::measure`] measures this machine. [`Profile::typical`] has figures for every kernel
+/// that were measured on one machine. The planner's choice depends on the profile. The results of
+/// key switches do not, except for their noise.
+///
+/// ```
+/// use hippocrene_ring::Kernel;
+/// use hippocrene_rlwe::{Profile, WordSize};
+///
+/// let profile = Profile::typical(Kernel::Portable);
+/// let costs = profile.limb(15, WordSize::of(1 << 47), 0.0);
+/// assert!(costs.forward > costs.pass);
+/// assert_eq!(profile.missed(1), 0.0);
+/// assert!(profile.memory().cache_bytes > 0.0);
+/// ```
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(try_from = "file::Stored", into = "file::Stored")]
 pub struct Profile {
@@ -165,15 +186,15 @@ pub struct Profile {
 }
 
 /// log2 of the ring degrees that are measured.
-const LOG_DEGREES: std::ops::RangeInclusive<u32> = LEAST_LOG_DEGREE..=17;
-const LEAST_LOG_DEGREE: u32 = 12;
-const DEGREES: usize = 6;
+const LOG_DEGREES: std::ops::RangeInclusive<u32> = MIN_LOG_DEGREE..=17;
+const MIN_LOG_DEGREE: u32 = 12;
+const DEGREE_COUNT: usize = 6;
 
 impl Profile {
-    /// From its parts.
+    /// Builds a profile from its parts.
     ///
     /// # Errors
-    /// [`RlweError::Profile`] when a figure is not a positive number.
+    /// Returns [`RlweError::Profile`] if a figure is not a positive number.
     fn new(kernel: Kernel, memory: MemoryCosts, limbs: Table) -> Result<Self, RlweError> {
         let check = |what: &dyn Fn() -> String, value: f64| match value.is_finite() && value > 0.0 {
             true => Ok(()),
@@ -200,22 +221,24 @@ impl Profile {
         Ok(Profile { kernel, memory, limbs })
     }
 
-    /// The kernel that it was measured with.
+    /// The kernel with which the profile was measured.
     pub fn kernel(&self) -> Kernel {
         self.kernel
     }
 
-    /// What reading keys from memory costs.
+    /// The costs of data that do not fit the cache.
     pub fn memory(&self) -> MemoryCosts {
         self.memory
     }
 
-    /// What operations on a limb cost in a computation whose data are not in the cache to a part
-    /// `missed` in `[0, 1]`. Ring degrees below `2^12` are reckoned as fractions of `2^12`.
+    /// The costs of operations on a limb in a computation of whose data the fraction `missed`, in
+    /// `[0, 1]`, misses the cache.
+    ///
+    /// Ring degrees below `2^12` have the costs of `2^12`, scaled by the degree.
     pub fn limb(&self, log_degree: u32, size: WordSize, missed: f64) -> LimbCosts {
         let measured = log_degree.clamp(*LOG_DEGREES.start(), *LOG_DEGREES.end());
         let Costs { cached, memory } =
-            &self.limbs[(measured - LEAST_LOG_DEGREE) as usize][size as usize];
+            &self.limbs[(measured - MIN_LOG_DEGREE) as usize][size as usize];
         let scale = (f64::from(log_degree) - f64::from(measured)).exp2();
         let (cached, memory) = (cached.named(), memory.named());
         LimbCosts::of(std::array::from_fn(|i| {
@@ -223,10 +246,12 @@ impl Profile {
         }))
     }
 
-    /// [`Profile::limb`] in a key switch with so many digits. The digits at one position are
-    /// transformed and then multiplied by the key. Where there are more of them than the four that
-    /// costs in the cache were measured with, they leave the nearest cache in between: transforms
-    /// and products then cost up to what they do from memory, which was measured with eight.
+    /// The costs of [`Profile::limb`] in a key switch with `digits` digits.
+    ///
+    /// The digits at one position are transformed and then multiplied by the key. The costs in the
+    /// cache were measured with four digits. More digits leave the nearest cache in between.
+    /// Transforms and products then cost up to as much as from memory, which was measured with
+    /// eight digits.
     pub fn limb_of_digits(
         &self,
         log_degree: u32,
@@ -234,18 +259,20 @@ impl Profile {
         missed: f64,
         digits: usize,
     ) -> LimbCosts {
-        let [few, many] = measure::DIGITS.map(|count| count as f64);
-        let crowded = ((digits as f64 - few) / (many - few)).clamp(0.0, 1.0);
+        let [few, many] = measure::MEASURED_DIGITS.map(|count| count as f64);
+        let beyond_cache = ((digits as f64 - few) / (many - few)).clamp(0.0, 1.0);
         let LimbCosts { forward, product, repeat, sum, .. } =
-            self.limb(log_degree, size, missed.max(crowded));
+            self.limb(log_degree, size, missed.max(beyond_cache));
         LimbCosts { forward, product, repeat, sum, ..self.limb(log_degree, size, missed) }
     }
 
-    /// What part of `bytes` of data that a computation goes through again and again is not in the
-    /// cache when it is wanted: what is more than three quarters of [`MemoryCosts::cache_bytes`],
-    /// where a quarter is missed. (What is used soon after it was made stays in the cache even
-    /// then, and is not counted among what comes from memory.)
+    /// The fraction of `bytes` bytes of data that misses the cache, if a computation goes through
+    /// them again and again.
+    ///
+    /// It is the excess over three quarters of [`MemoryCosts::cache_bytes`], so that a quarter is
+    /// missed at `cache_bytes`. Data that are used soon after they were computed stay in the cache
+    /// in any case. They do not count among these bytes.
     pub fn missed(&self, bytes: u64) -> f64 {
-        (1.0 - (1.0 - CACHE_MISSED) * self.memory.cache_bytes / bytes as f64).max(0.0)
+        (1.0 - (1.0 - CACHE_MISS_RATE) * self.memory.cache_bytes / bytes as f64).max(0.0)
     }
 }

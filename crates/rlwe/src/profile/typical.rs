@@ -1,17 +1,19 @@
-//! What was measured on one machine, for where nothing else is known.
+//! Profiles that were measured on one machine, for use where no other profile is known.
 
 use hippocrene_ring::{Cpu, Design, Kernel};
 
-use super::{COSTS, Costs, LOG_DEGREES, LimbCosts, MemoryCosts, Profile, Table};
+use super::{COST_COUNT, Costs, LOG_DEGREES, LimbCosts, MemoryCosts, Profile, Table};
 
 impl Profile {
-    /// Figures for `kernel` by which key switches are planned where no other profile is given: the
-    /// medians of three runs of [`Profile::measure`] on one core of a virtual machine (AMD EPYC of
-    /// family 25, Zen 4, with AVX-512 IFMA and 32 MiB of third-level cache shared with others).
-    /// There [`LimbCosts::source`] and [`LimbCosts::pair`] were one figure, and
-    /// [`LimbCosts::inverse`] and [`LimbCosts::inverse_of_sum`] too: they have the ratios of Zen 5,
-    /// as [`LimbCosts::product`] and [`LimbCosts::repeat`] have. Other machines are faster or
-    /// slower, but the ratios, on which the choice of a gadget depends, are much the same.
+    /// The profile that plans key switches with `kernel` if no other profile is given.
+    ///
+    /// Its figures are the medians of three runs of [`Profile::measure`] on one core of a virtual
+    /// machine (AMD EPYC of family 25, Zen 4, with AVX-512 IFMA and 32 MiB of third-level cache
+    /// shared with others). At that time, [`LimbCosts::source`] and [`LimbCosts::pair`] were one
+    /// figure, and so were [`LimbCosts::inverse`] and [`LimbCosts::inverse_of_sum`]. These figures
+    /// have been split by the ratios of Zen 5. The ratio of [`LimbCosts::product`] and
+    /// [`LimbCosts::repeat`] is that of Zen 5 too. Other machines are faster or slower. But the
+    /// choice of a gadget depends on the ratios, which are about the same.
     pub fn typical(kernel: Kernel) -> Profile {
         let (memory, limbs) = match kernel {
             Kernel::Portable => (PORTABLE_MEMORY, PORTABLE),
@@ -22,42 +24,48 @@ impl Profile {
         Profile { kernel, memory, limbs }
     }
 
-    /// The profile by which dry runs decide ([`crate::Context::dry_run_beside`]):
-    /// [`Profile::typical`] of AVX-512 IFMA. It ships with this library and is the same on every
-    /// machine, whatever its kernel is. So a client, a server and its workers decide alike.
+    /// The profile by which dry runs decide ([`crate::Context::dry_run_beside`]).
+    ///
+    /// It is [`Profile::typical`] of AVX-512 IFMA. It ships with this library and is the same on
+    /// every machine, whatever its kernel is. So a client, a server and its workers decide alike.
     pub fn reference() -> Profile {
         Profile::typical(Kernel::Avx512Ifma)
     }
 }
 
-/// How many times as long as on Zen 4 operations take on Intel's Sapphire and Emerald Rapids.
-/// Measured on an Emerald Rapids (two cores of a virtual machine, 2026-11-28) over what
-/// [`Profile::typical`] predicts: a polynomial of degree 33 at `N = 2^16` 1.67, a product there
-/// 1.39, transforms modulo 61 bits 1.55 to 1.84.
-const SAPPHIRE_RAPIDS: f64 = 1.6;
+/// The time of operations on Intel's Sapphire and Emerald Rapids, relative to Zen 4.
+///
+/// Measured on an Emerald Rapids (two cores of a virtual machine, 2026-11-28), relative to the
+/// prediction of [`Profile::typical`]: 1.67 for a polynomial of degree 33 at `N = 2^16`, 1.39 for a
+/// product there, and 1.55 to 1.84 for transforms modulo 61 bits.
+const SAPPHIRE_RAPIDS_TIME_FACTOR: f64 = 1.6;
 
-/// The same on Zen 5 with kernels of 512-bit vectors. A bootstrap of 2^15 slots at `N = 2^16` (the
-/// bench table `boot`) takes 1.17 s for complex slots and 0.87 s for real ones on a Zen 5, and 1.70 s
-/// and 1.23 s on a Zen 4 (two cores of a virtual machine each, November 2026).
-const ZEN_5: f64 = 0.7;
+/// The time of operations on Zen 5 with kernels of 512-bit vectors, relative to Zen 4.
+///
+/// A bootstrap of 2^15 slots at `N = 2^16` (the bench table `boot`) takes 1.17 s for complex slots
+/// and 0.87 s for real ones on a Zen 5, and 1.70 s and 1.23 s on a Zen 4 (two cores of a virtual
+/// machine each, November 2026).
+const ZEN_5_TIME_FACTOR: f64 = 0.7;
 
 impl Profile {
-    /// Figures to predict times by on `cpu` with `kernel`, where nothing was measured: those of
-    /// [`Profile::typical`], scaled to the design of the CPU. That of an unknown CPU counts as Zen
-    /// 4.
+    /// The profile that predicts times on `cpu` with `kernel` if nothing was measured.
+    ///
+    /// It is [`Profile::typical`], scaled to the design of the CPU. An unknown CPU counts as Zen 4.
     pub fn typical_of(kernel: Kernel, cpu: Cpu) -> Profile {
         let has_wide_vectors = matches!(kernel, Kernel::Avx512 | Kernel::Avx512Ifma);
         let factor = match cpu.design() {
-            Design::SapphireRapids => SAPPHIRE_RAPIDS,
-            Design::Zen5 if has_wide_vectors => ZEN_5,
+            Design::SapphireRapids => SAPPHIRE_RAPIDS_TIME_FACTOR,
+            Design::Zen5 if has_wide_vectors => ZEN_5_TIME_FACTOR,
             Design::Zen4 | Design::Zen5 | Design::Other => 1.0,
         };
-        Profile::typical(kernel).scaled(|_, _| [factor; COSTS])
+        Profile::typical(kernel).scaled(|_, _| [factor; COST_COUNT])
     }
 
-    /// Every cost times a factor: those of the ring degree `2^log_degree`, from the cache (`false`)
-    /// or from memory (`true`), in the order of the fields of [`LimbCosts`].
-    pub(super) fn scaled(mut self, factors: impl Fn(u32, bool) -> [f64; COSTS]) -> Profile {
+    /// Multiplies every cost by a factor.
+    ///
+    /// `factors` is called with log2 of the ring degree and with false for costs from the cache, or
+    /// true for those from memory. It returns factors in the order of the fields of [`LimbCosts`].
+    pub(super) fn scaled(mut self, factors: impl Fn(u32, bool) -> [f64; COST_COUNT]) -> Profile {
         for (log_degree, costs) in LOG_DEGREES.zip(&mut self.limbs) {
             for Costs { cached, memory } in costs {
                 for (limb, from_memory) in [(cached, false), (memory, true)] {
@@ -70,9 +78,9 @@ impl Profile {
     }
 }
 
-/// The costs of one ring degree and class of moduli: when data stay in the cache, and when they
-/// come from memory.
-const fn costs(cached: [f64; COSTS], memory: [f64; COSTS]) -> Costs {
+/// Builds the costs of one ring degree and class of moduli: those of data that stay in the cache,
+/// and those of data from memory.
+const fn costs(cached: [f64; COST_COUNT], memory: [f64; COST_COUNT]) -> Costs {
     Costs { cached: LimbCosts::of(cached), memory: LimbCosts::of(memory) }
 }
 

@@ -16,9 +16,9 @@ use crate::{Modulus, RlweError, rings::Rings};
 /// The number of bits of the primes of the auxiliary modulus. All kernels are fastest for 48 bits.
 const PRIME_BITS: u32 = 48;
 
-/// `R` may be smaller than `Q` by this number of bits, if that saves a prime. The rounding error of
-/// `b'` then grows by the same number of bits. Chosen.
-const SLACK: f64 = 0.5;
+/// The number of bits by which `R` may be smaller than `Q`, if that saves a prime. The rounding
+/// error of `b'` then grows by the same number of bits. Chosen.
+const AUXILIARY_SLACK_BITS: f64 = 0.5;
 
 /// The constants of products of a ciphertext modulo `Q` and one modulo `Q_b`, times `t`.
 #[derive(Debug)]
@@ -112,7 +112,7 @@ impl ScaledProduct {
     }
 }
 
-/// Returns each target with its factor.
+/// Pairs each target with its factor.
 fn scaled(to: &[u64], factor: impl Fn(u64) -> u64) -> Vec<(u64, u64)> {
     to.iter().map(|q| (*q, factor(*q))).collect()
 }
@@ -124,18 +124,18 @@ impl Rings {
         parameters.check_modulus(modulus, "multiply")?;
         let factors = parameters.literal().units.iter().chain(&parameters.literal().sprout.primes);
         let avoid: Vec<u64> = factors.copied().collect();
-        let mut missing = parameters.log2(modulus) - SLACK;
+        let mut missing_bits = parameters.log2(modulus) - AUXILIARY_SLACK_BITS;
         let mut chosen = Vec::new();
         let free =
             primes::ntt_primes_below(PRIME_BITS, self.degree()).filter(|p| !avoid.contains(p));
         for p in free.take(MAX_INPUTS) {
-            if missing <= 0.0 {
+            if missing_bits <= 0.0 {
                 break;
             }
             chosen.push(p);
-            missing -= (p as f64).log2();
+            missing_bits -= (p as f64).log2();
         }
-        if missing <= 0.0 {
+        if missing_bits <= 0.0 {
             return Ok(chosen);
         }
         let (have, need) = (

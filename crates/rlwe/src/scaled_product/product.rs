@@ -1,4 +1,4 @@
-//! The scaled product itself.
+//! The scaled product of two ciphertexts.
 
 use std::sync::Arc;
 
@@ -15,10 +15,10 @@ use crate::{
     rings::LimbRefs,
 };
 
-/// Targets of a base conversion.
+/// The targets of a base conversion.
 pub(super) type Outputs<'a> = ArrayVec<(usize, &'a mut [u64]), MAX_GROUP_LIMBS>;
 
-/// Neighbouring limbs of five polynomials, from the `first` on.
+/// Neighbouring limbs of five polynomials, from limb `first` on.
 pub(super) struct Run<'a> {
     pub(super) first: usize,
     pub(super) limbs: [&'a mut [u64]; 5],
@@ -26,27 +26,30 @@ pub(super) struct Run<'a> {
 
 /// The three parts of a scaled product modulo `Q`.
 pub(super) struct Parts<'a> {
-    /// `(t/R) b'` in the evaluation domain, which makes `(t/R) x` with `a`; where products are
-    /// eager, that itself, of the parts 0 and 1.
+    /// `(t/R) b'` in the evaluation domain, whose products with `a` are parts 0 and 1 of `(t/R) x`.
+    /// If products are eager, these parts themselves.
     pub(super) pair: [Scratch<'a>; 2],
-    /// `-delta/R` of the parts 0 and 1, in coefficients in `[0, 2q)`.
+    /// `-delta/R` of parts 0 and 1, in coefficients in `[0, 2q)`.
     pub(super) remainders: [Scratch<'a>; 2],
-    /// Part 2, in coefficients.
+    /// Part 2 of the product, in coefficients.
     pub(super) last: Scratch<'a>,
 }
 
 impl Context {
-    /// The product over the integers of `a` modulo `Q` and `b` modulo any `Q_b`, scaled,
-    /// relinearised and brought from `Q` to `to = Q'` in one modulus switch: with `a0 + a1 s = A`
-    /// and `b0 + b1 s = B`, it has `(Q'/Q) (t/Q_b) A B` modulo `Q'`. `a` and `b` may be the same.
-    /// The noise is set to that of the key switch; the caller adds that of the product, which
-    /// depends on messages, with the rounding of `b` to a modulus of [`Context::auxiliary_log2`]
-    /// bits.
+    /// Computes the scaled product over the integers of `a` modulo `Q` and `b` modulo any `Q_b`,
+    /// relinearises it and brings it from `Q` to `to = Q'` in one modulus switch.
+    ///
+    /// With `a0 + a1 s = A` and `b0 + b1 s = B`, the result is a ciphertext of `(Q'/Q) (t/Q_b) A B`
+    /// modulo `Q'`. `a` and `b` may be the same. The noise is set to that of the key switch. The
+    /// caller must add the noise of the product, which depends on messages and includes the
+    /// rounding of `b` to a modulus of [`Context::auxiliary_log2`] bits.
     ///
     /// # Errors
-    /// When keys differ, an operand has more than two parts or a modulus that is none of
-    /// ciphertexts, the relinearisation key is missing, or the modulus is too large for its
-    /// auxiliary modulus.
+    /// Returns an error if
+    ///
+    /// - keys differ, or the relinearisation key is missing;
+    /// - an operand has more than two parts or a modulus that is not one of ciphertexts;
+    /// - the modulus is too large for the auxiliary modulus.
     pub fn multiply_scaled_into(
         &self,
         out: &mut Ciphertext,
@@ -66,7 +69,7 @@ impl Context {
         self.check_modulus(from, OPERATION)?;
         self.check_modulus(b.modulus(), OPERATION)?;
         let constants = self.scaled_product(from, b.modulus(), t)?;
-        // Products modulo a power of two are dear: they are computed once.
+        // Products modulo a power of two are expensive, so they are computed only once.
         let eager = from.contains(Modulus::TWO);
         let Parts { pair, remainders, last } = self.scaled_parts(&constants, a, b, eager);
         let factors = [[a.part(0), a.part(1)], [&*pair[0], &*pair[1]]];
@@ -80,7 +83,7 @@ impl Context {
         self.relinearise_scaled_into(out, &last, added, key, [from, to], a.key())
     }
 
-    /// The constants of products of ciphertexts modulo `modulus` and `other`, times `t`.
+    /// Returns the constants of products of ciphertexts modulo `modulus` and `other`, times `t`.
     pub(crate) fn scaled_product(
         &self,
         modulus: Modulus,
@@ -96,13 +99,14 @@ impl Context {
     /// `log2(Q) - 1/2`.
     ///
     /// # Errors
-    /// When it is no modulus of ciphertexts, or there are too few primes for it.
+    /// Returns an error if `modulus` is not one of ciphertexts, or if there are too few primes for
+    /// `R`.
     pub fn auxiliary_log2(&self, modulus: Modulus) -> Result<f64, RlweError> {
         Ok(self.rings.auxiliary_primes(modulus)?.iter().map(|p| (*p as f64).log2()).sum())
     }
 
-    /// Relinearises a scaled product modulo `from`, whose part 2 is `last`, to modulo `to`. The
-    /// noise is set to that of the key switch.
+    /// Relinearises a scaled product modulo `from`, whose part 2 is `last`, and brings it to modulo
+    /// `to`. The noise is set to that of the key switch.
     pub(super) fn relinearise_scaled_into(
         &self,
         out: &mut Ciphertext,
@@ -112,7 +116,7 @@ impl Context {
         [from, to]: [Modulus; 2],
         fingerprint: Fingerprint,
     ) -> Result<(), RlweError> {
-        // Polynomials in both domains are added. The single decomposition takes both at no cost.
+        // Polynomials in both domains are added. The single decomposition adds both at no cost.
         let gadget = self.gadget_within(from, key.modulus())?.with_method(Method::Single);
         let decomposed = self.decompose_with(last, from, gadget)?;
         let noise = self.key_switch_noise_within(from, gadget, key.modulus(), to)?;
@@ -121,8 +125,8 @@ impl Context {
         self.switch_product_into([out0, out1], &decomposed, key, added, &Destination::new(to))
     }
 
-    /// The scaled product of two checked ciphertexts, whose parts 0 and 1 are multiplied here if
-    /// products are `eager`.
+    /// Computes the scaled product of two checked ciphertexts. If products are `eager`, parts 0 and
+    /// 1 are multiplied here.
     pub(super) fn scaled_parts(
         &self,
         constants: &ScaledProduct,
@@ -169,7 +173,7 @@ impl Context {
                     } else {
                         ring.mul(x2, a1, p1);
                     }
-                    // -(-x - (-delta/R)) with -x in the place of x.
+                    // -(-x - (-delta/R)), since x2 holds -x.
                     let (inverse, negative) = &constants.negative[k];
                     self.inverse_scaled(ring, x2, inverse);
                     ring.sub_from_mul_scalar_assign(last, x2, negative);
@@ -180,7 +184,7 @@ impl Context {
         parts
     }
 
-    /// Notes what it takes.
+    /// Records the cost of a scaled product.
     fn note_scaled_product(
         &self,
         constants: &ScaledProduct,
@@ -219,8 +223,10 @@ impl Context {
         });
     }
 
-    /// Modulo each prime `p` of `R` five limbs: of the three parts of the tensor product, in the
-    /// evaluation domain as they are or in coefficients times `t (R/p)^{-1}`, and of the two parts
+    /// Computes five limbs for each prime `p` of `R`.
+    ///
+    /// The first three are the parts of the tensor product. In the evaluation domain they are
+    /// unscaled. In coefficients they are multiplied by `t (R/p)^{-1}`. The last two are the parts
     /// of `b'` in coefficients, times `(R/p)^{-1}`.
     pub(super) fn auxiliary_products(
         &self,
@@ -277,7 +283,8 @@ impl Context {
         products
     }
 
-    /// The coefficients of both parts of a ciphertext, limb by limb times a factor.
+    /// Returns the coefficients of both parts of a ciphertext. Each limb is multiplied by its
+    /// factor.
     fn coefficients(
         &self,
         a: &Ciphertext,
@@ -293,7 +300,7 @@ impl Context {
         })
     }
 
-    /// `R` times coefficients.
+    /// Returns the coefficients times `R`.
     fn raised(&self, constants: &ScaledProduct, poly: &Poly, modulus: Modulus) -> Scratch<'_> {
         let mut out = self.scratch(modulus, Domain::Coefficient);
         out.for_each_limb(self.threads(), |k, limb| {
@@ -303,12 +310,12 @@ impl Context {
     }
 }
 
-/// Limbs one after the other, as the targets of a base conversion from the `first` on.
+/// Returns consecutive limbs as the targets of a base conversion, from target `first` on.
 pub(super) fn outputs(first: usize, limbs: &mut [u64], degree: usize) -> Outputs<'_> {
     (first..).zip(limbs.chunks_exact_mut(degree)).collect()
 }
 
-/// The runs of `size` words of five polynomials.
+/// Splits five polynomials into runs of `size` words.
 pub(super) fn runs(
     polynomials: [&mut [u64]; 5],
     size: usize,

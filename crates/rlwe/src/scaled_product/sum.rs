@@ -14,9 +14,13 @@ use crate::{
 
 const OPERATION: &str = "add products";
 
-/// A sum of products over the integers `sum_i (t/Q_i) A_i B_i`, of `a_i` modulo one `Q` and `b_i`
-/// modulo any `Q_i`, all of one key: the tensor products are added up modulo `Q R`, to be scaled by
-/// `t/R` and relinearised once. It lives in scratch memory. Noise is left to the caller.
+/// A sum of products over the integers, `sum_i (t/Q_i) A_i B_i`, of `a_i` modulo one `Q` and `b_i`
+/// modulo any `Q_i`, all with the same key.
+///
+/// The tensor products are added modulo `Q R`. Their sum is scaled by `t/R` and relinearised once.
+/// It is in scratch memory. The caller must track the noise.
+///
+/// See [`Context::scaled_sum`] for an example.
 #[derive(Debug)]
 pub struct ScaledSum<'a> {
     context: &'a Context,
@@ -25,17 +29,57 @@ pub struct ScaledSum<'a> {
     key: Fingerprint,
     /// `t/R` times the three parts of the sum modulo `Q`, in the evaluation domain.
     own: [Scratch<'a>; 3],
-    /// Of each prime of `R` three limbs: the parts of the sum, in the evaluation domain.
+    /// For each prime of `R` three limbs: the parts of the sum, in the evaluation domain.
     auxiliary: Scratch<'a>,
     is_zero: bool,
 }
 
 impl Context {
-    /// The empty sum of scaled products, of ciphertexts modulo that of `a` and others, times `t`.
+    /// Returns the empty sum of scaled products with factor `t`, whose first operands have the
+    /// modulus and key of `a`.
+    ///
+    /// ```
+    /// use hippocrene_ring::{Threads, primes};
+    /// use hippocrene_rlwe::{
+    ///     Ciphertext, Context, EvaluationKeys, Parameters, ParametersLiteral, SecretDistribution,
+    ///     SecretKey, Sprout,
+    /// };
+    ///
+    /// // A prime for the units and one for the special modulus. These parameters are not secure.
+    /// let primes = primes::ntt_primes(48, 1 << 10, 2, &[])?;
+    /// let parameters = Parameters::new_insecure(ParametersLiteral {
+    ///     log_degree: 10,
+    ///     units: primes[..1].to_vec(),
+    ///     specials: primes[1..].to_vec(),
+    ///     sprout: Sprout::default(),
+    ///     gadget_rank: 1,
+    ///     secret: SecretDistribution::Ternary,
+    /// })?;
+    /// let context = Context::new(parameters, Threads::single())?;
+    /// let modulus = context.parameters().top();
+    /// let secret = SecretKey::generate(&context)?;
+    /// let mut keys = EvaluationKeys::empty(&context, secret.fingerprint());
+    /// keys.add_relinearisation(&context, &secret)?;
+    /// let keys = keys.prepare(&context)?;
+    ///
+    /// // Twice the square of the number 3 modulo t = 257, encoded as 3 Q/t as in BFV.
+    /// let delta = context.parameters().factor(0) / 257;
+    /// let three = 3 * delta as i64;
+    /// let message = context.from_signed(&[vec![three], vec![0; 1023]].concat(), modulus);
+    /// let a = secret.encrypt(&context, &message, modulus)?.expand(&context);
+    /// let mut sum = context.scaled_sum(&a, 257)?;
+    /// sum.add(&a, &a)?;
+    /// sum.add(&a, &a)?;
+    /// let mut out = Ciphertext::empty(&context);
+    /// sum.relinearise_into(&mut out, &keys, modulus)?;
+    /// let decrypted = secret.decrypt(&context, &out)?;
+    /// assert!(decrypted.limb(0)[0].abs_diff(18 * delta) < 1 << 24);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     ///
     /// # Errors
-    /// When `a` was made with other parameters, or its modulus is too large for its auxiliary
-    /// modulus.
+    /// Returns an error if `a` was made with other parameters, or if its modulus is too large for
+    /// the auxiliary modulus.
     pub fn scaled_sum(&self, a: &Ciphertext, t: u64) -> Result<ScaledSum<'_>, RlweError> {
         self.check_operand(a, OPERATION)?;
         let modulus = a.modulus();
@@ -47,11 +91,12 @@ impl Context {
 }
 
 impl ScaledSum<'_> {
-    /// Adds the product of `a`, of the modulus of this sum, and `b` of any. They may be the same.
+    /// Adds the product of `a`, which has the modulus of this sum, and `b` of any modulus. Both may
+    /// be the same.
     ///
     /// # Errors
-    /// When keys or parameters differ, `a` has another modulus, or an operand has more than two
-    /// parts.
+    /// Returns an error if keys or parameters differ, if `a` has another modulus, or if an operand
+    /// has more than two parts.
     pub fn add(&mut self, a: &Ciphertext, b: &Ciphertext) -> Result<(), RlweError> {
         let (context, modulus) = (self.context, self.modulus);
         for operand in [a, b] {
@@ -120,11 +165,14 @@ impl ScaledSum<'_> {
         Ok(())
     }
 
-    /// The sum, scaled, relinearised and brought from its modulus `Q` to `to = Q'` (scaled by
-    /// `Q'/Q`) in one modulus switch. The noise is set to that of the key switch.
+    /// Scales and relinearises the sum and brings it from its modulus `Q` to `to = Q'` in one
+    /// modulus switch, which scales it by `Q'/Q`.
+    ///
+    /// The noise is set to that of the key switch.
     ///
     /// # Errors
-    /// When it is empty or of another key, or the relinearisation key is missing.
+    /// Returns an error if the sum is empty, if it has another key, or if the relinearisation key
+    /// is missing.
     pub fn relinearise_into(
         mut self,
         out: &mut Ciphertext,
@@ -170,7 +218,7 @@ impl ScaledSum<'_> {
             degree,
             |k, x2, last| {
                 let ring = context.limb_ring(modulus, k);
-                // -(-x - (-delta/R)) with -x in the place of x.
+                // -(-x - (-delta/R)), since x2 holds -x.
                 let (inverse, negative) = &constants.negative[k];
                 context.inverse_scaled(ring, x2, inverse);
                 ring.sub_from_mul_scalar_assign(last, x2, negative);
@@ -183,7 +231,7 @@ impl ScaledSum<'_> {
         context.relinearise_scaled_into(out, last, added, key, [modulus, to], self.key)
     }
 
-    /// Notes what a product takes.
+    /// Records the cost of a product.
     fn note_product(&self, constants: &ScaledProduct, a: &Ciphertext, b: &Ciphertext) {
         self.context.record("scaled product", |count| {
             let (modulus, same) = (self.modulus, std::ptr::eq(a, b));
@@ -215,7 +263,7 @@ impl ScaledSum<'_> {
         });
     }
 
-    /// Notes what scaling the sum takes.
+    /// Records the cost of scaling the sum.
     fn note_scaling(&self, constants: &ScaledProduct) {
         self.context.record("scale", |count| {
             let primes = constants.rings.len() as u64;

@@ -1,4 +1,4 @@
-//! Against integers of any size.
+//! Compares scaled products with products of integers of any size.
 
 use hippocrene_ring::{Domain, Kernel, Poly, RnsBasis, Threads, primes::ntt_primes, sample::Seed};
 use num_bigint::BigInt;
@@ -10,7 +10,7 @@ use crate::{
 
 const LOG_DEGREE: u32 = 5;
 
-/// Insecure parameters with units of these sizes.
+/// Builds insecure parameters with units of these sizes in bits.
 fn insecure(units: &[u32], sprout: &str, kernel: Kernel, threads: Threads) -> Context {
     let degree = 1 << LOG_DEGREE;
     let mut used = Vec::new();
@@ -28,6 +28,7 @@ fn insecure(units: &[u32], sprout: &str, kernel: Kernel, threads: Threads) -> Co
     Context::with_kernel(Parameters::new_insecure(literal).unwrap(), threads, kernel).unwrap()
 }
 
+/// A ciphertext whose parts are uniform modulo `modulus`.
 fn uniform(context: &Context, modulus: Modulus) -> Ciphertext {
     let seed = Seed::random().unwrap();
     let parts = (0..2).map(|i| expand_uniform(context, &seed, i, modulus)).collect();
@@ -35,11 +36,12 @@ fn uniform(context: &Context, modulus: Modulus) -> Ciphertext {
     Ciphertext::from_parts(context, parts, modulus, Noise::NONE, key).unwrap()
 }
 
+/// The product of the moduli.
 fn number(moduli: &[u64]) -> BigInt {
     moduli.iter().copied().map(BigInt::from).product()
 }
 
-/// The coefficients in `[-Q/2, Q/2)`, of residues that may exceed their moduli.
+/// Returns the coefficients in `[-Q/2, Q/2)` from residues that may exceed their moduli.
 fn coefficients(context: &Context, poly: &Poly, modulus: Modulus) -> Vec<BigInt> {
     let mut poly = poly.clone();
     context.to_coefficient(&mut poly, modulus);
@@ -50,7 +52,7 @@ fn coefficients(context: &Context, poly: &Poly, modulus: Modulus) -> Vec<BigInt>
     basis.compose_limbs(&poly.limbs().collect::<Vec<_>>())
 }
 
-/// `round(n x/d)` for positive `d`, halves upwards.
+/// Returns `round(n x/d)` for positive `d`. Halves are rounded up.
 fn rounded(x: &BigInt, n: &BigInt, d: &BigInt) -> BigInt {
     let twice: BigInt = d * 2;
     let numerator: BigInt = x * n * 2 + d;
@@ -58,7 +60,7 @@ fn rounded(x: &BigInt, n: &BigInt, d: &BigInt) -> BigInt {
     (numerator - remainder) / twice
 }
 
-/// The product modulo `X^N + 1`.
+/// Returns the product modulo `X^N + 1`.
 fn product(a: &[BigInt], b: &[BigInt]) -> Vec<BigInt> {
     let n = a.len();
     let mut out = vec![BigInt::ZERO; n];
@@ -71,6 +73,7 @@ fn product(a: &[BigInt], b: &[BigInt]) -> Vec<BigInt> {
     out
 }
 
+/// Compares all parts of a scaled product with the exact result.
 fn check(context: &Context, modulus: Modulus, other: Modulus, t: u64, square: bool) {
     let parameters = context.parameters();
     let a = uniform(context, modulus);
@@ -143,9 +146,10 @@ fn scaled_products_are_exact() {
     }
 }
 
-/// The auxiliary modulus is about as large, and of primes that no modulus has.
+/// The auxiliary modulus has about the size of `Q`, and its primes divide no modulus of
+/// ciphertexts.
 #[test]
-fn auxiliary_moduli() {
+fn auxiliary_moduli_are_coprime_and_of_the_same_size() {
     let context =
         insecure(&[48, 48, 47, 47], "sprout-15-16-32", Kernel::Portable, Threads::single());
     let parameters = context.parameters();

@@ -39,23 +39,25 @@ use plan::{Combination, ties};
 pub(crate) use plan::SwitchPlan;
 
 impl Context {
-    /// `out = round_t((Q'/Q) x)` for `x` modulo `from = Q` and `out` modulo `to = Q'`, any two
-    /// divisors of `PQ_max`, in the domain of `x`. `out` is resized to the limbs of `to`.
+    /// Computes `out = round_t((Q'/Q) x)` for `x` modulo `from = Q` and `out` modulo `to = Q'`.
+    ///
+    /// Both are divisors of `PQ_max`. The result is in the domain of `x`. `out` is resized to the
+    /// limbs of `to`.
     ///
     /// The result differs from `(Q'/Q) x` by at most `t/2` in every coefficient, and `R x - S out =
     /// 0 mod t`.
     ///
-    /// Near a tie either neighbour may come out. With `l > 1` limbs in `S`, that is where `(t^{-1}
-    /// R x mod S)/S` is within `l (l + 7) 2^-54` of one half: `2^-44.9` for 20 limbs, `2^-43.1` for
-    /// 40, `2^-39.9` for 128, the most there can be. The result then differs by at most `t (1/2 + l
-    /// (l + 7) 2^-54)`. The reason is the floating point in base conversion
-    /// ([`hippocrene_ring::convert::BaseConverter::convert_exact`]). A single limb has no such
-    /// window.
+    /// Near a tie either neighbour may be the result. With `l > 1` limbs in `S`, this can happen if
+    /// `(t^{-1} R x mod S)/S` is within `l (l + 7) 2^-54` of one half. This is `2^-44.9` for 20
+    /// limbs, `2^-43.1` for 40, and `2^-39.9` for 128, the maximum. The result then differs by at
+    /// most `t (1/2 + l (l + 7) 2^-54)`. The reason is the floating point in base conversion
+    /// ([`hippocrene_ring::convert::BaseConverter::convert_exact`]). With a single limb, results
+    /// are always the nearest.
     ///
     /// # Errors
-    /// [`RlweError::Modulus`] when `x` does not have the limbs of `from`; [`RlweError::Parameters`]
-    /// when `t` shares a factor with `S`, as an even `t` does when the power of two becomes
-    /// smaller.
+    /// Returns [`RlweError::Modulus`] if `x` does not have the limbs of `from`, and
+    /// [`RlweError::Parameters`] if `t` shares a factor with `S`. An even `t` does if the power of
+    /// two becomes smaller.
     pub fn switch_modulus(
         &self,
         out: &mut Poly,
@@ -161,7 +163,7 @@ impl Context {
         }
     }
 
-    /// Takes `x` modulo the limb `s` of `S` at `position`, in the evaluation domain, to the
+    /// Transforms `x`, modulo the limb `s` of `S` at `position`, from the evaluation domain to the
     /// coefficients of `R (S/s)^{-1} x`.
     pub(crate) fn invert_remainder(&self, plan: &SwitchPlan, position: usize, x: &mut [u64]) {
         let factor = &plan.inputs[plan.dropped.limb_of(position)].0;
@@ -169,15 +171,16 @@ impl Context {
     }
 }
 
-/// Takes residues modulo `2 half` to centred remainders modulo `2 half + 1`. Every other tie, which
-/// is `half`, becomes `-half`.
+/// Converts residues modulo `2 half` to centred remainders modulo `2 half + 1`.
+///
+/// A tie is a residue of `half`. Every other tie becomes `-half`.
 fn split_ties(y: &mut [u64], half: u64) {
-    let mut least = half + 1;
+    let mut threshold = half + 1;
     for y in y {
         // The next tie goes to the other side.
         let tie = *y == half;
-        let up = *y >= least;
-        least ^= if tie { half ^ (half + 1) } else { 0 };
+        let up = *y >= threshold;
+        threshold ^= if tie { half ^ (half + 1) } else { 0 };
         *y += u64::from(up);
     }
 }
@@ -260,7 +263,7 @@ impl<'a> Remainder<'a> {
                 target.combine(ring, limb, Some(spare));
             }
             (Some(x), Combination::Difference(raise), Some(automorphism)) => {
-                // The automorphism reads from another place anyway.
+                // The automorphism cannot work in place, so the difference is written to `spare`.
                 ring.sub_mul_scalar(spare, x, limb, raise);
                 return ring.apply_automorphism(automorphism, domain, limb, spare);
             }

@@ -36,15 +36,16 @@ pub(super) struct Target {
     factor: u64,
 }
 
-/// How a limb is computed from `x` and from `delta`, which the converter gives times the factor.
+/// How a limb is computed from `x` and from `delta`. The converter returns `delta` times its factor.
 ///
 /// `u` is `S~^{-1}`. At [`Modulus::TWO`], `S~` is `S` without its power of two. Elsewhere it is
 /// `S`.
 #[derive(Debug)]
 pub(super) enum Combination {
-    /// `(x - delta) R u`; the factor of `delta` is `R^{-1}`.
+    /// `(x - delta) R u`. The factor of `delta` is `R^{-1}`.
     Difference(Scalar),
-    /// The same, shifted right by this number of bits before the multiplication.
+    /// `(x - delta) R u`, where `x - delta` is shifted right by this number of bits before the
+    /// multiplication. The factor of `delta` is `R^{-1}`.
     Shifted(Scalar, u32),
     /// `x R u - delta u`, where `R` is not invertible. The scalars are `R u` and `-u`.
     Sum(Scalar, Scalar),
@@ -68,9 +69,9 @@ impl Target {
             .expect("S shares no prime but 2 with the target");
         let r = parameters.residue(added, q);
         let (raise, negative) = (ring.scalar(mul_mod(r, u, q)), ring.scalar(q - u));
-        // Modulo the limb, R x is known from this divisor of the limb of Q.
-        let known = from.contains(position) && r != 0;
-        let (combination, factor) = match (known, dropped.is_one(), inv_mod(r, q)) {
+        // The result depends on x if Q has this limb and R is not 0 modulo it.
+        let uses_x = from.contains(position) && r != 0;
+        let (combination, factor) = match (uses_x, dropped.is_one(), inv_mod(r, q)) {
             (true, true, _) => (Combination::Multiple(raise), 1),
             (false, true, _) => (Combination::Zero, 1),
             (true, false, Some(inverse)) if power > 0 => {
@@ -100,14 +101,14 @@ impl SwitchPlan {
         let targets: Vec<Target> =
             work.factors().map(|position| Target::new(rings, from, to, work, position)).collect();
         let scaled = |(q, target): (u64, &Target)| (q, mul_mod(t % q, target.factor, q));
-        let wanted: Vec<(u64, u64)> =
+        let outputs: Vec<(u64, u64)> =
             parameters.limb_moduli(work).into_iter().zip(&targets).map(scaled).collect();
         let moduli = match ties(dropped) {
             // The numbers from -2^(k-1) to 2^(k-1) are the centred residues modulo 2^k + 1.
             Some(half) => vec![2 * half + 1],
             None => parameters.limb_moduli(dropped),
         };
-        let converter = BaseConverter::scaled(&moduli, &wanted, rings.kernel());
+        let converter = BaseConverter::scaled(&moduli, &outputs, rings.kernel());
         let input = |(k, ring): (usize, &ResidueRing)| {
             let q = ring.modulus();
             let inverse = inv_mod(t % q, q).ok_or_else(|| RlweError::Parameters {
@@ -130,8 +131,9 @@ impl Target {
         !matches!(self.combination, Combination::Delta(_) | Combination::Zero)
     }
 
-    /// From `limb = delta` to `(R x - delta)/S`, with `x` in the ring of this limb and `delta`
-    /// lazily reduced in the domain of `x`.
+    /// Replaces `delta` in `limb` by `(R x - delta)/S`.
+    ///
+    /// `x` is in the ring of this limb. `delta` is lazily reduced and in the domain of `x`.
     pub(super) fn combine(&self, ring: &ResidueRing, limb: &mut [u64], x: Option<&[u64]>) {
         match (&self.combination, x) {
             (Combination::Difference(raise), Some(x)) => {

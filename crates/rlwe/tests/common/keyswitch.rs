@@ -1,4 +1,4 @@
-//! What tests of key switches set up.
+//! The setup of the tests of key switches.
 
 use hippocrene_ring::{
     Domain, Poly,
@@ -13,7 +13,7 @@ use num_bigint::BigInt;
 
 use super::{centred, coefficients, insecure, insecure_grafted, number};
 
-/// One rotation key, by which the secret `s' = s(X^(1/g))` is known too.
+/// A context with one rotation key, which leads from `s` to `s' = s(X^(1/g))`.
 pub struct Setup {
     pub context: Context,
     pub secret: SecretKey,
@@ -31,8 +31,8 @@ impl Setup {
         Setup { context, secret, keys, element }
     }
 
-    /// Simple chains with every unit a block of its own (the finest gadget) and with blocks of two,
-    /// and grafted ones.
+    /// Simple chains with single units as blocks (the finest gadget) and with blocks of two units,
+    /// and grafted chains.
     pub fn all() -> [Setup; 4] {
         let sprout = Sprout { two: 8, primes: vec![12289, 40961] };
         [
@@ -44,6 +44,7 @@ impl Setup {
         .map(Setup::new)
     }
 
+    /// The moduli of the first units, for grafted chains also with parts of the sprout.
     pub fn moduli(&self) -> Vec<Modulus> {
         let parameters = self.context.parameters();
         let (units, top) = (parameters.unit_count(), parameters.top());
@@ -56,6 +57,7 @@ impl Setup {
         moduli
     }
 
+    /// A polynomial that is uniform modulo `modulus`.
     pub fn uniform(&self, modulus: Modulus, seed: u8) -> Poly {
         let mut poly = self.context.zero(modulus, Domain::Evaluation);
         for (k, ring) in self.context.rings(modulus).enumerate() {
@@ -65,7 +67,7 @@ impl Setup {
         poly
     }
 
-    /// Switches the keys of `c`, with a gadget, and adds `added`.
+    /// Switches the keys of `c` with a gadget, and adds `added`.
     pub fn switch(
         &self,
         c: &Poly,
@@ -82,14 +84,14 @@ impl Setup {
         out
     }
 
-    /// The error of a switch that ended modulo `modulus` itself: `out0 + out1 s' - c s` in
-    /// coefficients, as the key leads from `s` to `s' = s(X^(1/g))`.
+    /// Returns the error of a switch that ends modulo `modulus` itself: `out0 + out1 s' - c s` in
+    /// coefficients. The key leads from `s` to `s' = s(X^(1/g))`.
     pub fn error(&self, c: &Poly, modulus: Modulus, out: &[Poly; 2]) -> Vec<BigInt> {
         self.scaled_error(c, modulus, modulus, out)
     }
 
-    /// The error of a switch from `from = Q` that ended modulo `to = Q'`, times `Q/gcd(Q, Q')`:
-    /// `out0 + out1 s' - (Q'/Q) c s`.
+    /// Returns the error of a switch from `from = Q` to `to = Q'`, which is
+    /// `out0 + out1 s' - (Q'/Q) c s`, times `Q/gcd(Q, Q')`.
     pub fn scaled_error(
         &self,
         c: &Poly,

@@ -1,4 +1,4 @@
-//! Small insecure parameters for tests of breadth.
+//! Small insecure parameters for tests of many cases.
 #![allow(dead_code)] // each test file uses its own part
 
 pub mod keyswitch;
@@ -9,7 +9,7 @@ use hippocrene_rlwe::{
 };
 use num_bigint::BigInt;
 
-/// Units of 40, specials of 41 bits, at ring degree `2^log_degree`.
+/// A context with units of 40 and specials of 41 bits, at ring degree `2^log_degree`.
 pub fn insecure(log_degree: u32, units: usize, specials: usize, gadget_rank: usize) -> Context {
     insecure_with(log_degree, units, specials, gadget_rank, SecretDistribution::Ternary)
 }
@@ -34,7 +34,7 @@ pub fn insecure_with(
     Context::new(parameters, Threads::single()).unwrap()
 }
 
-/// Primes of any sizes, given by their bits.
+/// A context with primes of any sizes in bits.
 pub fn insecure_sizes(
     log_degree: u32,
     units: &[u32],
@@ -64,7 +64,7 @@ pub fn insecure_sizes(
     Context::new(Parameters::new_insecure(literal).unwrap(), Threads::single()).unwrap()
 }
 
-/// Words of 40 bits, specials of 45, and a sprout.
+/// A context with units of 40 bits, specials of 45 bits and a sprout.
 pub fn insecure_grafted(
     log_degree: u32,
     units: usize,
@@ -95,18 +95,18 @@ pub fn insecure_threads(
     Context::new(Parameters::new_insecure(literal).unwrap(), threads).unwrap()
 }
 
-/// A modulus as a number.
+/// Returns a modulus as a number.
 pub fn number(context: &Context, modulus: Modulus) -> BigInt {
     context.parameters().limb_moduli(modulus).into_iter().map(BigInt::from).product()
 }
 
-/// `x` modulo `q`, in `[-q/2, q/2)`.
+/// Returns `x` modulo `q`, in `[-q/2, q/2)`.
 pub fn centred(x: &BigInt, q: &BigInt) -> BigInt {
     let half: BigInt = q >> 1u32;
     (((x + &half) % q) + q) % q - half
 }
 
-/// The coefficients in `[-Q/2, Q/2)`.
+/// Returns the coefficients in `[-Q/2, Q/2)`.
 pub fn coefficients(context: &Context, poly: &Poly, modulus: Modulus) -> Vec<BigInt> {
     let mut poly = poly.clone();
     context.to_coefficient(&mut poly, modulus);
@@ -115,7 +115,7 @@ pub fn coefficients(context: &Context, poly: &Poly, modulus: Modulus) -> Vec<Big
     basis.compose_limbs(&limbs)
 }
 
-/// The polynomial with these coefficients, in the coefficient domain.
+/// Returns the polynomial with these coefficients, in the coefficient domain.
 pub fn polynomial(context: &Context, values: &[BigInt], modulus: Modulus) -> Poly {
     let basis = RnsBasis::new(&context.parameters().limb_moduli(modulus)).unwrap();
     let mut poly = context.zero(modulus, Domain::Coefficient);
@@ -129,7 +129,7 @@ pub fn polynomial(context: &Context, values: &[BigInt], modulus: Modulus) -> Pol
     poly
 }
 
-/// The standard deviation of integers that may be large, as log2.
+/// Returns log2 of the standard deviation of integers of any size.
 pub fn log2_std(values: &[BigInt]) -> f64 {
     let largest = values.iter().map(|v| v.bits()).max().unwrap_or(0);
     let shift = largest.saturating_sub(60);

@@ -173,7 +173,7 @@ impl Server {
                 out,
             ))
         });
-        let growth = a.form().plain_interval(p).bound().log2().max(0.0);
+        let growth = a.form().plain_interval(p).bound().max(1.0).log2();
         let most_bits = form.product_bits(self) + growth + MARGIN_BITS;
         let product = self.perform(OPERATION, [a], most_bits, &[products])?;
         Ok(F::within(product, F::interval(a) * a.form().plain_interval(p)))
@@ -233,7 +233,8 @@ impl Server {
                 other => other.during(OPERATION),
             });
         }
-        let growth = F::magnitude(c).log2().max(0.0);
+        // log2(0) would set the flag of a division by zero, which numpy reports.
+        let growth = F::magnitude(c).max(1.0).log2();
         let most_bits = self.form_of(&[a]).product_bits(self) + growth + MARGIN_BITS;
         let product = self
             .map(a, OPERATION, true, most_bits, |server, form, x| form.mul_number(server, x, c))?;

@@ -81,7 +81,7 @@ impl Server {
             });
         }
         let times = |server: &Server, form: &Numbers, x: &_| form.mul_big_number(server, x, c);
-        let growth = c.to_f64().abs().log2().max(0.0);
+        let growth = c.to_f64().abs().max(1.0).log2();
         let most_bits = self.form_of(&[a]).product_bits(self) + growth + MARGIN_BITS;
         let product = self.map(a, OPERATION, true, most_bits, times)?;
         Ok(product.within(a.interval() * Interval::point(c.to_f64())))

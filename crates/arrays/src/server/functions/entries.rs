@@ -94,7 +94,7 @@ impl Server {
             let entry = entries.get(place as usize).copied().unwrap_or_default();
             return self.constant(a, entry).map_err(|e| e.during(OPERATION));
         }
-        let a = match plan.is_tame() || !a.has_strays() {
+        let a = match plan.accepts_any_argument() || !a.has_strays() {
             true => Cow::Borrowed(a),
             false => Cow::Owned(self.cleaned(a)?),
         };

@@ -110,7 +110,7 @@ impl Server {
         };
         // Zeros in slots without an element must stay zero, so the constant is added to the
         // elements alone.
-        match F::apart_from_constant(p)? {
+        match F::without_constant(p)? {
             Some((rest, constant)) if a.is_clean() && !a.layout().is_full() => {
                 let values =
                     self.add_plain(&evaluated(&rest, true)?, F::plain(&vec![constant; a.size()]));

@@ -86,7 +86,7 @@ impl Server {
         }
         let between: Vec<(usize, f64)> = q.iter().map(|q| place(*q, lines.length)).collect();
         let wide = |pegasus: &Pegasus, _: &_, _| {
-            Ok(pegasus.order_bound(Pegasus::sort_rounds(lines.length)))
+            Ok(pegasus.sorting_bound_factor(Pegasus::sort_rounds(lines.length)))
         };
         let middle = centre(&[a]);
         let centred = self.plus_constant(a, -middle, "quantile")?;

@@ -155,7 +155,7 @@ impl Server {
         let largest = lines.last().min(f64::from((1u32 << bits) - 1));
         let scale_of = |pegasus: &Pegasus| pegasus.plan().repacking_scale(largest);
         let wide = |pegasus: &Pegasus, a: &Ciphertext, slot: usize| {
-            pegasus.place_bound_of(a, slot, lines.length, scale_of(pegasus)?)
+            pegasus.tournament_bound_factor_of(a, slot, lines.length, scale_of(pegasus)?)
         };
         let a = &self.plus_constant(a, -centre(&[a]), lines.operation)?;
         self.of_elements(a, lines, wide, |server, pegasus, x, form| {
@@ -257,7 +257,7 @@ impl Server {
         self.of_elements(
             a,
             &lines,
-            |pegasus, _, _| Ok(pegasus.argsort_bound(off)),
+            |pegasus, _, _| Ok(pegasus.argsort_bound_factor(off)),
             |server, pegasus, x, form| {
                 let middle = lines.last() / 2.0;
                 let scale = pegasus.plan().repacking_scale(middle)?;
@@ -328,7 +328,7 @@ impl Server {
         f: impl Fn(&Pegasus, &Single) -> Result<Single, PegasusError>,
     ) -> Result<EncryptedArray, Error> {
         let wide = |pegasus: &Pegasus, _: &_, _| {
-            Ok(pegasus.order_bound(Pegasus::sort_rounds(lines.length)))
+            Ok(pegasus.sorting_bound_factor(Pegasus::sort_rounds(lines.length)))
         };
         let (shape, next) = lines.with(k);
         let (middle, interval) = (centre(&[a]), a.interval());
@@ -533,5 +533,5 @@ impl Lines {
 /// Returns the factor that widens the bound for extraction, for a tournament of `count` numbers.
 fn in_rounds(count: usize) -> impl Fn(&Pegasus) -> f64 {
     let rounds = count.max(1).next_power_of_two().ilog2() as usize;
-    move |pegasus| pegasus.order_bound(rounds)
+    move |pegasus| pegasus.sorting_bound_factor(rounds)
 }

@@ -94,7 +94,7 @@ impl Server {
                 .map_err(|e| e.during(operation))?;
             Ok(Array::from_ciphertexts(out.clone(), form.clone(), SlotContents::Zero, ciphertexts))
         });
-        let growth = extent.norm.log2().max(0.0);
+        let growth = extent.norm.max(1.0).log2();
         self.perform(operation, [a], form.product_bits(self) + growth + MARGIN_BITS, &[map])
     }
 

@@ -52,24 +52,31 @@ impl Server {
     }
 
     /// Returns the candidates for [`Server::matrix_product`].
+    ///
+    /// # Errors
+    /// [`Error::Shape`] if there are none.
     pub(in crate::server) fn products_of_matrices<F: Arithmetic>(
         &self,
         a: &Array<F>,
         b: &Array<F>,
     ) -> Result<Vec<Candidate<'static, F, 2>>, Error> {
-        let mut candidates = vec![Candidate::new("tiles", |server: &Server, [a, b]: [_; 2]| {
-            server.product_of_tiles(a, b)
-        })];
+        let mut candidates = Vec::new();
+        let fits = |a: &Layout, b: &Layout| !Tiles::all::<F>(a, b).is_empty();
+        if fits(a.layout(), b.layout()) {
+            candidates.push(Candidate::new("tiles", |server: &Server, [a, b]: [_; 2]| {
+                server.product_of_tiles(a, b)
+            }));
+        }
         let packed = |x: &Array<F>| Layout::packed(x.shape(), x.layout().slots());
         let is_moved = |x: &Array<F>, to: &Layout| to.strides() != x.layout().strides();
         let [first, second] = [packed(a)?, packed(b)?];
-        if is_moved(a, &first) {
+        if is_moved(a, &first) && fits(&first, b.layout()) {
             let name = "tiles, after moving the first matrix";
             candidates.push(Candidate::new(name, move |server: &Server, [a, b]: [_; 2]| {
                 server.product_of_tiles(&server.relayout(a, first.clone())?, b)
             }));
         }
-        if is_moved(b, &second) {
+        if is_moved(b, &second) && fits(a.layout(), &second) {
             let name = "tiles, after moving the second matrix";
             candidates.push(Candidate::new(name, move |server: &Server, [a, b]: [_; 2]| {
                 server.product_of_tiles(a, &server.relayout(b, second.clone())?)
@@ -87,6 +94,9 @@ impl Server {
                 server.product_of_copies(a, b, &way)
             });
             candidates.push(copies.with_least_products(products));
+        }
+        if candidates.is_empty() {
+            return Err(self.needs_too_many_slots(a, b));
         }
         Ok(candidates)
     }

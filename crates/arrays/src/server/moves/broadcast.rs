@@ -263,7 +263,7 @@ impl Server {
             let one = server.linear_map_before(a, first.clone(), entries, after, OPERATION)?;
             server.broadcast_for(&one, layout.clone(), Copies::Any)
         });
-        let growth = F::magnitude(factor).log2().max(0.0);
+        let growth = F::magnitude(factor).max(1.0).log2();
         let most_bits = self.form_of(&[a]).product_bits(self) + growth + MARGIN_BITS;
         self.perform(OPERATION, [a], most_bits, &[multiplied])
     }

@@ -68,7 +68,7 @@ impl Server {
         }
         if let Some(pegasus) = &self.pegasus {
             let (bits, most) =
-                (pegasus.plan().literal().output_bits, pegasus.plan().most_output_bits().floor());
+                (pegasus.plan().literal().output_bits, pegasus.plan().max_output_bits().floor());
             let more = match self.bootstrap_reserve().filter(|reserve| bits < *reserve) {
                 Some(reserve) if most < reserve => {
                     let larger = "take a preset with a larger modulus";

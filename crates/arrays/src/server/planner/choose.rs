@@ -649,7 +649,7 @@ mod tests {
         let encrypt = |n: usize, m: usize| client.encrypt(&vec![0.5; n * m], &[n, m]).unwrap();
         let dry_by = |profile: hippocrene_rlwe::Profile| {
             let dry = Server::new(&keys).unwrap().dry_run().unwrap();
-            dry.session.context().rlwe().set_prices(profile);
+            dry.session.context().rlwe().set_cost_profile(profile);
             let modulus = encrypt(4, 4).bodies()[0].modulus();
             locked(&dry.prices).push((modulus, Prices::measured(&dry, modulus).unwrap()));
             dry

@@ -54,7 +54,7 @@ impl Prices {
             let now = seconds();
             now - std::mem::replace(&mut last, now)
         };
-        context.note_encoding(modulus.lcm(context.parameters().specials()), 1, 1);
+        context.record_encoding(modulus.lcm(context.parameters().specials()), 1, 1);
         context.mul_plain_add_assign(&mut sum, &x, &message)?;
         let product = since_last();
         context.apply_galois_into(&mut out, &x, GALOIS_ELEMENT, &keys)?;

@@ -399,8 +399,8 @@ impl Polynomials for Residues {
         Ok(None)
     }
 
-    fn apart_from_constant(p: &Polynomial) -> Result<Option<(Polynomial, i64)>, Error> {
-        let (rest, constant) = p.apart_from_constant();
+    fn without_constant(p: &Polynomial) -> Result<Option<(Polynomial, i64)>, Error> {
+        let (rest, constant) = p.without_constant();
         Ok((constant != 0).then_some((rest, constant as i64)))
     }
 

@@ -270,7 +270,7 @@ impl SharedErrors for Numbers {
         let (x, y, noise) = (at_sum(x), at_sum(y), sum.inner().noise());
         // Beside the errors of both operands, the sum has the error of bringing them to one scale.
         let rest = Noise::from_log2_std(noise.less(x.plus(y)).log2_std());
-        sum.with_noise(x.plus_equal(y).plus(rest))
+        sum.with_noise(x.plus_correlated(y).plus(rest))
     }
 
     fn of_vector(
@@ -293,7 +293,7 @@ impl SharedErrors for Numbers {
 
     fn with_summands(&self, mut x: Ciphertext, some: usize, all: usize) -> Ciphertext {
         x.set_bound(x.bound() / all as f64 * some as f64);
-        let noise = x.inner().noise().of_share(some as f64 / all as f64);
+        let noise = x.inner().noise().for_filled_share(some as f64 / all as f64);
         x.with_noise(noise)
     }
 }
@@ -365,7 +365,11 @@ impl LinearMaps for Numbers {
         extent: Extent,
     ) -> Result<Cow<'a, Ciphertext>, Error> {
         let (added, _) = extent.added();
-        lowered_to(server, x, self.scale(server)?.times(server.evaluator.finest_for_sums(added)))
+        lowered_to(
+            server,
+            x,
+            self.scale(server)?.times(server.evaluator.max_sum_scale_factor(added)),
+        )
     }
 
     fn apply_each(
@@ -386,7 +390,7 @@ impl LinearMaps for Numbers {
         let variance = (server.session.slots() * extent.diagonals) as f64 / 6.0;
         let (diagonals, target) = evaluator.plain_scale(large, extent.norm, variance, target);
         let (added, energy) = extent.added();
-        let finer = evaluator.finer_for_sums(large, diagonals, target, added, energy);
+        let finer = evaluator.sum_scale_factor(large, diagonals, target, added, energy);
         let (diagonals, target) = (diagonals.times(finer), target.times(finer));
         let lowered: Vec<&Ciphertext> = lowered.iter().map(|x| &**x).collect();
         Ok(evaluator.linear_transforms_at(&lowered, map, diagonals, target)?)
@@ -477,8 +481,8 @@ impl Polynomials for Numbers {
         }
     }
 
-    fn apart_from_constant(p: &Polynomial) -> Result<Option<(Polynomial, f64)>, Error> {
-        let (rest, constant) = p.apart_from_constant()?;
+    fn without_constant(p: &Polynomial) -> Result<Option<(Polynomial, f64)>, Error> {
+        let (rest, constant) = p.without_constant()?;
         Ok((constant != 0.0).then_some((rest, constant)))
     }
 

@@ -337,7 +337,7 @@ pub trait Polynomials: PlainNumbers {
     ///
     /// # Errors
     /// If numbers grow too large.
-    fn apart_from_constant(p: &Self::Polynomial) -> Result<Option<Apart<Self>>, Error>;
+    fn without_constant(p: &Self::Polynomial) -> Result<Option<Apart<Self>>, Error>;
 
     /// Returns an interval that holds all values of a polynomial on `interval`.
     fn range(p: &Self::Polynomial, interval: Interval) -> Interval;

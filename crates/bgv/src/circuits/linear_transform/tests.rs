@@ -1,4 +1,4 @@
-//! What is had at a time of a map makes no difference to its results.
+//! The results of a map do not depend on the batches in which it is computed.
 
 use hippocrene_ring::{Threads, primes};
 use hippocrene_rlwe::{
@@ -8,7 +8,7 @@ use hippocrene_rlwe::{
 
 use super::*;
 
-/// Ring degree `2^8`, keys for these rotations and the exchange of rows. Insecure.
+/// Returns insecure keys of ring degree `2^8` for these rotations and the exchange of rows.
 fn insecure(rotations: impl IntoIterator<Item = i64>) -> (SecretKey, Evaluator) {
     let degree = 1 << 8;
     let parameters = Parameters::new_insecure(ParametersLiteral {
@@ -33,7 +33,7 @@ fn batches_give_the_same_results() {
     check(insecure(0..128));
 }
 
-/// Rotations are composed.
+/// Rotations without a key are composed here.
 #[test]
 fn batches_give_the_same_results_with_few_keys() {
     check(insecure((0..7).map(|k| 1 << k)));

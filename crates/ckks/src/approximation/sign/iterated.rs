@@ -1,26 +1,26 @@
 //! CKK20's polynomials `f_n` and `g_n`, in the Chebyshev basis.
 
-/// The largest `n`.
-pub(super) const MOST: usize = 4;
+/// The largest index `n` for which CKK20 gives `g_n`.
+pub(super) const MAX_INDEX: usize = 4;
 
-/// `2^10 g_n`, its odd coefficients from `x` up (CKK20, 3.5).
-const G: [&[i32]; MOST] = [
+/// The odd coefficients of `2^10 g_n`, from `x` up (CKK20, 3.5).
+const G: [&[i32]; MAX_INDEX] = [
     &[2126, -1359],
     &[3334, -6108, 3796],
     &[4589, -16577, 25614, -12860],
     &[5850, -34974, 97015, -113_492, 46623],
 ];
 
-/// `g_n`, which takes small values away from 0.
+/// Returns `g_n`, which moves small values away from 0.
 pub(super) fn g(n: usize) -> Option<Vec<f64>> {
     let coefficients = G.get(n.checked_sub(1)?)?;
     Some(chebyshev(&coefficients.iter().map(|c| f64::from(*c) / 1024.0).collect::<Vec<_>>()))
 }
 
-/// `f_n = sum_(i <= n) C(2i, i) x (1 - x^2)^i / 4^i`, which is 1 at 1, where its first `n`
-/// derivatives are 0.
+/// Returns `f_n = sum_(i <= n) C(2i, i) x (1 - x^2)^i / 4^i`. Its value at 1 is 1, and its first
+/// `n` derivatives there are 0.
 pub(super) fn f(n: usize) -> Option<Vec<f64>> {
-    if !(1..=MOST).contains(&n) {
+    if !(1..=MAX_INDEX).contains(&n) {
         return None;
     }
     let mut odd = vec![0.0; n + 1];
@@ -37,8 +37,9 @@ fn binomial(n: usize, k: usize) -> f64 {
     (0..k).fold(1.0, |b, i| b * (n - i) as f64 / (i + 1) as f64)
 }
 
-/// From coefficients of `x, x^3, x^5, ..` to those of `T_0, T_1, ..`: `x^k = 2^(1-k) sum_(2j < k)
-/// C(k, j) T_(k-2j)` for odd `k`. All numbers are short binary fractions: nothing is rounded.
+/// Converts coefficients of `x, x^3, x^5, ..` to those of `T_0, T_1, ..`, by `x^k = 2^(1-k) sum_(2j
+/// < k) C(k, j) T_(k-2j)` for odd `k`. All numbers are short binary fractions, so nothing is
+/// rounded.
 fn chebyshev(odd: &[f64]) -> Vec<f64> {
     let mut out = vec![0.0; 2 * odd.len()];
     for (i, c) in odd.iter().enumerate() {
@@ -53,7 +54,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_third_are_those_of_graft() {
+    fn third_polynomials_equal_those_of_graft() {
         // f_3 = (35 x - 35 x^3 + 21 x^5 - 5 x^7) / 2^4.
         let f3 = [35.0, -35.0, 21.0, -5.0].map(|c| c / 16.0);
         assert_eq!(f(3).unwrap(), chebyshev(&f3));
@@ -66,8 +67,8 @@ mod tests {
     }
 
     #[test]
-    fn flat_at_one() {
-        for n in 1..=MOST {
+    fn derivatives_vanish_at_one() {
+        for n in 1..=MAX_INDEX {
             // T_i(1) = 1 and T_i'(1) = i^2.
             let f = f(n).unwrap();
             assert_eq!(f.iter().sum::<f64>(), 1.0);

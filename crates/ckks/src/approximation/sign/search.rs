@@ -1,43 +1,46 @@
-//! The degrees of a minimax composition that is least deep (LLNK22).
+//! The degrees of a minimax composition of least depth (LLNK22).
 
 use super::{BASIS, OPERATION, best};
 use crate::{CkksError, circuits::Polynomial};
 
-/// What a composition has reached: absolute values from `low` to 1.
+/// A composition whose absolute values lie between `low` and 1.
 #[derive(Clone)]
-struct Reached {
+struct PartialComposition {
     low: f64,
     products: usize,
     degrees: Vec<usize>,
 }
 
-/// A degree, and what its polynomial costs.
+/// A degree with the cost of its polynomial.
 struct Candidate {
     degree: usize,
     depth: usize,
     products: usize,
 }
 
-/// Degrees with which the error is at most `error`, to some per cent. For each depth those
-/// compositions are kept of which no other one reaches as much with as few products: the more has
-/// been reached, the more any polynomial reaches from there.
+/// Returns degrees that achieve about `error`, within a few per cent.
+///
+/// For each depth, it keeps those compositions that no other one beats in both range and products.
+/// A composition with a smaller range is at least as good a start for any further polynomial.
 pub(super) fn degrees(gap: f64, error: f64) -> Result<Vec<usize>, CkksError> {
-    const DEEPEST: usize = 200;
+    const MAX_DEPTH: usize = 200;
     let candidates = candidates()?;
-    let mut frontier = vec![vec![Reached { low: gap, products: 0, degrees: Vec::new() }]];
-    for depth in 1..=DEEPEST {
-        let mut reached: Vec<Reached> = Vec::new();
-        let mut done: Option<Reached> = None;
+    let mut frontier =
+        vec![vec![PartialComposition { low: gap, products: 0, degrees: Vec::new() }]];
+    for depth in 1..=MAX_DEPTH {
+        let mut reached: Vec<PartialComposition> = Vec::new();
+        let mut done: Option<PartialComposition> = None;
         for candidate in candidates.iter().filter(|c| c.depth <= depth) {
             for before in &frontier[depth - candidate.depth] {
-                // Where little is left to be done, high degrees are too many for f64.
+                // If the remaining error is tiny, f64 cannot represent a polynomial of high degree.
                 let Ok(polynomial) = best(candidate.degree, before.low) else { continue };
                 let first = polynomial.evaluate(before.low);
-                // Values from 1 - e to 1 + e, where the least is that at the end.
+                // The values lie between 1 - e and 1 + e, and the smallest one is at the end of the
+                // range.
                 let e = 1.0 - first;
                 let degrees = before.degrees.iter().copied().chain([candidate.degree]).collect();
                 let products = before.products + candidate.products;
-                let after = Reached { low: first / (1.0 + e), products, degrees };
+                let after = PartialComposition { low: first / (1.0 + e), products, degrees };
                 if e <= error && done.as_ref().is_none_or(|d| products < d.products) {
                     done = Some(after);
                 } else {
@@ -49,29 +52,29 @@ pub(super) fn degrees(gap: f64, error: f64) -> Result<Vec<usize>, CkksError> {
             return Ok(done.degrees);
         }
         reached.sort_by(|a, b| a.products.cmp(&b.products).then(b.low.total_cmp(&a.low)));
-        let mut kept: Vec<Reached> = Vec::new();
+        let mut chosen: Vec<PartialComposition> = Vec::new();
         for r in reached {
-            if kept.last().is_none_or(|last| r.low > last.low) {
-                kept.push(r);
+            if chosen.last().is_none_or(|last| r.low > last.low) {
+                chosen.push(r);
             }
         }
-        frontier.push(kept);
+        frontier.push(chosen);
     }
     let what =
-        format!("a gap of {gap:e} and an error of {error:e} need more than {DEEPEST} levels");
+        format!("a gap of {gap:e} and an error of {error:e} need more than {MAX_DEPTH} levels");
     Err(CkksError::Argument { operation: OPERATION, what })
 }
 
-/// The odd degrees up to 31 that are the largest for their depth and number of products.
-pub(crate) fn degrees_of_use() -> Result<Vec<usize>, CkksError> {
+/// Returns the odd degrees up to 31 that are the largest for their depth and number of products.
+pub(crate) fn useful_degrees() -> Result<Vec<usize>, CkksError> {
     Ok(candidates()?.iter().map(|candidate| candidate.degree).collect())
 }
 
-/// The largest odd degree for every depth and number of products.
+/// Returns the largest odd degree for every depth and number of products.
 fn candidates() -> Result<Vec<Candidate>, CkksError> {
-    const MOST: usize = 31;
+    const MAX_DEGREE: usize = 31;
     let mut out: Vec<Candidate> = Vec::new();
-    for degree in (3..=MOST).rev().step_by(2) {
+    for degree in (3..=MAX_DEGREE).rev().step_by(2) {
         let dense = (0..=degree).map(|i| (i % 2) as f64).collect();
         let polynomial = Polynomial::new(BASIS, dense)?;
         let (depth, products) = (polynomial.depth(), polynomial.products());

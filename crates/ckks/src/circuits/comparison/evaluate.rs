@@ -1,27 +1,29 @@
-//! A sign on ciphertexts.
+//! Evaluation of a sign on ciphertexts.
 
 use std::borrow::Cow;
 
 use super::SignPlan;
 use crate::{
     Ciphertext, CkksError, Evaluator, Refresh, Short,
-    circuits::composition::{kept, scale_of},
+    circuits::composition::{reserved_bits, scale_of},
 };
 
 const OPERATION: &str = "sign";
 
 impl Evaluator {
-    /// The sign of every slot of `a`, to within [`SignPlan::error`] where its absolute value is
-    /// `gap` to `bound`, and at most so much more than 1 in absolute value in the gap. Between
-    /// stages, `refresh` gives capacity back where it lacks.
+    /// Returns the sign of every slot of `a`.
     ///
-    /// The noise of the result is what comes on top of the polynomials ([`SignPlan::apply`]); it
-    /// counts for arguments outside of the gap.
+    /// The result is within [`SignPlan::error`] of the sign where the absolute value of the slot is
+    /// between `gap` and `bound`. In the gap, its absolute value exceeds 1 by at most as much.
+    /// Between stages, `refresh` restores capacity where needed.
+    ///
+    /// The noise estimate of the result covers errors beyond those of the polynomials
+    /// ([`SignPlan::apply`]), for arguments outside of the gap.
     ///
     /// # Errors
-    /// [`CkksError::Argument`] when the bound of `a` exceeds that of the plan, or its precision, or
-    /// that of a refresh, is too low; [`CkksError::Capacity`] when `refresh` gives too little; and
-    /// when the keys of products or of the conjugation are missing.
+    /// Fails with [`CkksError::Argument`] if the bound of `a` exceeds that of the plan, or if its
+    /// precision, or that of a refresh, is too low. Fails with [`CkksError::Capacity`] if `refresh`
+    /// restores too little. Fails if the relinearisation key or the conjugation key is missing.
     pub fn sign(
         &self,
         a: &Ciphertext,
@@ -29,10 +31,10 @@ impl Evaluator {
         refresh: &dyn Refresh,
     ) -> Result<Ciphertext, CkksError> {
         let x = self.normalised(a, plan, OPERATION)?;
-        self.sign_of(Cow::Owned(x), plan, kept(refresh), refresh, OPERATION)
+        self.sign_of(Cow::Owned(x), plan, reserved_bits(refresh), refresh, OPERATION)
     }
 
-    /// `a` divided by the reach of the plan, which is a matter of its scale.
+    /// Divides `a` by the reach of the plan, which only changes its scale.
     pub(super) fn normalised(
         &self,
         a: &Ciphertext,
@@ -56,16 +58,18 @@ impl Evaluator {
         let need = plan.composition.least_precision() - plan.reach.log2();
         if a.precision_bits() < need {
             let have = a.precision_bits();
-            // Two numbers that differ are told as such.
+            // The rounding keeps two different numbers different in the message.
             let [least, less] = [(10.0 * need).ceil() / 10.0, (10.0 * have).floor() / 10.0];
-            // A little more, for what is lost on the way.
+            // Half a bit more, for the precision that is lost on the way.
             let wider = literal.gap * (need - have + 0.5).exp2();
             let way = match wider < literal.bound {
                 true => format!(", enough for a gap of {wider:.1e}: ask for that, or for more"),
                 false => ", which is enough for no gap below their bound: ask for more".to_owned(),
             };
             return fail(format!(
-                "a gap of {:.1e} needs values with {least:.1} bits of precision, these have {less:.1}{way} precision where they come from (of an earlier comparison, its precision)",
+                "a gap of {:.1e} needs values with {least:.1} bits of precision, these have \
+                 {less:.1}{way} precision where they come from (of an earlier comparison, its \
+                 precision)",
                 literal.gap,
             ));
         }
@@ -74,16 +78,17 @@ impl Evaluator {
         Ok(x)
     }
 
-    /// The sign of a normalised argument, with `tail` bits of capacity left, [`kept`] included.
+    /// Returns the sign of a normalised argument and leaves `remaining_bits` bits of capacity,
+    /// which include [`reserved_bits`].
     pub(super) fn sign_of(
         &self,
         x: Cow<'_, Ciphertext>,
         plan: &SignPlan,
-        tail: f64,
+        remaining_bits: f64,
         refresh: &dyn Refresh,
         operation: &'static str,
     ) -> Result<Ciphertext, CkksError> {
-        let mut y = self.composition(x, &plan.composition, tail, refresh, operation)?;
+        let mut y = self.composition(x, &plan.composition, remaining_bits, refresh, operation)?;
         y.set_bound(1.0 + plan.error());
         Ok(y)
     }

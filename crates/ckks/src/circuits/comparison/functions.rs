@@ -1,22 +1,22 @@
-//! What follows from the sign.
+//! Comparisons, absolute value, maximum and minimum by the sign.
 
 use std::borrow::Cow;
 
 use super::SignPlan;
 use crate::{
     Ciphertext, CkksError, Evaluator, Refresh,
-    circuits::composition::{kept, scale_of},
+    circuits::composition::{reserved_bits, scale_of},
 };
 
-/// By how many bits the scale of a product with the sign is larger than that of the last stage.
-const FINER: f64 = 2.0;
+/// Bits by which the scale of a product with the sign exceeds that of the last stage. Chosen.
+const PRODUCT_EXTRA_SCALE_BITS: f64 = 2.0;
 
 impl Evaluator {
-    /// 1 where a slot of `a` is positive, 0 where it is negative, and 1/2 where it is 0: half of
-    /// the sign and a half.
+    /// Returns 1 where a slot of `a` is positive, 0 where it is negative, and 1/2 where it is 0:
+    /// half the sign plus 1/2.
     ///
     /// # Errors
-    /// As [`Evaluator::sign`].
+    /// Fails as [`Evaluator::sign`] does.
     pub fn step(
         &self,
         a: &Ciphertext,
@@ -25,19 +25,20 @@ impl Evaluator {
     ) -> Result<Ciphertext, CkksError> {
         const OPERATION: &str = "step";
         let x = self.normalised(a, plan, OPERATION)?;
-        let mut y = self.sign_of(Cow::Owned(x), plan, kept(refresh), refresh, OPERATION)?;
+        let mut y =
+            self.sign_of(Cow::Owned(x), plan, reserved_bits(refresh), refresh, OPERATION)?;
         self.add_number_assign(&mut y, 1.0)?;
-        // Halved, which is a matter of the scale.
+        // Halving the values only changes the scale.
         y = y.in_unit(1);
         y.set_bound(1.0 + 0.5 * plan.error());
         Ok(y)
     }
 
-    /// 1 where `a > b`, 0 where `a < b`, and 1/2 where they are equal: the step of `a - b`.
+    /// Returns 1 where `a > b`, 0 where `a < b`, and 1/2 where they are equal: the step of `a - b`.
     ///
     /// # Errors
-    /// As [`Evaluator::sign`], for `a - b`; and when they cannot be brought to one scale
-    /// ([`Evaluator::align`]).
+    /// Fails as [`Evaluator::sign`] does for `a - b`, and if the operands cannot be brought to one
+    /// scale ([`Evaluator::align`]).
     pub fn greater(
         &self,
         a: &Ciphertext,
@@ -48,10 +49,10 @@ impl Evaluator {
         self.step(&self.difference(a, b)?, plan, refresh)
     }
 
-    /// 1 where `a < b`, 0 where `a > b`, and 1/2 where they are equal.
+    /// Returns 1 where `a < b`, 0 where `a > b`, and 1/2 where they are equal.
     ///
     /// # Errors
-    /// As [`Evaluator::greater`].
+    /// Fails as [`Evaluator::greater`] does.
     pub fn less(
         &self,
         a: &Ciphertext,
@@ -62,11 +63,13 @@ impl Evaluator {
         self.greater(b, a, plan, refresh)
     }
 
-    /// `|a|`, slot by slot: `a` times its sign. **Error:** that of the sign times `a`, and the
-    /// rounding of the product, which goes by the scales and is in the estimate of noise alone.
+    /// Returns `|a|`, slot by slot: `a` times its sign.
+    ///
+    /// The error is that of the sign times `a`, plus the rounding of the product. That rounding
+    /// depends on the scales and is part of the noise estimate only.
     ///
     /// # Errors
-    /// As [`Evaluator::sign`].
+    /// Fails as [`Evaluator::sign`] does.
     pub fn abs(
         &self,
         a: &Ciphertext,
@@ -76,10 +79,10 @@ impl Evaluator {
         self.times_sign(a, plan, 0.0, refresh, "absolute value")
     }
 
-    /// `max(a, 0)`, slot by slot: `a` times its step.
+    /// Returns `max(a, 0)`, slot by slot: `a` times its step.
     ///
     /// # Errors
-    /// As [`Evaluator::sign`].
+    /// Fails as [`Evaluator::sign`] does.
     pub fn relu(
         &self,
         a: &Ciphertext,
@@ -89,10 +92,10 @@ impl Evaluator {
         self.times_sign(a, plan, 1.0, refresh, "relu")
     }
 
-    /// The larger of `a` and `b`, slot by slot: `b + relu(a - b)`.
+    /// Returns the larger of `a` and `b`, slot by slot: `b + relu(a - b)`.
     ///
     /// # Errors
-    /// As [`Evaluator::greater`].
+    /// Fails as [`Evaluator::greater`] does.
     pub fn maximum(
         &self,
         a: &Ciphertext,
@@ -103,14 +106,14 @@ impl Evaluator {
         let above = self.relu(&self.difference(a, b)?, plan, refresh)?;
         let (b, above) = self.align(b, &above)?;
         let mut out = self.add(&b, &above)?;
-        out.set_bound(a.bound().max(b.bound()) + 0.5 * plan.excess());
+        out.set_bound(a.bound().max(b.bound()) + 0.5 * plan.max_excess());
         Ok(out)
     }
 
-    /// The smaller of `a` and `b`, slot by slot: `a - relu(a - b)`.
+    /// Returns the smaller of `a` and `b`, slot by slot: `a - relu(a - b)`.
     ///
     /// # Errors
-    /// As [`Evaluator::greater`].
+    /// Fails as [`Evaluator::greater`] does.
     pub fn minimum(
         &self,
         a: &Ciphertext,
@@ -121,16 +124,17 @@ impl Evaluator {
         let above = self.relu(&self.difference(a, b)?, plan, refresh)?;
         let (a, above) = self.align(a, &above)?;
         let mut out = self.sub(&a, &above)?;
-        out.set_bound(a.bound().max(b.bound()) + 0.5 * plan.excess());
+        out.set_bound(a.bound().max(b.bound()) + 0.5 * plan.max_excess());
         Ok(out)
     }
 
+    /// Returns `a - b`, after they are brought to one modulus and scale.
     fn difference(&self, a: &Ciphertext, b: &Ciphertext) -> Result<Ciphertext, CkksError> {
         let (a, b) = self.align(a, b)?;
         self.sub(&a, &b)
     }
 
-    /// `a (s + plus) / (1 + plus)`, `s` the sign of `a` and `plus` 0 or 1.
+    /// Returns `a (s + plus) / (1 + plus)`, where `s` is the sign of `a` and `plus` is 0 or 1.
     fn times_sign(
         &self,
         a: &Ciphertext,
@@ -139,16 +143,26 @@ impl Evaluator {
         refresh: &dyn Refresh,
         operation: &'static str,
     ) -> Result<Ciphertext, CkksError> {
-        // Roundings of the factor and of the product are small beside those of the last stage.
-        let finer = if plan.composition.unit.fixed.is_none() { FINER } else { 0.0 };
+        // The roundings of the factor and of the product are then small compared with those of the
+        // last stage.
+        let finer = if plan.composition.model.common_scale_bits.is_none() {
+            PRODUCT_EXTRA_SCALE_BITS
+        } else {
+            0.0
+        };
         let target = scale_of((plan.last().scale_bits + finer).exp2(), operation)?;
-        // The product at the end takes the bits of a factor's scale, and half a bit by which that
-        // may be larger.
-        let tail = target.log2() + 1.0 + kept(refresh);
+        // The product at the end uses the bits of a factor's scale, which may be larger than the
+        // target by half a bit.
+        let remaining_bits = target.log2() + 1.0 + reserved_bits(refresh);
         let x = self.normalised(a, plan, operation)?;
-        // The factor itself has to have them too.
-        let x = refresh.refresh(Cow::Owned(x), tail, plan.bits() + tail, operation)?;
-        let mut s = self.sign_of(Cow::Borrowed(&*x), plan, tail, refresh, operation)?;
+        // The factor itself also needs these bits.
+        let x = refresh.refresh(
+            Cow::Owned(x),
+            remaining_bits,
+            plan.bits() + remaining_bits,
+            operation,
+        )?;
+        let mut s = self.sign_of(Cow::Borrowed(&*x), plan, remaining_bits, refresh, operation)?;
         if plus > 0.0 {
             self.add_number_assign(&mut s, plus)?;
         }
@@ -158,20 +172,20 @@ impl Evaluator {
         } else {
             s.modulus()
         };
-        let (x, s) = (self.brought(&x, lower)?, self.brought(&s, lower)?);
+        let (x, s) = (self.at_modulus(&x, lower)?, self.at_modulus(&s, lower)?);
         let out = self.mul_rescale(&x, &s, target)?;
         let scale = out.scale().over(scale_of(plan.reach, operation)?);
         let scale = if plus > 0.0 { scale.times_integer(2) } else { scale };
         let share = if plus > 0.0 { 0.5 } else { 1.0 };
         let mut out = out.read_at(scale);
-        out.set_bound(a.bound() + share * plan.excess());
+        out.set_bound(a.bound() + share * plan.max_excess());
         Ok(out)
     }
 }
 
 impl SignPlan {
-    /// How much larger than it may be the absolute value that is computed is.
-    fn excess(&self) -> f64 {
+    /// Returns the largest amount by which the computed absolute value exceeds the exact one.
+    fn max_excess(&self) -> f64 {
         self.literal.bound * self.error()
     }
 }

@@ -1,97 +1,114 @@
-//! Which polynomials, and at which scales.
+//! The search for the polynomials of a sign and their scales.
 
 use std::collections::BTreeMap;
 
-use super::reached::Reached;
+use super::partial::PartialComposition;
 use crate::{
     CkksError,
     approximation::sign,
-    circuits::{Polynomial, composition::Unit},
+    circuits::{Polynomial, composition::ErrorModel},
 };
 
-/// The shares of the slack that margins are chosen from.
-const SHARES: [f64; 6] = [0.5, 0.25, 0.125, 0.0625, 0.03125, 0.015625];
+/// Margins to try, as shares of the slack. Chosen.
+const MARGIN_SHARES: [f64; 6] = [0.5, 0.25, 0.125, 0.0625, 0.03125, 0.015625];
 
-/// Compositions count as having come as far when their logits are in the same part of so many per
-/// bit: where polynomials are searched for, and where they are given.
-const PARTS: f64 = 4.0;
-const FINE_PARTS: f64 = 32.0;
+/// Number of bins per bit of the logit. Of all compositions in the same bin, only the cheapest is
+/// kept. The finer bins are for given polynomials, the coarser ones for a search over all
+/// polynomials. Chosen.
+const LOGIT_BINS_PER_BIT: f64 = 4.0;
+const FINE_LOGIT_BINS_PER_BIT: f64 = 32.0;
 
-/// The minimax composition (LLNK22) that takes values from `low` to 1 within `error` of 1 in the
-/// fewest bits. A shortest path: from values that reach down to `low`, a polynomial of any degree
-/// leads, with any of the margins, to values that reach down to some larger number, at the price of
-/// its depth times the scale that the margin takes. Of all ways to come as far the cheapest is
-/// kept.
-pub(super) fn least(low: f64, error: f64, unit: Unit) -> Result<Option<Reached>, CkksError> {
-    let degrees = sign::degrees_of_use()?;
-    let mut open = BTreeMap::from([(part(&Reached::start(low), PARTS), Reached::start(low))]);
-    let mut best: Option<Reached> = None;
+/// Returns the minimax composition (LLNK22) that maps values from `low` to 1 to within `error` of 1
+/// and uses the fewest bits of capacity.
+///
+/// This is a shortest path. A node is a range of values that reaches down to `low`. An edge is a
+/// polynomial of any degree with any of the margins. It leads to values that reach down to a larger
+/// number, and costs its depth times the scale that the margin needs. Of all paths to about the
+/// same range, only the cheapest is kept.
+pub(super) fn cheapest_minimax(
+    low: f64,
+    error: f64,
+    model: ErrorModel,
+) -> Result<Option<PartialComposition>, CkksError> {
+    let degrees = sign::useful_degrees()?;
+    let mut open = BTreeMap::from([(
+        logit_bin(&PartialComposition::start(low), LOGIT_BINS_PER_BIT),
+        PartialComposition::start(low),
+    )]);
+    let mut best: Option<PartialComposition> = None;
     while let Some((here, before)) = open.pop_first() {
         let bits = before.bits;
-        let beaten = |other: &Reached| other.bits <= bits;
+        let beaten = |other: &PartialComposition| other.bits <= bits;
         if best.as_ref().is_some_and(beaten) || open.values().any(beaten) {
             continue;
         }
         for &degree in &degrees {
-            // Where little is left to be done, high degrees are too many for f64.
+            // If the remaining error is tiny, f64 cannot represent a polynomial of high degree.
             let Ok(polynomial) = sign::best(degree, before.low) else { continue };
-            // Its error alternates, and is largest at the end.
+            // The error of a minimax polynomial alternates and is largest at the end of the range.
             let first = polynomial.evaluate(before.low);
             let range = (first, 2.0 - first);
-            if let Some(done) =
-                before.step(&polynomial, range, false, unit).and_then(|step| step.last(error, unit))
+            if let Some(done) = before
+                .step(&polynomial, range, false, model)
+                .and_then(|step| step.last(error, model))
             {
-                keep(&mut best, done);
+                keep_cheaper(&mut best, done);
             }
-            let Some(step) = before.step(&polynomial, range, true, unit) else { continue };
-            for share in SHARES {
-                if let Some(next) = step.next(share, true, unit)
-                    && part(&next, PARTS) > here
+            let Some(step) = before.step(&polynomial, range, true, model) else { continue };
+            for share in MARGIN_SHARES {
+                if let Some(next) = step.next(share, true, model)
+                    && logit_bin(&next, LOGIT_BINS_PER_BIT) > here
                 {
-                    insert(&mut open, next, PARTS);
+                    insert(&mut open, next, LOGIT_BINS_PER_BIT);
                 }
             }
         }
     }
-    // Ranges are bounds now, and not what was seen at one point.
-    best.map_or(Ok(None), |best| again(&best, low, error, unit))
+    // The search evaluated ranges at one point. The result needs proven bounds.
+    best.map_or(Ok(None), |best| with_proven_ranges(&best, low, error, model))
 }
 
-/// A composition of these degrees and margins, in ranges that are proven.
-fn again(found: &Reached, low: f64, error: f64, unit: Unit) -> Result<Option<Reached>, CkksError> {
-    let mut reached = Reached::start(low);
+/// Returns the composition with the degrees and margins of `found`, in ranges that are proven.
+fn with_proven_ranges(
+    found: &PartialComposition,
+    low: f64,
+    error: f64,
+    model: ErrorModel,
+) -> Result<Option<PartialComposition>, CkksError> {
+    let mut partial = PartialComposition::start(low);
     for (i, (stage, &share)) in found.stages.iter().zip(&found.shares).enumerate() {
-        let polynomial = sign::best(stage.polynomial.degree(), reached.low)?;
-        let range = sign::range(&polynomial, (reached.low, reached.high));
+        let polynomial = sign::best(stage.polynomial.degree(), partial.low)?;
+        let range = sign::range(&polynomial, (partial.low, partial.high));
         let last = i + 1 == found.stages.len();
-        let Some(step) = reached.step(&polynomial, range, !last, unit) else { return Ok(None) };
-        let next = if last { step.last(error, unit) } else { step.next(share, true, unit) };
+        let Some(step) = partial.step(&polynomial, range, !last, model) else { return Ok(None) };
+        let next = if last { step.last(error, model) } else { step.next(share, true, model) };
         let Some(next) = next else { return Ok(None) };
-        reached = next;
+        partial = next;
     }
-    Ok(Some(reached))
+    Ok(Some(partial))
 }
 
-/// Polynomials in their order, at the scales that take the fewest bits. All but the last are
-/// divided such that what they leave, with its margin, lies in `[-1, 1]`.
-pub(super) fn scales(
+/// Finds the scales for given polynomials, in their order, that use the fewest bits of capacity. If
+/// scales are free, all polynomials but the last are divided so that their values, with their
+/// margin, lie in `[-1, 1]`.
+pub(super) fn cheapest_scales(
     polynomials: &[Polynomial],
     low: f64,
     error: f64,
-    unit: Unit,
-) -> Option<Reached> {
+    model: ErrorModel,
+) -> Option<PartialComposition> {
     let (last, others) = polynomials.split_last()?;
-    let mut open = BTreeMap::from([(0, Reached::start(low))]);
-    // Values stay in [-1, 1], beyond which some polynomials have none to speak of.
-    let divided = unit.fixed.is_none();
+    let mut open = BTreeMap::from([(0, PartialComposition::start(low))]);
+    // Values have to stay in [-1, 1]: outside of it, some polynomials have no useful values.
+    let divided = model.common_scale_bits.is_none();
     for polynomial in others {
         let mut next = BTreeMap::new();
         for before in open.values() {
             let range = sign::range(polynomial, (before.low, before.high));
-            let Some(step) = before.step(polynomial, range, divided, unit) else { continue };
-            for share in SHARES {
-                if let Some(reached) = step.next(share, divided, unit) {
-                    insert(&mut next, reached, FINE_PARTS);
+            let Some(step) = before.step(polynomial, range, divided, model) else { continue };
+            for share in MARGIN_SHARES {
+                if let Some(partial) = step.next(share, divided, model) {
+                    insert(&mut next, partial, FINE_LOGIT_BINS_PER_BIT);
                 }
             }
         }
@@ -100,27 +117,30 @@ pub(super) fn scales(
     let mut best = None;
     for before in open.values() {
         if let Some(done) = before
-            .step(last, sign::range(last, (before.low, before.high)), false, unit)
-            .and_then(|step| step.last(error, unit))
+            .step(last, sign::range(last, (before.low, before.high)), false, model)
+            .and_then(|step| step.last(error, model))
         {
-            keep(&mut best, done);
+            keep_cheaper(&mut best, done);
         }
     }
     best
 }
 
-fn part(reached: &Reached, parts: f64) -> i64 {
-    (parts * reached.logit()).floor() as i64
+/// Returns the bin of a composition, by its logit.
+fn logit_bin(partial: &PartialComposition, parts: f64) -> i64 {
+    (parts * partial.logit()).floor() as i64
 }
 
-fn insert(open: &mut BTreeMap<i64, Reached>, next: Reached, parts: f64) {
-    let part = part(&next, parts);
-    if open.get(&part).is_none_or(|other| next.bits < other.bits) {
-        open.insert(part, next);
+/// Keeps `next` if it is the cheapest composition in its bin.
+fn insert(open: &mut BTreeMap<i64, PartialComposition>, next: PartialComposition, parts: f64) {
+    let bin = logit_bin(&next, parts);
+    if open.get(&bin).is_none_or(|other| next.bits < other.bits) {
+        open.insert(bin, next);
     }
 }
 
-fn keep(best: &mut Option<Reached>, done: Reached) {
+/// Keeps `done` if it is the cheapest composition so far.
+fn keep_cheaper(best: &mut Option<PartialComposition>, done: PartialComposition) {
     if best.as_ref().is_none_or(|other| done.bits < other.bits) {
         *best = Some(done);
     }

@@ -1,5 +1,6 @@
-//! Polynomials one after another, each at a scale of its own: what a next one takes to nearly the
-//! same values may be off by the more.
+//! Compositions: polynomials applied one after another, each at its own scale. If a later
+//! polynomial maps a range of arguments to nearly the same value, earlier ones may have larger
+//! errors.
 
 mod evaluate;
 mod stage;
@@ -8,32 +9,32 @@ pub use stage::Stage;
 
 use super::polynomial_noise::Gains;
 
-pub(super) use evaluate::{kept, scale_of};
-pub(super) use stage::{DEVIATIONS, Unit};
+pub(super) use evaluate::{reserved_bits, scale_of};
+pub(super) use stage::{DEVIATIONS, ErrorModel};
 
-/// Polynomials one after another, first applied first, with what is known of their noise.
+/// Polynomials that are applied one after another, in this order, with the factors of their errors.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct Composition {
     pub(super) stages: Vec<Stage>,
     pub(super) gains: ErrorGains,
-    pub(super) unit: Unit,
-    /// How far an argument of the first one may be off.
-    pub(super) slack: f64,
-    /// Whether imaginary parts are taken away between stages.
+    pub(super) model: ErrorModel,
+    /// Largest allowed error of the first argument.
+    pub(super) max_argument_error: f64,
+    /// Whether the imaginary parts are removed between stages.
     pub(super) conjugates: bool,
 }
 
-/// By what errors are multiplied on their way to the result.
+/// The factors by which errors are multiplied on their way to the result.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub(super) struct ErrorGains {
-    /// An error of the argument of each stage.
+    /// Factor of an error in the argument of each stage.
     pub(super) arguments: Vec<f64>,
-    /// The errors of the roundings of each stage, by depth.
+    /// Factors of the rounding errors of each stage, by depth.
     pub(super) roundings: Vec<Vec<f64>>,
 }
 
 impl ErrorGains {
-    /// The root mean squares over the given arguments.
+    /// Returns the root mean squares of the factors over the given arguments.
     pub(super) fn new(stages: &[Stage], arguments: impl ExactSizeIterator<Item = f64>) -> Self {
         let count = arguments.len() as f64;
         let roundings =
@@ -59,7 +60,8 @@ impl ErrorGains {
         out
     }
 
-    /// The largest for any argument, of the gains that each stage has there.
+    /// Returns the largest factors over all arguments. `stages` holds the factors of each stage at
+    /// each argument.
     pub(super) fn largest(stages: &[Vec<Gains>]) -> Self {
         let depths = |gains: &Vec<Gains>| gains.first().map_or(0, |gains| gains.roundings.len());
         let roundings = stages.iter().map(|gains| vec![0.0; depths(gains)]).collect();
@@ -82,24 +84,24 @@ impl ErrorGains {
 }
 
 impl Composition {
-    /// The bits of capacity that it takes in all.
+    /// The bits of capacity that the composition uses in total.
     pub(super) fn bits(&self) -> f64 {
-        (0..self.stages.len()).map(|i| self.needs(i)).sum()
+        (0..self.stages.len()).map(|i| self.stage_bits(i)).sum()
     }
 
-    /// How many products of ciphertexts it takes.
+    /// The number of products of ciphertexts that the composition needs.
     pub(super) fn products(&self) -> usize {
         self.stages.iter().map(|stage| stage.polynomial.products()).sum()
     }
 
-    /// The value of all of its polynomials, one after another.
+    /// Returns the value of all of its polynomials at `x`, applied one after another.
     pub(super) fn apply(&self, x: f64) -> f64 {
         self.stages.iter().fold(x, |x, stage| stage.polynomial.evaluate(x))
     }
 
-    /// The bits of capacity that stage `i` takes: its own, those by which its scale is larger than
+    /// Returns the bits of capacity that stage `i` uses: its own, those by which its scale exceeds
     /// that of the stage before, and one for the sum with the conjugate.
-    pub(super) fn needs(&self, i: usize) -> f64 {
+    pub(super) fn stage_bits(&self, i: usize) -> f64 {
         let stage = &self.stages[i];
         let doubled = if self.conjugates { 1.0 } else { 0.0 };
         let before =
@@ -108,8 +110,9 @@ impl Composition {
         stage.bits() + (stage.scale_bits - before).max(0.0) + after
     }
 
-    /// A stage that no modulus of so many bits has room for: the bits that it takes.
-    pub(super) fn beyond(&self, bits: f64) -> Option<f64> {
+    /// Returns the bits that the first stage needs that does not fit a modulus of `bits` bits, or
+    /// `None` if all of them fit.
+    pub(super) fn first_stage_above(&self, bits: f64) -> Option<f64> {
         self.stages.iter().map(|stage| stage.bits() + stage.scale_bits).find(|need| *need > bits)
     }
 }

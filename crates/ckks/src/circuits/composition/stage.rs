@@ -1,22 +1,24 @@
-//! One polynomial of a composition, with the scale that it is evaluated at.
+//! One polynomial of a composition, with its scale.
 
 use hippocrene_rlwe::Parameters;
 
 use crate::circuits::Polynomial;
 
-/// By how many standard deviations of the noise a margin is left: the probability that a slot
-/// leaves it is about `2^-32`.
+/// Number of standard deviations of noise that a margin holds. The error of a slot exceeds the
+/// margin with a probability of about `2^-32`.
 ///
-/// In a slot a rounding is off by `r + r' s(zeta)`, Gaussian with a variance that goes with
-/// `|s(zeta)|^2`, and this is exponentially distributed over slots and secrets. So the error of a
-/// real part is distributed as Laplace's: it exceeds `k` deviations with the probability
+/// A rounding adds an error of `r + r' s(zeta)` to a slot. It is Gaussian with a variance
+/// proportional to `|s(zeta)|^2`, which is exponentially distributed over slots and secrets. So the
+/// real part of the error has a Laplace distribution: it exceeds `k` deviations with probability
 /// `exp(-sqrt(2) k)`.
 pub(in crate::circuits) const DEVIATIONS: f64 = 16.0;
 
-/// Scales have at least so many bits, or coefficients would be little more than 0 and 1.
-const LEAST_SCALE: f64 = 10.0;
+/// Smallest scale in bits. Coefficients at smaller scales would round to little more than 0 and 1.
+/// Chosen.
+const MIN_SCALE_BITS: f64 = 10.0;
 
-/// One polynomial of a composition, with the scale that it is evaluated at.
+/// One polynomial of a composition, with its scale. See
+/// [`SignPlan`](super::super::comparison::SignPlan) for an example.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Stage {
     pub(in crate::circuits) polynomial: Polynomial,
@@ -31,70 +33,73 @@ impl Stage {
         &self.polynomial
     }
 
-    /// log2 of the scale near which all its products are.
+    /// log2 of the scale of its products, approximately.
     pub fn scale_bits(&self) -> f64 {
         self.scale_bits
     }
 
-    /// The bits of capacity that it takes: those of its scale for every product in a row.
+    /// The bits of capacity that it uses: the bits of its scale times its depth.
     pub fn bits(&self) -> f64 {
         self.scale_bits * self.polynomial.depth() as f64
     }
 
-    /// What its own roundings may add to a value: [`Stage::scale_bits`] is chosen such that their
-    /// standard deviation is a sixteenth of it. The stages that follow are made for values that are
-    /// off by so much.
+    /// The largest error that the roundings of this stage may add to a value.
+    ///
+    /// [`Stage::scale_bits`] is chosen so that the standard deviation of that error is a sixteenth
+    /// of the margin. The later stages are made for values with errors up to the margin.
     pub fn margin(&self) -> f64 {
         self.margin
     }
 
-    /// Bounds of the absolute values that it leaves, below and above, for arguments that are off by
-    /// the margin of the stage before; without its own.
+    /// Bounds of the absolute values of its results, from below and above, for arguments with
+    /// errors up to the margin of the stage before. Its own margin comes on top.
     pub fn range(&self) -> (f64, f64) {
         self.range
     }
 }
 
-/// What noise there is.
+/// The sizes of the errors that a composition has to tolerate.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub(in crate::circuits) struct Unit {
-    /// log2 of the standard deviation of a slot's error that one rounding makes at the scale 1.
+pub(in crate::circuits) struct ErrorModel {
+    /// log2 of the standard deviation of the error that one rounding at scale 1 makes in a slot.
     pub(in crate::circuits) log2_std: f64,
-    /// The variance that taking the imaginary part away adds, in units of that of a rounding: the
-    /// conjugation adds another one, at twice the scale, and what its key adds, which is no less.
+    /// Variance that removing the imaginary part adds, in units of the variance of a rounding. The
+    /// conjugation adds one rounding at twice the scale, and the noise of its key, which is at
+    /// least as large.
     pub(in crate::circuits) conjugation: f64,
-    /// The scale that all stages have, as log2, where they cannot choose.
-    pub(in crate::circuits) fixed: Option<f64>,
-    /// The standard deviation of the error that values have after a refresh, for which margins have
-    /// room where scales do not say how large they are.
-    pub(in crate::circuits) refreshed: f64,
+    /// log2 of the scale of all stages, if they have to share one.
+    pub(in crate::circuits) common_scale_bits: Option<f64>,
+    /// Standard deviation of the error of values after a refresh, if margins have to leave room for
+    /// it because all stages share one scale.
+    pub(in crate::circuits) refresh_std: f64,
 }
 
-impl Unit {
-    /// That of ciphertexts of so many slots.
+impl ErrorModel {
+    /// Returns the sizes of errors for ciphertexts of `slots` slots.
     pub(in crate::circuits) fn new(
         parameters: &Parameters,
         slots: usize,
-        fixed: Option<f64>,
+        common_scale_bits: Option<f64>,
     ) -> Self {
         let rounding = (1.0 + parameters.secret_weight()) / 12.0;
         let key = (2.0 * parameters.largest_switching_noise().log2_std()).exp2() / rounding;
         let conjugation = 0.25 * (1.0 + key.max(1.0));
-        Unit {
+        ErrorModel {
             log2_std: 0.5 * (slots as f64 * rounding).log2(),
             conjugation,
-            fixed,
-            refreshed: 0.0,
+            common_scale_bits,
+            refresh_std: 0.0,
         }
     }
 
-    /// What the roundings of a stage of that gain may add at a scale, and a refresh after it.
+    /// Returns the margin that a stage needs at a scale, for its own roundings and a refresh after
+    /// it. `gain` is the factor of the roundings.
     pub(in crate::circuits) fn margin(self, gain: f64, scale_bits: f64) -> f64 {
-        DEVIATIONS * (gain * (self.log2_std - scale_bits).exp2()).hypot(self.refreshed)
+        DEVIATIONS * (gain * (self.log2_std - scale_bits).exp2()).hypot(self.refresh_std)
     }
 
-    /// The scale at which they add no more than `margin`.
+    /// Returns the scale in bits at which the roundings add no more than `margin`.
     pub(in crate::circuits) fn scale_bits(self, gain: f64, margin: f64) -> f64 {
-        (self.log2_std + (DEVIATIONS * gain / margin).log2()).max(LEAST_SCALE)
+        (self.log2_std + (DEVIATIONS * gain / margin).log2()).max(MIN_SCALE_BITS)
     }
 }

@@ -1,24 +1,23 @@
-//! The homomorphic discrete Fourier transform: coefficients of a message to slots, and slots to
-//! coefficients.
+//! The homomorphic discrete Fourier transform, from the coefficients of a message to slots and
+//! back.
 //!
-//! A ciphertext with `n` slots has a message `p(X^(N/2n))`, `p` with `2n` real coefficients `t_0 ..
-//! t_(2n-1)`. It holds them in its slots as the `n` complex numbers `c_k = t_k + i t_(k+n)` after
-//! [`Direction::CoefficientsToSlots`], where bootstrapping can work on them one by one (Cheon, Han,
-//! Kim, Kim, Song, ePrint 2018/153), and [`Direction::SlotsToCoefficients`] is the way back. What
-//! connects them is the special FFT, whose stages are merged into a few sparse matrices (Chen,
-//! Chillotti, Song, ePrint 2018/1043; Han, Hhan, Cheon, ePrint 2018/1073), each of them one
+//! A ciphertext with `n` slots has a message `p(X^(N/2n))`, where `p` has `2n` real coefficients
+//! `t_0 .. t_(2n-1)`. After [`Direction::CoefficientsToSlots`] its slots hold them as the `n`
+//! complex numbers `c_k = t_k + i t_(k+n)`. Bootstrapping can then work on each of them (Cheon,
+//! Han, Kim, Kim, Song, ePrint 2018/153). [`Direction::SlotsToCoefficients`] is the inverse. Both
+//! are the special FFT, with its stages merged into a few sparse matrices (Chen, Chillotti, Song,
+//! ePrint 2018/1043; Han, Hhan, Cheon, ePrint 2018/1073). Each matrix is one
 //! [`super::LinearTransform`]. GRAFT's Table 9 measures the same two transforms.
 //!
-//! **Order.** In the slots the `c_k` stand in bit-reversed order: slot `j` holds `c_k` with `k` the
-//! `log2(n)` bits of `j` reversed. So no permutation is ever paid for: what goes on between the two
-//! transforms does the same to every slot.
+//! **Order.** The slots hold the `c_k` in bit-reversed order: slot `j` holds `c_k`, where `k` is
+//! `j` with its `log2(n)` bits reversed. This avoids the cost of a permutation. It does no harm,
+//! because the operations between the two transforms treat every slot alike.
 //!
-//! **Factor.** The whole transform is multiplied by a number, of which each level has its share.
+//! **Factor.** The whole transform is multiplied by a number. Each level contributes a part of it.
 //!
-//! **Packing.** What the slots hold between the transforms is one of [`Packing`]: complex numbers,
-//! or real ones, which bootstrapping needs; a ciphertext of complex numbers is parted by
-//! [`crate::Evaluator::real_and_imaginary`] and put together again by
-//! [`crate::Evaluator::complex`].
+//! **Packing.** Between the transforms, the slots hold complex or real numbers, as [`Packing`]
+//! describes. Bootstrapping needs real numbers. [`crate::Evaluator::real_and_imaginary`] splits a
+//! ciphertext of complex numbers, and [`crate::Evaluator::complex`] joins the parts again.
 
 mod evaluate;
 mod parts;
@@ -32,48 +31,52 @@ use stages::{Mask, Stages};
 
 const OPERATION: &str = "make a homomorphic DFT";
 
-/// Which way a transform goes.
+/// The direction of a transform. See [`HomomorphicDft`] for an example.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Direction {
-    /// The coefficients of the message into the slots: a multiplication by the inverse of the
+    /// From the coefficients of the message to the slots: a multiplication by the inverse of the
     /// special FFT's matrix.
     CoefficientsToSlots,
-    /// What is in the slots into the coefficients of the message: a multiplication by the special
-    /// FFT's matrix.
+    /// From the slots to the coefficients of the message: a multiplication by the special FFT's
+    /// matrix.
     SlotsToCoefficients,
 }
 
-/// How the `2n` coefficients are packed into slots. With `k` the bit reversal of `j < n`:
+/// How the `2n` coefficients are packed into slots, where `k` is the bit reversal of `j < n`. See
+/// [`HomomorphicDft`] for an example.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Packing {
     /// `n` slots of complex numbers: slot `j` holds `t_k + i t_(k+n)`.
     Complex,
     /// `2n` slots of real numbers, at most `N/2`: slot `j` holds `t_k`, and slot `n + j` holds
-    /// `t_(k+n)`. From coefficients to slots it takes a conjugation more, and back a rotation by
-    /// `n` more.
+    /// `t_(k+n)`. Coefficients to slots needs one more conjugation, and slots to coefficients one
+    /// more rotation by `n`.
     SideBySide,
     /// `n` slots of real numbers, for messages whose `n` slots are real: slot `j` holds `t_k`. The
-    /// other coefficients follow from these, for `t_n = 0` and `t_(2n-k) = -t_k`. Either way it
-    /// takes a conjugation more.
+    /// other coefficients follow from these: `t_n = 0` and `t_(2n-k) = -t_k`. Both directions need
+    /// one more conjugation.
     Real,
 }
 
-/// A level of a transform: neighbouring stages of the FFT, merged into one linear transform.
+/// A level of a transform: consecutive stages of the FFT, merged into one linear transform. See
+/// [`HomomorphicDft`] for an example.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct DftLevel {
-    /// How many of the `log2(n)` stages are merged: the matrix has `2^radix_log2` entries in each
-    /// row.
+    /// log2 of the radix: the number of the `log2(n)` stages that are merged. The matrix has
+    /// `2^radix_log2` entries in each row.
     pub radix_log2: u32,
-    /// How many bits of the modulus the level takes where it leaves the scale as it is: the scale
-    /// at which its matrix is encoded, as log2. From coefficients to slots the entries are of
-    /// absolute value `2^-radix_log2` (times the factor), and so have that many bits less; back
-    /// they are of absolute value 1.
+    /// log2 of the scale at which the matrix is encoded. This is the number of bits of modulus that
+    /// the level uses if it keeps the scale of its operand.
+    ///
+    /// From coefficients to slots, the entries have absolute value `2^-radix_log2` (times the
+    /// factor), and so `radix_log2` bits less precision. From slots to coefficients, they have
+    /// absolute value 1.
     pub scale_bits: f64,
 }
 
 impl DftLevel {
-    /// `count` levels of radices that differ by a factor 2 at most, the larger ones first, for a
-    /// transform of `slots` slots, all at one scale.
+    /// Returns `count` levels for a transform of `slots` slots, all at one scale. Their radices
+    /// differ by a factor of at most 2, and the larger ones come first.
     pub fn even(slots: usize, count: u32, scale_bits: f64) -> Vec<DftLevel> {
         let stages = slots.max(1).ilog2();
         let count = count.max(1);
@@ -86,39 +89,62 @@ impl DftLevel {
     }
 }
 
-/// A transform between coefficients and slots, ready to be applied
-/// ([`crate::Evaluator::homomorphic_dft`]). Its matrices are made of roots of unity, to any
-/// precision; they are encoded when they are first used.
+/// A transform between coefficients and slots, to be applied with
+/// [`crate::Evaluator::homomorphic_dft`].
+///
+/// Its matrices consist of roots of unity, which are computed to any precision. They are encoded
+/// when they are first used.
+///
+/// # Examples
+/// ```
+/// use hippocrene_ckks::circuits::{DftLevel, Direction, HomomorphicDft};
+/// # use hippocrene_ring::{Threads, primes};
+/// # use hippocrene_rlwe::{Parameters, ParametersLiteral, SecretDistribution, Sprout};
+/// # let parameters = Parameters::new_insecure(ParametersLiteral {
+/// #     log_degree: 8,
+/// #     units: primes::ntt_primes(48, 1 << 8, 8, &[])?,
+/// #     specials: primes::ntt_primes(49, 1 << 8, 3, &[])?,
+/// #     sprout: Sprout::for_degree(8).unwrap(),
+/// #     gadget_rank: 5,
+/// #     secret: SecretDistribution::Ternary,
+/// # })?;
+/// # let context = hippocrene_ckks::Context::new(parameters, Threads::single())?;
+///
+/// let levels = DftLevel::even(16, 2, 30.0);
+/// let dft = HomomorphicDft::new(&context, Direction::CoefficientsToSlots, 16, &levels, 1.0)?;
+/// assert_eq!((dft.depth(), dft.bits(), dft.slots()), (2, 60.0, 16));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Debug)]
 pub struct HomomorphicDft {
     direction: Direction,
     packing: Packing,
     slots: usize,
-    /// The slots of its operand.
-    taken: usize,
+    /// The number of slots of its operand.
+    operand_slots: usize,
     factor: f64,
     levels: Vec<Level>,
 }
 
-/// The linear transform of some stages.
+/// The linear transform of consecutive stages.
 #[derive(Debug)]
 struct Level {
     transform: LinearTransform,
     scale_bits: f64,
-    /// Its share of the factor.
+    /// Its part of the factor.
     factor: f64,
-    /// By how much it makes the root mean square of the slots grow.
+    /// The factor by which it increases the root mean square of the slots.
     growth: f64,
 }
 
 impl HomomorphicDft {
-    /// The transform of messages with `slots` slots, times `factor`, in these levels, the one that
-    /// is applied first coming first. It leaves the coefficients in complex slots, or takes them
-    /// from there: [`Packing::Complex`].
+    /// Prepares the transform of messages with `slots` slots, times `factor`. The levels are given
+    /// in the order in which they are applied. The coefficients are in complex slots:
+    /// [`Packing::Complex`].
     ///
     /// # Errors
-    /// [`CkksError::Argument`] when the radices do not make up the number of slots, this is not
-    /// possible, or a number makes no sense.
+    /// Fails with [`CkksError::Argument`] if the radices do not multiply to the number of slots,
+    /// the parameters do not support this number of slots, or a number is out of range.
     pub fn new(
         context: &Context,
         direction: Direction,
@@ -129,10 +155,10 @@ impl HomomorphicDft {
         Self::with_packing(context, direction, Packing::Complex, slots, levels, factor)
     }
 
-    /// [`HomomorphicDft::new`] with another packing.
+    /// Like [`HomomorphicDft::new`], with any packing.
     ///
     /// # Errors
-    /// As [`HomomorphicDft::new`], and when side by side there are more than `N/2` slots.
+    /// Fails as [`HomomorphicDft::new`] does, and if the packing needs more than `N/2` slots.
     pub fn with_packing(
         context: &Context,
         direction: Direction,
@@ -141,24 +167,26 @@ impl HomomorphicDft {
         levels: &[DftLevel],
         factor: f64,
     ) -> Result<Self, CkksError> {
-        Self::make(context, direction, packing, slots, levels, factor, false)
+        Self::prepare(context, direction, packing, slots, levels, factor, false)
     }
 
-    /// The transform of the first `slots` of all `N/2` slots into coefficients
-    /// ([`Packing::Complex`]), whatever the others hold. These coefficients are `N/(2n)` times
-    /// smaller than those of a message with `n` slots, and they are the only ones that mean
-    /// something: once the others have been summed away, by rotations by `n`, `2n`, .., `N/4`,
-    /// which multiplies these by as much, the message has `n` slots.
+    /// Prepares the transform of the first `slots` of all `N/2` slots into coefficients
+    /// ([`Packing::Complex`]), whatever the other slots hold.
+    ///
+    /// These coefficients are smaller by a factor of `N/(2n)` than those of a message with `n`
+    /// slots, and only they are meaningful. Rotations by `n`, `2n`, .., `N/4` cancel the other
+    /// coefficients in a sum and multiply these by that factor. After that the message has `n`
+    /// slots.
     ///
     /// # Errors
-    /// As [`HomomorphicDft::new`].
+    /// Fails as [`HomomorphicDft::new`] does.
     pub fn of_first_slots(
         context: &Context,
         slots: usize,
         levels: &[DftLevel],
         factor: f64,
     ) -> Result<Self, CkksError> {
-        Self::make(
+        Self::prepare(
             context,
             Direction::SlotsToCoefficients,
             Packing::Complex,
@@ -169,7 +197,8 @@ impl HomomorphicDft {
         )
     }
 
-    fn make(
+    /// Checks the arguments and prepares the transform.
+    fn prepare(
         context: &Context,
         direction: Direction,
         packing: Packing,
@@ -182,14 +211,14 @@ impl HomomorphicDft {
         check(context, slots, packed, levels, factor)?;
         let forward = direction == Direction::SlotsToCoefficients;
         let mut next = if forward { 0 } else { slots.ilog2() };
-        let shares = shares(factor, levels.len());
+        let factor_parts = factor_parts(factor, levels.len());
         let mut made = Vec::with_capacity(levels.len());
-        for (level, (sign, share)) in levels.iter().zip(shares) {
+        for (level, (sign, share)) in levels.iter().zip(factor_parts) {
             let count = level.radix_log2;
             let first = if forward { next } else { next - count };
             next = if forward { next + count } else { first };
             let stages = Stages { log_slots: slots.ilog2(), first, count };
-            // The level next to the packed slots is masked.
+            // The level at the packed end is masked.
             let is_next = if forward { made.is_empty() } else { made.len() + 1 == levels.len() };
             let mask = match packing {
                 Packing::SideBySide if is_next => Mask::Halves,
@@ -198,7 +227,7 @@ impl HomomorphicDft {
                 _ => Mask::None,
             };
             let exponents = if forward { stages.forward(mask) } else { stages.inverse(mask) };
-            // Adding the conjugate doubles.
+            // Adding the conjugate doubles the result.
             let halved = !forward && is_next && packing != Packing::Complex;
             let entry = share.times(Scale::power_of_two(if forward { 0 } else { -(count as i32) }));
             let factor = if halved { entry.times(Scale::power_of_two(-1)) } else { entry };
@@ -208,9 +237,9 @@ impl HomomorphicDft {
                 Mask::None | Mask::HalveFirst => slots,
             };
             let diagonals = diagonals(exponents, stages.log_order(), sign, factor);
-            // The last giant step of a level is as long as the first baby step of the next coarser
-            // one; going the same way they are the same rotation, and take one key. Of both
-            // directions the same levels are mirrored.
+            // The last giant step of a level has the length of the first baby step of the next
+            // coarser level. If both go the same way, they are the same rotation and share a key.
+            // The same levels are mirrored in both directions.
             let coarser = if forward { levels.len() - 1 - made.len() } else { made.len() };
             made.push(Level {
                 transform: LinearTransform::from_roots(
@@ -223,55 +252,55 @@ impl HomomorphicDft {
                 growth: factor.to_f64() * (f64::from(count) / 2.0).exp2(),
             });
         }
-        let taken = match (forward, first_slots) {
+        let operand_slots = match (forward, first_slots) {
             (true, true) => context.max_slots(),
             (true, false) => packed,
             (false, _) => slots,
         };
-        Ok(HomomorphicDft { direction, packing, slots, taken, factor, levels: made })
+        Ok(HomomorphicDft { direction, packing, slots, operand_slots, factor, levels: made })
     }
 
-    /// Which way it goes.
+    /// The direction of the transform.
     pub fn direction(&self) -> Direction {
         self.direction
     }
 
-    /// How coefficients are packed into slots.
+    /// How the coefficients are packed into slots.
     pub fn packing(&self) -> Packing {
         self.packing
     }
 
-    /// `n`: the slots of the messages whose coefficients it transforms.
+    /// The number `n` of slots of the messages whose coefficients are transformed.
     pub fn slots(&self) -> usize {
         self.slots
     }
 
-    /// How many slots the coefficients are packed into: `2n` side by side, else `n`.
+    /// The number of slots that hold the coefficients: `2n` side by side, otherwise `n`.
     pub fn packed_slots(&self) -> usize {
         if self.packing == Packing::SideBySide { 2 * self.slots } else { self.slots }
     }
 
-    /// The slots of what it is applied to.
+    /// The number of slots of the operand.
     pub fn operand_slots(&self) -> usize {
-        self.taken
+        self.operand_slots
     }
 
-    /// What everything is multiplied by.
+    /// The factor of the whole transform.
     pub fn factor(&self) -> f64 {
         self.factor
     }
 
-    /// How many levels it has, of one multiplication each.
+    /// The number of levels, of one multiplication each.
     pub fn depth(&self) -> usize {
         self.levels.len()
     }
 
-    /// How many bits of the modulus it takes where it leaves the scale as it is.
+    /// The bits of modulus that the transform uses if it keeps the scale of its operand.
     pub fn bits(&self) -> f64 {
         self.levels.iter().map(|level| level.scale_bits).sum()
     }
 
-    /// The rotations whose keys it wants.
+    /// The numbers of slots of the rotations whose keys it needs.
     pub fn rotations(&self) -> Vec<i64> {
         let mut all: BTreeSet<i64> =
             self.levels.iter().flat_map(|level| level.transform.rotations()).collect();
@@ -281,22 +310,22 @@ impl HomomorphicDft {
         all.into_iter().collect()
     }
 
-    /// Whether the two halves of the slots are added up, by a rotation after the first level.
+    /// Whether the two halves of the slots are added, by a rotation after the first level.
     pub(crate) fn rotates_halves(&self) -> bool {
         self.packing == Packing::SideBySide && self.direction == Direction::SlotsToCoefficients
     }
 
-    /// The rotations whose keys each level wants.
+    /// The rotations whose keys each level needs.
     pub(crate) fn rotations_by_level(&self) -> impl Iterator<Item = Vec<i64>> {
         self.levels.iter().map(|level| level.transform.rotations())
     }
 
-    /// How many bits of the modulus each level takes.
+    /// The bits of modulus that each level uses.
     pub(crate) fn bits_by_level(&self) -> impl Iterator<Item = f64> {
         self.levels.iter().map(|level| level.scale_bits)
     }
 
-    /// Whether it wants the key of conjugation.
+    /// Whether it needs the conjugation key.
     pub fn conjugates(&self) -> bool {
         match self.packing {
             Packing::Complex => false,
@@ -305,18 +334,20 @@ impl HomomorphicDft {
         }
     }
 
-    /// Sets how many bytes the encoded matrices of each level may take: see
+    /// Sets the number of bytes that the encoded matrices of each level may occupy: see
     /// [`LinearTransform::set_memory`].
     pub fn set_memory(&self, bytes: usize) {
         self.levels.iter().for_each(|level| level.transform.set_memory(bytes));
     }
 
-    /// How many bytes encoded matrices take, level by level, and how many each level may take.
+    /// Returns for each level the bytes that its encoded matrix occupies and the bytes that it may
+    /// occupy.
     pub fn memory(&self) -> Vec<(usize, usize)> {
         self.levels.iter().map(|level| level.transform.memory()).collect()
     }
 }
 
+/// Checks the arguments of a transform.
 fn check(
     context: &Context,
     slots: usize,
@@ -345,9 +376,9 @@ fn check(
     Err(CkksError::Argument { operation: OPERATION, what })
 }
 
-/// Each level's share of the factor, exactly, with its sign (whether it is negative): what is not a
-/// power of two and the sign go to the first.
-fn shares(factor: f64, count: usize) -> Vec<(bool, Scale)> {
+/// Returns each level's part of the factor, exactly, with its sign (`true` for negative). The first
+/// level gets the sign and the part that is not a power of two.
+fn factor_parts(factor: f64, count: usize) -> Vec<(bool, Scale)> {
     let exponent = factor.abs().log2().round() as i64;
     let mantissa = Scale::from_f64(factor.abs()).expect("the factor is finite and not zero");
     let mantissa = mantissa.times(Scale::power_of_two(-exponent as i32));
@@ -360,7 +391,7 @@ fn shares(factor: f64, count: usize) -> Vec<(bool, Scale)> {
         .collect()
 }
 
-/// Diagonals of these roots of unity times a number, and -1 if it is negative.
+/// Returns diagonals of these roots of unity times `factor`, and times -1 if `negative`.
 fn diagonals(
     exponents: BTreeMap<usize, Vec<u32>>,
     log_order: u32,

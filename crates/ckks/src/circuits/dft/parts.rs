@@ -1,23 +1,23 @@
-//! Real and imaginary parts.
+//! Real and imaginary parts of encrypted slots.
 
 use num_complex::Complex64;
 
 use crate::{Ciphertext, CkksError, Evaluator};
 
 impl Evaluator {
-    /// Twice the real parts of the slots: `a` and its conjugate, added up.
+    /// Returns twice the real parts of the slots: the sum of `a` and its conjugate.
     ///
     /// # Errors
-    /// When the conjugation key is missing, or the values do not fit.
+    /// Fails if the conjugation key is missing or the values do not fit the modulus.
     pub fn real_part(&self, a: &Ciphertext) -> Result<Ciphertext, CkksError> {
         self.add(a, &self.conjugate(a)?)
     }
 
-    /// Twice the real parts and twice the imaginary parts of the slots, for one conjugation: `a +
-    /// conj(a)` and `-i (a - conj(a))`.
+    /// Returns twice the real parts and twice the imaginary parts of the slots, by one conjugation:
+    /// `a + conj(a)` and `-i (a - conj(a))`.
     ///
     /// # Errors
-    /// When the conjugation key is missing, or the values do not fit.
+    /// Fails if the conjugation key is missing or the values do not fit the modulus.
     pub fn real_and_imaginary(
         &self,
         a: &Ciphertext,
@@ -28,10 +28,10 @@ impl Evaluator {
         Ok((real, imaginary))
     }
 
-    /// `real + i imaginary`, slot by slot.
+    /// Returns `real + i imaginary`, slot by slot.
     ///
     /// # Errors
-    /// When moduli, scales, slots or keys differ, or the values do not fit.
+    /// Fails if moduli, scales, slots or keys differ, or if the values do not fit the modulus.
     pub fn complex(
         &self,
         real: &Ciphertext,
@@ -40,14 +40,14 @@ impl Evaluator {
         self.add(real, &self.mul_by_i(imaginary)?)
     }
 
-    /// `i a`, exactly: the message times `X^(N/2)`.
+    /// Returns `i a`, exactly, by multiplying the message by `X^(N/2)`.
     ///
     /// # Errors
-    /// When it was made with other parameters.
+    /// Fails if `a` was made with other parameters.
     pub fn mul_by_i(&self, a: &Ciphertext) -> Result<Ciphertext, CkksError> {
         let (rlwe, mut out) = (self.context().rlwe(), self.empty_like(a));
         rlwe.mul_monomial_into(out.inner_mut(), a.inner(), rlwe.degree() / 2)?;
-        out.set_known(a.known().map(|x| Complex64::I * x));
+        out.set_dry_run_values(a.dry_run_values().map(|x| Complex64::I * x));
         Ok(out)
     }
 }

@@ -1,9 +1,10 @@
-//! The butterflies of the special FFT, several stages merged into one matrix.
+//! The butterflies of the special FFT, with several stages merged into one matrix.
 //!
-//! With `n` slots and `xi = exp(2 pi i / 4n)`, the numbers `c_k = t_k + i t_(k+n)` go to the slots
-//! `z_j = sum_k c_k xi^(5^j k)`. The FFT of [`crate::encoder`] takes `log2(n)` stages from the
-//! `c_k`, in natural order, to the slots in bit-reversed order. Here its stages act on the `c_k` in
-//! bit-reversed order, and the slots come out in natural order: stage `e` pairs places `2^e` apart,
+//! With `n` slots and `xi = exp(2 pi i / 4n)`, the numbers `c_k = t_k + i t_(k+n)` are mapped to
+//! the slots `z_j = sum_k c_k xi^(5^j k)`. The FFT of [`crate::encoder`] applies `log2(n)` stages
+//! to the `c_k`, in natural order, and gives the slots in bit-reversed order. Here its stages act
+//! on the `c_k` in bit-reversed order and give the slots in natural order. Stage `e` pairs places
+//! that are `2^e` apart,
 //!
 //! ```text
 //! y_i       = x_i + w x_(i + 2^e)
@@ -11,18 +12,18 @@
 //! ```
 //!
 //! for every `i` whose bit `e` is 0. The matrix of stages `f .. f + k` has `2^k` entries in each
-//! row, all of them roots of unity: from column `j` to row `i` leads one path, and on it stage `e`
-//! multiplies by `w` if bit `e` of `j` is set, and by `-1` too if bit `e` of `i` is. Row and column
-//! differ by a multiple of `2^f` below `2^(f+k)` in absolute value: `2^(k+1) - 1` diagonals, or,
-//! modulo `n`, `2^k` of them when the last stage is among these. The entries repeat every `2^(f+k)`
-//! rows. Each stage is `sqrt(2)` times a unitary matrix, so that the inverse is the conjugate
-//! transpose over `2^k`.
+//! row, all of them roots of unity. One path leads from column `j` to row `i`. On it, stage `e`
+//! multiplies by `w` if bit `e` of `j` is set, and also by `-1` if bit `e` of `i` is set. Row and
+//! column differ by a multiple of `2^f` below `2^(f+k)` in absolute value. That makes `2^(k+1) - 1`
+//! diagonals, or, modulo `n`, `2^k` of them if the last stage is included. The entries repeat every
+//! `2^(f+k)` rows. Each stage is `sqrt(2)` times a unitary matrix, so the inverse is the conjugate
+//! transpose divided by `2^k`.
 
 use std::collections::BTreeMap;
 
 use crate::circuits::linear_transform::Roots;
 
-/// Neighbouring stages of the FFT of `2^log_slots` slots.
+/// Consecutive stages of the FFT of `2^log_slots` slots.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Stages {
     pub log_slots: u32,
@@ -30,39 +31,40 @@ pub(super) struct Stages {
     pub count: u32,
 }
 
-/// What rows or columns are multiplied by.
+/// The factors of rows or columns at the packed end of a transform.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Mask {
+    /// All factors are 1.
     None,
-    /// Over `2n` slots: 1 in the first half, `i` in the second (columns), or `-i` (rows).
+    /// Over `2n` slots: 1 in the first half, and in the second half `i` (columns) or `-i` (rows).
     Halves,
-    /// Column 0 is halved.
+    /// The factor of column 0 is 1/2.
     HalveFirst,
-    /// Over so many slots, of which all but the first `n` are taken for 0, and become 0.
+    /// Over this number of slots: all but the first `n` of them are read as 0 and become 0.
     Only(usize),
 }
 
-/// Diagonals by rotation, as exponents for [`Stages::log_order`].
+/// Diagonals by rotation. The entries are exponents of roots of order `2^`[`Stages::log_order`].
 pub(super) type Exponents = BTreeMap<usize, Vec<u32>>;
 
 impl Stages {
-    /// The entries are roots of unity of order `4n`.
+    /// log2 of the order of the roots of unity in the entries, which is `4n`.
     pub fn log_order(self) -> u32 {
         self.log_slots + 2
     }
 
-    /// Coefficients to slots' values: the columns are masked.
+    /// Returns the map from coefficients to slots. The mask applies to the columns.
     pub fn forward(self, mask: Mask) -> Exponents {
         self.diagonals(mask, |fives, row, column| self.entry(fives, row, column), 1)
     }
 
-    /// `2^count` times the inverse: the rows are masked.
+    /// Returns `2^count` times the inverse map. The mask applies to the rows.
     pub fn inverse(self, mask: Mask) -> Exponents {
         self.diagonals(mask, |fives, row, column| self.entry(fives, column, row).wrapping_neg(), -1)
     }
 
-    /// The diagonals of a matrix with these entries, with `mask` multiplied in: `i^quarter` for the
-    /// second half.
+    /// Returns the diagonals of a matrix with these entries, multiplied by `mask`. The factor of
+    /// its second half is `i^quarter`.
     fn diagonals(
         self,
         mask: Mask,
@@ -75,7 +77,8 @@ impl Stages {
         let (rows, length, modulus) = match mask {
             Mask::None => (1 << (self.first + self.count), 1 << (self.first + self.count), slots),
             Mask::HalveFirst => (slots, slots, slots),
-            // What is transformed back repeats after `slots`, what is transformed forward does not.
+            // The inverse transform has operands that repeat after `slots` slots. Those of the
+            // forward transform do not repeat.
             Mask::Halves => (2 * slots, 2 * slots, if columns_masked { 2 * slots } else { slots }),
             Mask::Only(all) => (slots, all, all),
         };
@@ -100,7 +103,7 @@ impl Stages {
         diagonals
     }
 
-    /// The exponent of the entry of the forward matrix, modulo the order.
+    /// Returns the exponent of an entry of the forward matrix, modulo the order.
     fn entry(self, fives: &[u32], row: usize, column: usize) -> u32 {
         let half = 1u32 << (self.log_order() - 1);
         let stages = (self.first..self.first + self.count).filter(|e| column >> e & 1 == 1);
@@ -112,7 +115,7 @@ impl Stages {
     }
 }
 
-/// `5^a` modulo `order`, for `a` below `count`.
+/// Returns `5^a` modulo `order`, for `a` below `count`.
 fn powers_of_five(count: usize, order: u32) -> Vec<u32> {
     std::iter::successors(Some(1 % order), |p| Some(5 * p % order)).take(count).collect()
 }
@@ -123,7 +126,7 @@ mod tests {
 
     use super::*;
 
-    /// The root of this exponent, or 0.
+    /// Returns the root with this exponent, or 0.
     fn number(entry: u32, log_order: u32) -> Complex64 {
         if entry == Roots::ZERO {
             return Complex64::ZERO;
@@ -149,7 +152,7 @@ mod tests {
             .collect()
     }
 
-    /// The places of `0..n` with their bits reversed.
+    /// Returns the function that reverses the bits of a place in `0..n`.
     fn reversed(log: u32) -> impl Fn(usize) -> usize {
         move |j| hippocrene_ring::arith::bit_reverse(j, log)
     }
@@ -179,7 +182,7 @@ mod tests {
         }
     }
 
-    /// Every way to cut `total` stages into runs of at least one.
+    /// Returns every way to split `total` stages into runs of at least one.
     fn compositions(total: u32) -> Vec<Vec<u32>> {
         if total == 0 {
             return vec![vec![]];
@@ -239,7 +242,7 @@ mod tests {
     }
 
     #[test]
-    fn masks() {
+    fn masks_multiply_rows_and_columns() {
         for (log, count) in [(0, 0), (1, 1), (4, 4), (5, 2)] {
             let stages = Stages { log_slots: log, first: 0, count };
             let (n, order) = (1usize << log, stages.log_order());

@@ -9,10 +9,10 @@ use crate::{
     encoder::{EncodeError, Rounding},
 };
 
-/// Up to this scale (as log2), `f64` holds all that an encoding does: see [`crate::encoder`].
+/// Largest log2 of a scale at which `f64` is precise enough for encoding: see [`crate::encoder`].
 const DOUBLE_BITS: f64 = 50.0;
 
-/// The numbers of a diagonal. There may be fewer than there are slots: they repeat.
+/// The numbers of a diagonal. If there are fewer numbers than slots, they repeat.
 #[derive(Debug, Clone)]
 pub(super) enum Diagonal {
     Double(Vec<Complex64>),
@@ -21,38 +21,41 @@ pub(super) enum Diagonal {
     Roots(Roots),
 }
 
-/// Real numbers at some of so many slots, with these, which rise, and 0 elsewhere.
+/// Real numbers in some of `slots` slots, sorted by slot, and 0 in the others.
 #[derive(Debug, Clone)]
 pub(super) struct Sparse {
     pub slots: usize,
     pub entries: Vec<(u32, f64)>,
 }
 
-/// Roots of unity, some of them halved, and zeros, times a number. They take 4 bytes each, and are
-/// known to any precision.
+/// Roots of unity, some of them halved, and zeros, all times a common factor. Each takes 4 bytes,
+/// and its value can be computed to any precision.
 #[derive(Debug, Clone)]
 pub(in crate::circuits) struct Roots {
-    /// `t` for `exp(2 pi i t / 2^log_order)`, with [`Roots::HALF`] for half of that, and
-    /// [`Roots::ZERO`] for 0.
+    /// The exponents `t` of `exp(2 pi i t / 2^log_order)`. The flag [`Roots::HALF`] halves the
+    /// root, and [`Roots::ZERO`] means 0.
     pub exponents: Vec<u32>,
     /// `2^log_order` divides `2N`.
     pub log_order: u32,
-    /// What all are multiplied by.
+    /// The common factor.
     pub factor: Scale,
 }
 
 impl Roots {
-    /// Added to an exponent it stands for half of the root.
+    /// Flag of an exponent for half of the root.
     pub const HALF: u32 = 1 << 31;
 
-    /// Stands for 0 among exponents.
+    /// The exponent that means 0.
     pub const ZERO: u32 = u32::MAX;
 
-    /// How many coefficients of the polynomial with these numbers in its slots may be other than 0,
-    /// in pairs: all are as many pairs as there are numbers. The difference of the two halves makes
-    /// the odd ones, which are none where these are the same, and the sum makes the even ones: none
-    /// where one is the negative of the other, and as many as the first alone has where the second
-    /// is another multiple of it.
+    /// Returns an upper bound for the number of non-zero coefficients, in pairs, of the polynomial
+    /// with these numbers in its slots.
+    ///
+    /// In general it is the number of numbers. The odd coefficients come from the difference of the
+    /// two halves, and the even ones from their sum. If the halves are equal, the odd ones are
+    /// zero. If one half is the negative of the other, the even ones are zero. If the second half
+    /// is another multiple of the first, the even ones are as many as those of the first half
+    /// alone.
     fn coefficients(exponents: &[u32], log_order: u32) -> usize {
         let (first, second) = exponents.split_at(exponents.len() / 2);
         if first.is_empty() {
@@ -76,8 +79,8 @@ impl Roots {
         }
     }
 
-    /// An entry as the exponent of its root and the power of two that this is multiplied by;
-    /// nothing for 0.
+    /// Returns the exponent of an entry's root and the power of two that it is multiplied by, or
+    /// `None` for 0.
     fn parts(entry: u32) -> Option<(u32, i32)> {
         (entry != Self::ZERO)
             .then_some((entry & !Self::HALF, if entry & Self::HALF == 0 { 0 } else { -1 }))
@@ -85,7 +88,7 @@ impl Roots {
 }
 
 impl Diagonal {
-    /// How many numbers there are before they repeat.
+    /// The period after which the numbers repeat.
     pub fn period(&self) -> usize {
         match self {
             Diagonal::Double(v) => v.len(),
@@ -95,7 +98,7 @@ impl Diagonal {
         }
     }
 
-    /// The first of its numbers that is NaN or infinite.
+    /// Returns the error for the first number that is NaN or infinite, if any.
     pub fn not_finite(&self) -> Option<EncodeError> {
         let (index, z) = match self {
             Diagonal::Double(v) => v.iter().copied().enumerate().find(|(_, z)| !z.is_finite())?,
@@ -165,14 +168,14 @@ impl Diagonal {
         });
     }
 
-    /// The root of the mean of the squares of the absolute values.
+    /// Returns the root mean square of the absolute values.
     pub fn root_mean_square(&self) -> f64 {
         let sum: f64 = self.absolute_values().map(|(_, value)| value.powi(2)).sum();
         (sum / self.period() as f64).sqrt()
     }
 
-    /// How many coefficients of the polynomial are rounded, in pairs: those that are 0 have no
-    /// error.
+    /// Returns the number of coefficients of the polynomial that are rounded, in pairs.
+    /// Coefficients that are 0 have no error.
     pub fn rounded_coefficients(&self) -> usize {
         match self {
             Diagonal::Roots(roots) => Roots::coefficients(&roots.exponents, roots.log_order),
@@ -180,8 +183,8 @@ impl Diagonal {
         }
     }
 
-    /// How they are rounded. The roots of a DFT fill their slots, so that coefficients are sums of
-    /// many waves; a dither would only double the variance.
+    /// Returns how the coefficients are rounded. The roots of a DFT fill their slots, so their
+    /// coefficients are sums of many waves, and a dither would only double the variance.
     pub fn rounding(&self) -> Rounding {
         match self {
             Diagonal::Roots(_) => Rounding::Nearest,
@@ -189,8 +192,8 @@ impl Diagonal {
         }
     }
 
-    /// The numbers rotated by `steps` to the right and encoded at `scale` modulo `extended`; they
-    /// fit `modulus`.
+    /// Encodes the numbers, rotated by `steps` to the right, at `scale` modulo `extended`. They fit
+    /// `modulus`.
     pub fn encode_rotated(
         &self,
         context: &Context,
@@ -207,7 +210,8 @@ impl Diagonal {
         })
     }
 
-    /// The same to be reduced modulo each limb of `extended` where it is used.
+    /// Like [`Diagonal::encode_rotated`], but to be reduced modulo each limb of `extended` where it
+    /// is used.
     pub fn quantise_rotated(
         &self,
         context: &Context,
@@ -223,7 +227,7 @@ impl Diagonal {
         })
     }
 
-    /// Whether it is encoded by numbers of many bits.
+    /// Whether it is encoded with multi-precision numbers.
     fn is_big(&self, scale: Scale) -> bool {
         match self {
             Diagonal::Double(_) | Diagonal::Sparse(_) => false,
@@ -232,8 +236,8 @@ impl Diagonal {
         }
     }
 
-    /// What `encode` makes of the numbers rotated by `steps` to the right, at `scale` or another
-    /// one that they are multiples of.
+    /// Calls `encode` with the numbers rotated by `steps` to the right and with the scale. Roots
+    /// are passed without their common factor, which then is a part of the scale.
     fn rotated<T>(
         &self,
         context: &Context,
@@ -293,8 +297,8 @@ fn to_double(z: &Complex<BigFloat>) -> Complex64 {
 mod tests {
     use super::*;
 
-    /// The coefficients of the polynomial with these numbers in its slots that are not 0, by the
-    /// sums that they are.
+    /// Counts the non-zero coefficients of the polynomial with these numbers in its slots, by their
+    /// definition as sums.
     fn counted(exponents: &[u32], log_order: u32) -> usize {
         let turn = |t: f64| Complex64::cis(std::f64::consts::TAU * t);
         let n = exponents.len();
@@ -319,8 +323,7 @@ mod tests {
         (0..2 * n).filter(|k| coefficient(*k).abs() > 1e-9).count()
     }
 
-    /// Numbers without a structure, and what is made of them by halves that are multiples of each
-    /// other.
+    /// The halves of some of these vectors are multiples of each other.
     #[test]
     fn coefficients_are_counted() {
         let zero = Roots::ZERO;
@@ -344,7 +347,7 @@ mod tests {
         ] {
             assert_eq!(Roots::coefficients(&exponents, 6), expected, "{exponents:?}");
             assert_eq!(counted(&exponents, 6), 2 * expected, "{exponents:?}");
-            // Slots that are rotated have the coefficients that are not 0 where they were.
+            // Rotating the slots keeps the places of the non-zero coefficients.
             let mut rotated = exponents.clone();
             rotated.rotate_right(exponents.len() / 2);
             rotated.rotate_left(exponents.len() / 4);

@@ -1,4 +1,4 @@
-//! Linear transforms of ciphertexts.
+//! Evaluation of linear transforms on ciphertexts.
 
 use std::{borrow::Cow, iter, sync::Arc};
 
@@ -9,45 +9,48 @@ use crate::{Ciphertext, CkksError, Evaluator, Scale};
 
 const OPERATION: &str = "linear transform";
 
-/// Where a transform leaves its result, and what is known of the values.
+/// Modulus and scale of a transform's result, with bounds of its values.
 #[derive(Debug, Clone, Copy)]
-pub(in crate::circuits) struct Landing {
+pub(in crate::circuits) struct ResultSpec {
     pub modulus: Modulus,
     pub scale: Scale,
-    /// The root mean square of the slots of the operand, for the noise of the rounding of the
+    /// Root mean square of the slots of the operand, for the noise of the rounding of the
     /// diagonals.
     pub magnitude: f64,
-    /// What the coefficients of the result are no larger than, over the scale.
+    /// Bound of the coefficients of the result, divided by the scale.
     pub largest_coefficient: f64,
-    /// What the slots of the result are no larger than.
+    /// Bound of the slots of the result.
     pub bound: f64,
 }
 
-/// A ciphertext that is mapped.
+/// An operand of a transform.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Operand<'a> {
     pub ciphertext: &'a Ciphertext,
-    /// The root mean square of its slots, for the noise of the rounding of the diagonals.
+    /// Root mean square of its slots, for the noise of the rounding of the diagonals.
     pub magnitude: f64,
 }
 
 impl Evaluator {
-    /// The map `t` of the slots of `a`, rescaled to `target`: modulus and exact scale are those of
-    /// a square, [`Evaluator::after_product`], of `a`, which is rescaled to the target first if its
-    /// scale is larger. The diagonals are encoded at the scale of `a`.
+    /// Applies the map `t` to the slots of `a` and rescales to `target`.
     ///
-    /// All of it is had modulo `P'Q` (double hoisting, ePrint 2020/1203): the baby rotations share
-    /// one decomposition, their products with the diagonals are added up as they are, of each such
-    /// sum one part is divided by `P'` for its giant rotation, and the result is divided and
-    /// rescaled in one modulus switch.
+    /// Modulus and exact scale are those of [`Evaluator::after_product`] for a square of `a`, which
+    /// is rescaled to the target first if its scale is larger. The diagonals are encoded at the
+    /// scale of `a`.
     ///
-    /// Products of polynomials modulo a power of two cost transforms. Where the modulus has such a
-    /// limb, the map is had modulo the next larger one that has none, to which `a` is brought by a
-    /// rational rescale; near the top, where there is none, modulo one that is smaller by at most 4
-    /// bits; failing that, where it stands.
+    /// Everything is computed modulo `P'Q` (double hoisting, ePrint 2020/1203). The baby rotations
+    /// share one decomposition. Their products with the diagonals are added without any division.
+    /// Then one polynomial of each such sum is divided by `P'` for its giant rotation, and the
+    /// result is divided and rescaled in one modulus switch.
+    ///
+    /// Products of polynomials modulo a power of two need extra transforms. If the modulus has such
+    /// a limb, a rational rescale brings `a` to the next larger modulus without one. Near the top
+    /// there may be none; then the modulus is a smaller one without a power of two, by at most 4
+    /// bits. If that does not exist either, the modulus stays.
     ///
     /// # Errors
-    /// When a rotation key is missing, the slots differ, or the result does not fit the modulus.
+    /// Fails if a rotation key is missing, the numbers of slots differ, or the result does not fit
+    /// the modulus.
     pub fn linear_transform(
         &self,
         a: &Ciphertext,
@@ -57,25 +60,25 @@ impl Evaluator {
         self.linear_transforms(&[a], t, target).map(only)
     }
 
-    /// [`Evaluator::linear_transform`] of each of several ciphertexts. Diagonals that are not kept
-    /// are encoded once for many of them: [`Batch`] says how much memory that takes.
+    /// Like [`Evaluator::linear_transform`], for several ciphertexts. Diagonals that are not cached
+    /// are encoded once for many of them. [`Batch`] describes the memory that this needs.
     ///
     /// # Errors
-    /// As [`Evaluator::linear_transform`].
+    /// Fails as [`Evaluator::linear_transform`] does.
     pub fn linear_transforms(
         &self,
         operands: &[&Ciphertext],
         t: &LinearTransform,
         target: Scale,
     ) -> Result<Vec<Ciphertext>, CkksError> {
-        self.mapped(operands, t, None, target)
+        self.apply_map(operands, t, None, target)
     }
 
-    /// [`Evaluator::linear_transforms`] with diagonals at a scale of the caller's choice, such as
+    /// Like [`Evaluator::linear_transforms`], with diagonals at a given scale, such as
     /// [`Evaluator::plain_scale`].
     ///
     /// # Errors
-    /// As [`Evaluator::linear_transform`].
+    /// Fails as [`Evaluator::linear_transform`] does.
     pub fn linear_transforms_at(
         &self,
         operands: &[&Ciphertext],
@@ -83,10 +86,12 @@ impl Evaluator {
         diagonals: Scale,
         target: Scale,
     ) -> Result<Vec<Ciphertext>, CkksError> {
-        self.mapped(operands, t, Some(diagonals), target)
+        self.apply_map(operands, t, Some(diagonals), target)
     }
 
-    fn mapped(
+    /// Applies a map to several ciphertexts, with diagonals at a given scale or at that of each
+    /// ciphertext.
+    fn apply_map(
         &self,
         operands: &[&Ciphertext],
         t: &LinearTransform,
@@ -107,35 +112,41 @@ impl Evaluator {
             let product = alike[0].scale().times(diagonals.unwrap_or(alike[0].scale()));
             let modulus = self.rescaled_modulus(alike[0].modulus(), product, target);
             let scale = self.switched_scale(product, alike[0].modulus(), modulus);
-            let landings = alike.iter().map(|a| {
-                // Whatever is added up on the way is no larger than a whole row.
+            let results = alike.iter().map(|a| {
+                // No partial sum is larger than that of a whole row.
                 let bound = t.norm * a.bound();
-                Landing { modulus, scale, magnitude: a.bound(), largest_coefficient: bound, bound }
+                ResultSpec {
+                    modulus,
+                    scale,
+                    magnitude: a.bound(),
+                    largest_coefficient: bound,
+                    bound,
+                }
             });
             let alike: Vec<&Ciphertext> = alike.iter().map(|a| &**a).collect();
             out.extend(self.linear_transforms_to(
                 &alike,
                 t,
-                &landings.collect::<Vec<_>>(),
+                &results.collect::<Vec<_>>(),
                 self.batch_of(t),
             )?);
         }
         Ok(out)
     }
 
-    /// [`Evaluator::linear_transform`] to any modulus and scale: the diagonals are encoded at the
-    /// scale that takes `a` there. The slots of `a` are taken for those of the transform, of which
-    /// there are at least as many: they repeat.
+    /// Like [`Evaluator::linear_transform`], to any modulus and scale. The scale of the diagonals
+    /// follows from these. The transform may have more slots than `a`, whose slots then repeat.
     pub(in crate::circuits) fn linear_transform_to(
         &self,
         a: &Ciphertext,
         t: &LinearTransform,
-        to: Landing,
+        to: ResultSpec,
     ) -> Result<Ciphertext, CkksError> {
         self.linear_transforms_to(&[a], t, &[to], self.batch_of(t)).map(only)
     }
 
-    /// How much of a map is had at a time, by the modulus `P'Q` and the number of operands.
+    /// Returns the size of the batches of a map, as a function of the modulus `P'Q` and the number
+    /// of operands.
     fn batch_of(&self, t: &LinearTransform) -> impl Fn(Modulus, usize) -> Batch {
         let (baby, giants) = t.steps();
         let (diagonals, steps, limit) =
@@ -145,18 +156,18 @@ impl Evaluator {
         }
     }
 
-    /// [`Evaluator::linear_transform_to`] of ciphertexts of one modulus and scale, to one modulus
-    /// and scale.
+    /// Like [`Evaluator::linear_transform_to`], for several ciphertexts of one modulus and scale,
+    /// to one modulus and scale.
     fn linear_transforms_to(
         &self,
         operands: &[&Ciphertext],
         t: &LinearTransform,
-        to: &[Landing],
+        to: &[ResultSpec],
         batch: impl Fn(Modulus, usize) -> Batch,
     ) -> Result<Vec<Ciphertext>, CkksError> {
         let modulus = self.without_two(operands[0].modulus());
         let operands: Vec<_> =
-            operands.iter().map(|a| self.brought(a, modulus)).collect::<Result<_, _>>()?;
+            operands.iter().map(|a| self.at_modulus(a, modulus)).collect::<Result<_, _>>()?;
         let factor =
             self.switched_scale(to[0].scale, to[0].modulus, modulus).over(operands[0].scale());
         let common = self.common_modulus(t, modulus);
@@ -184,28 +195,28 @@ impl Evaluator {
                     let groups = giants.chunks(batch.giants).map(|some| {
                         let wanted = |giant: usize| some.contains(&giant);
                         let moduli = [modulus, extended];
-                        t.encode_some(self.context(), moduli, factor, encodings, wanted)
+                        t.encode_giant_steps(self.context(), moduli, factor, encodings, wanted)
                             .map(Arc::new)
                     });
                     self.sums_of_giant_steps(operands, t.slots, &baby, groups, batch.sums, common)?
                 }
             };
             for ((total, a), to) in totals.into_iter().zip(operands).zip(to) {
-                out.push(self.landed(total, a.ciphertext, t, factor, to)?);
+                out.push(self.finish(total, a.ciphertext, t, factor, to)?);
             }
         }
         Ok(out)
     }
 
-    /// The transform of `a` by diagonals at the scale `factor` of what is all there but for the
-    /// rotation by the origin, divided.
-    fn landed(
+    /// Finishes the transform of `a`: rotates the total by the origin and divides it. The diagonals
+    /// had the scale `factor`.
+    fn finish(
         &self,
         total: RotationSum<'_>,
         a: &Ciphertext,
         t: &LinearTransform,
         factor: Scale,
-        to: &Landing,
+        to: &ResultSpec,
     ) -> Result<Ciphertext, CkksError> {
         let mut total = match t.split.origin() {
             0 => total,
@@ -224,12 +235,12 @@ impl Evaluator {
         }
         total.divide_into(out.inner_mut(), to.modulus)?;
         out.set_meta(to.scale, t.slots, to.bound);
-        out.set_known(t.apply_to_known(a.known()));
+        out.set_dry_run_values(t.apply_to_dry_run_values(a.dry_run_values()));
         Ok(out)
     }
 
-    /// As how many rotations of its argument, all of them with key switches of their own, those of
-    /// a transform count. Where they are composed, many have the first of their steps in common.
+    /// Returns the number of independent rotations that the baby steps count as in the noise
+    /// estimate. Rotations that are composed of several steps often share their first step.
     fn independent_rotations(&self, t: &LinearTransform, modulus: Modulus) -> f64 {
         let (babies, _) = t.steps();
         let is_one_step =
@@ -238,15 +249,15 @@ impl Evaluator {
         if babies.iter().all(is_one_step) { count } else { count.sqrt() / 2.0 }
     }
 
-    /// What the keys of the rotations that a transform wants of ciphertexts modulo `modulus` have
-    /// in common: by it the special modulus is chosen.
+    /// Returns the common divisor of the moduli of all rotation keys that a transform needs for
+    /// ciphertexts modulo `modulus`. The special modulus depends on it.
     fn common_modulus(&self, t: &LinearTransform, modulus: Modulus) -> Modulus {
         let (baby, giant) = t.steps();
         let sums = giant.into_iter().chain(std::iter::once(t.split.origin()));
         self.common_modulus_of(t.slots, modulus, baby.into_iter(), sums)
     }
 
-    /// The same of these baby steps and giant steps.
+    /// Like [`Evaluator::common_modulus`], for given baby steps and giant steps.
     pub(super) fn common_modulus_of(
         &self,
         slots: usize,
@@ -259,10 +270,12 @@ impl Evaluator {
         self.keys().common_modulus(self.context().rlwe(), modulus, babies.chain(giants))
     }
 
-    /// For each operand the products with all diagonals, rotated and added up, modulo `P'Q`: those
-    /// of some giant steps after the others, as `groups` gives them. All take their baby steps from
-    /// `baby`, which is sorted; these are rotated anew for each group. The sums of giant steps are
-    /// there for so many operands `together`. The keys have `common` in common.
+    /// Returns for each operand the sum of its products with all diagonals, rotated, modulo `P'Q`.
+    ///
+    /// `groups` yields the diagonals of some giant steps at a time. All baby steps have to be in
+    /// `baby`, which is sorted. They are computed anew for each group. The sums of giant steps are
+    /// in memory for `together` operands at a time. `common` is the common divisor of the moduli of
+    /// the keys.
     pub(super) fn sums_of_giant_steps<'a>(
         &'a self,
         operands: &[Operand<'_>],
@@ -273,7 +286,7 @@ impl Evaluator {
         common: Modulus,
     ) -> Result<Vec<RotationSum<'a>>, CkksError> {
         let rlwe = self.context().rlwe();
-        // Rotations without a key of their own are composed, as ciphertexts.
+        // Rotations without a key of their own are composed of others, as ciphertexts.
         let element = |step: usize| self.rotation_element(slots, step as i64);
         let mut hoisted = Vec::with_capacity(operands.len());
         for Operand { ciphertext: a, .. } in operands {
@@ -313,7 +326,7 @@ impl Evaluator {
                 for (giant, terms) in encoded.iter() {
                     let place =
                         tree.place(*giant % slots).expect("every giant step is in the tree");
-                    // The rounding of the diagonals, times the message.
+                    // The rounding error of the diagonals is multiplied by the message.
                     let rounding: f64 = terms.iter().map(|factor| factor.rounding).sum();
                     let rounding = Noise::from_std(rounding.sqrt());
                     for ((operand, parts), mut sum) in
@@ -341,8 +354,8 @@ impl Evaluator {
 }
 
 impl Evaluator {
-    /// The products of these summands, baby steps of several operands, with encoded diagonals: for
-    /// each giant step the sum of those of each operand.
+    /// Multiplies the summands, which are the baby steps of several operands, by encoded diagonals.
+    /// Returns for each giant step the sums of all operands.
     fn sums_of_baby_steps(
         &self,
         summands: &[Vec<Summand<'_>>],
@@ -351,7 +364,8 @@ impl Evaluator {
         common: Modulus,
     ) -> Result<Vec<RotationSum<'_>>, CkksError> {
         let mut rows: Vec<Vec<Term>> = Vec::with_capacity(encoded.len() * summands.len());
-        // All operands after one another for each giant step, while its diagonals are in the cache.
+        // For each giant step, all operands follow one another while its diagonals are in the CPU's
+        // cache.
         for terms in encoded.values() {
             for first in (0..summands.len()).map(|i| i * baby.len()) {
                 let terms = terms.iter().map(|factor| Term {
@@ -368,7 +382,7 @@ impl Evaluator {
     }
 }
 
-/// The only one.
+/// Returns the only result of a single operand.
 pub(super) fn only<T>(mut results: Vec<T>) -> T {
     results.pop().expect("there is a result for each operand")
 }

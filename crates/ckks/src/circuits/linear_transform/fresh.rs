@@ -11,48 +11,72 @@ use super::{
     quantised::Quantised,
 };
 use crate::{
-    Ciphertext, CkksError, Context, Evaluator, Scale, Values, encoder::Rounding, known::Known,
+    Ciphertext, CkksError, Context, Evaluator, Scale, Values, dry_run_values::DryRunValues,
+    encoder::Rounding,
 };
 
 const OPERATION: &str = "fresh linear transform";
 
 /// A linear map of the slots that is used once, given by its first diagonals: slot `i` of the
-/// result is the sum over `r < count` of `diagonal_r[i]` times slot `i + r`. Its diagonals are
-/// real; they are made, encoded and dropped some giant steps at a time
-/// ([`Evaluator::fresh_linear_transform`]), where a [`super::LinearTransform`] keeps them.
-pub struct FreshTransform<'a> {
-    /// The slots of the result, a power of two: at least as many as the operand has, which repeat.
+/// result is the sum over `r < count` of `diagonal_r[i]` times slot `i + r`.
+///
+/// Its diagonals are real. [`Evaluator::fresh_linear_transform`] computes, encodes and drops them,
+/// a few giant steps at a time. A [`super::LinearTransform`], in contrast, caches them.
+///
+/// # Examples
+/// ```
+/// use hippocrene_ckks::{Scale, circuits::OneTimeTransform};
+///
+/// // Slot i of the result is the sum of the slots i to i + 3.
+/// let ones = |_rotation: usize, out: &mut [f64]| out.fill(1.0);
+/// let map = OneTimeTransform {
+///     slots: 8,
+///     count: 4,
+///     baby: 2,
+///     diagonal: &ones,
+///     magnitude: 1.0,
+///     operand: 1.0,
+///     bound: 4.0,
+///     scale: Scale::power_of_two(30),
+///     memory: 1 << 20,
+/// };
+/// assert_eq!(map.rotations(), [1, 2]);
+/// ```
+pub struct OneTimeTransform<'a> {
+    /// The number of slots of the result: a power of two, and at least the number of slots of the
+    /// operand, whose slots then repeat.
     pub slots: usize,
-    /// How many diagonals there are, from the one of rotation 0 on: up to the slots.
+    /// The number of diagonals, with the rotations `0 .. count`. At most the number of slots.
     pub count: usize,
-    /// The number of baby steps: the rotations `1 .. baby - 1`, and multiples of `baby`, want keys.
+    /// The number of baby steps. The rotations `1 .. baby - 1` and the multiples of `baby` need
+    /// keys.
     pub baby: usize,
-    /// Writes a diagonal, of as many numbers as there are slots.
+    /// Writes one diagonal, with as many numbers as there are slots.
     pub diagonal: &'a (dyn Fn(usize, &mut [f64]) + Sync),
-    /// The root mean square of the numbers in the diagonals, for the estimate of the noise.
+    /// Root mean square of the numbers in the diagonals, for the noise estimate.
     pub magnitude: f64,
-    /// The root mean square of the operand's slots, for the same.
+    /// Root mean square of the operand's slots, for the noise estimate.
     pub operand: f64,
-    /// What the slots of the result are no larger than.
+    /// Bound of the absolute values in the slots of the result.
     pub bound: f64,
-    /// The scale at which the diagonals are encoded. Their rounding adds to each slot of the result
-    /// an error of standard deviation `operand sqrt(count slots/12)/scale`.
+    /// The scale at which the diagonals are encoded. Their rounding adds an error of standard
+    /// deviation `operand sqrt(count slots/12)/scale` to each slot of the result.
     pub scale: Scale,
-    /// How many bytes of encoded diagonals there may be at a time; one giant step of them there
-    /// always is.
+    /// Maximum number of bytes of encoded diagonals at a time. One giant step of them is always
+    /// allowed.
     pub memory: usize,
 }
 
-impl FreshTransform<'_> {
-    /// The rotations whose keys it wants.
+impl OneTimeTransform<'_> {
+    /// The numbers of slots of the rotations whose keys the map needs.
     pub fn rotations(&self) -> Vec<i64> {
         let baby = 1..self.baby.min(self.count);
         let giant = (self.baby..self.count).step_by(self.baby.max(1));
         baby.chain(giant).map(|r| r as i64).collect()
     }
 
-    /// Giant steps `first .. last`, encoded modulo `P'Q = extended`; the diagonals are shared out
-    /// to threads.
+    /// Encodes the giant steps `first .. last` modulo `P'Q = extended`. The diagonals are
+    /// distributed over the threads.
     fn encode(
         &self,
         context: &Context,
@@ -67,8 +91,8 @@ impl FreshTransform<'_> {
         let make = |i: usize, made: &mut Option<Result<Factor, CkksError>>| {
             *made = Some(self.factor(context, modulus, extended, scale, rotations[i]));
         };
-        // Threads that run operations on whole polynomials share out their limbs; here one diagonal
-        // is one thread's.
+        // Operations on whole polynomials distribute their limbs over the threads. Here each thread
+        // encodes whole diagonals.
         context.rlwe().threads().for_each_mut(&mut made, make);
         let mut encoded = Encoded::new();
         for (r, factor) in rotations.iter().zip(made) {
@@ -78,6 +102,7 @@ impl FreshTransform<'_> {
         Ok(Arc::new(encoded))
     }
 
+    /// Encodes the diagonal of one rotation.
     fn factor(
         &self,
         context: &Context,
@@ -107,9 +132,11 @@ impl FreshTransform<'_> {
         Ok(Factor { baby: rotation % self.baby, encoded, log2_norm, leaves_zeros: false, rounding })
     }
 
-    /// The map of values that are known.
-    fn apply_to_known(&self, known: &Known) -> Known {
-        let Some(x) = known.values().filter(|x| !x.is_empty()) else { return Known::default() };
+    /// Applies the map to the known values of a dry run.
+    fn apply_to_dry_run_values(&self, known: &DryRunValues) -> DryRunValues {
+        let Some(x) = known.values().filter(|x| !x.is_empty()) else {
+            return DryRunValues::default();
+        };
         let (mut sums, mut diagonal) = (vec![Complex64::ZERO; self.slots], vec![0.0; self.slots]);
         for r in 0..self.count {
             (self.diagonal)(r, &mut diagonal);
@@ -117,9 +144,10 @@ impl FreshTransform<'_> {
                 *sum += d * x[(i + r) % x.len()];
             }
         }
-        Known::from_values(sums)
+        DryRunValues::from_values(sums)
     }
 
+    /// Checks the numbers of slots, diagonals and baby steps.
     fn check(&self, a: &Ciphertext, context: &Context) -> Result<(), CkksError> {
         let most = context.max_slots();
         let what = if !self.slots.is_power_of_two() || self.slots > most || self.slots < a.slots() {
@@ -129,7 +157,10 @@ impl FreshTransform<'_> {
                 a.slots()
             )
         } else if self.count == 0 || self.count > self.slots || self.baby == 0 {
-            format!("{} diagonals in steps of {} over {} slots", self.count, self.baby, self.slots)
+            format!(
+                "{} diagonals in steps of {} over {} slots are not possible",
+                self.count, self.baby, self.slots
+            )
         } else {
             return Ok(());
         };
@@ -138,22 +169,23 @@ impl FreshTransform<'_> {
 }
 
 impl Evaluator {
-    /// The map `t` of the slots of `a`, rescaled to near `target`: the exact scale is that of
-    /// [`Evaluator::switched_scale`], and the modulus [`Evaluator::rescaled_modulus`]. It is had as
-    /// in [`Evaluator::linear_transform`], all of it modulo `P'Q`.
+    /// Applies the map `t` to the slots of `a` and rescales to near `target`. The exact scale is
+    /// that of [`Evaluator::switched_scale`], and the modulus that of
+    /// [`Evaluator::rescaled_modulus`]. It computes modulo `P'Q`, as
+    /// [`Evaluator::linear_transform`] does.
     ///
     /// # Errors
-    /// When a rotation key is missing, numbers make no sense, or the result does not fit the
+    /// Fails if a rotation key is missing, numbers are out of range, or the result does not fit the
     /// modulus.
     pub fn fresh_linear_transform(
         &self,
         a: &Ciphertext,
-        t: &FreshTransform<'_>,
+        t: &OneTimeTransform<'_>,
         target: Scale,
     ) -> Result<Ciphertext, CkksError> {
         let context = self.context();
         t.check(a, context)?;
-        let a = &*self.brought(a, self.without_two(a.modulus()))?;
+        let a = &*self.at_modulus(a, self.without_two(a.modulus()))?;
         let modulus = a.modulus();
         let product = a.scale().times(t.scale);
         let to = self.rescaled_modulus(modulus, product, target);
@@ -164,8 +196,9 @@ impl Evaluator {
         let steps = (0..giants).map(|giant| giant * t.baby);
         let common = self.common_modulus_of(t.slots, modulus, 0..t.baby.min(t.count), steps);
         let extended = context.rlwe().rotation_modulus(modulus, common)?;
-        let repeats = context.rlwe().has_repeats(extended) && 8 * t.slots <= context.max_slots();
-        // Diagonals that repeat are encoded at once, others limb by limb.
+        let repeats =
+            context.rlwe().can_omit_repeats(extended) && 8 * t.slots <= context.max_slots();
+        // Diagonals that repeat are encoded at once, the others limb by limb.
         let words = match repeats {
             true => context.rlwe().degree() / 8 * context.rlwe().rotation_factor_limbs(extended),
             false => context.rlwe().degree(),
@@ -181,7 +214,7 @@ impl Evaluator {
         let mut out = Ciphertext::empty(context);
         total.divide_into(out.inner_mut(), to)?;
         out.set_meta(scale, t.slots, t.bound);
-        out.set_known(t.apply_to_known(a.known()));
+        out.set_dry_run_values(t.apply_to_dry_run_values(a.dry_run_values()));
         Ok(out)
     }
 }

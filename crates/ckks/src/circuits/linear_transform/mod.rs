@@ -16,22 +16,33 @@ use hippocrene_rlwe::{
 };
 use num_complex::{Complex, Complex64};
 
-pub(super) use self::{diagonal::Roots, evaluate::Landing};
-pub use self::{fresh::FreshTransform, spread::Spread};
+pub(super) use self::{diagonal::Roots, evaluate::ResultSpec};
+pub use self::{fresh::OneTimeTransform, spread::Spread};
 
 use self::{
     diagonal::{Diagonal, Sparse},
     quantised::Quantised,
 };
-use crate::{BigFloat, CkksError, Context, Scale, known::Known};
+use crate::{BigFloat, CkksError, Context, Scale, dry_run_values::DryRunValues};
 
 /// A linear map of the slots, given by its diagonals: slot `i` of the result is the sum over `r` of
 /// `diagonal_r[i]` times slot `i + r` (modulo the number of slots).
 ///
-/// It is applied by baby steps and giant steps (Halevi and Shoup, ePrint 2014/873 and 2018/244):
-/// with `r = g + b`, the result is `sum_g rot_g(sum_b rot_{-g}(diagonal_{g+b}) rot_b(x))`, where
-/// the baby rotations `rot_b(x)` are hoisted. Where diagonals have an origin ([`StepSplit`]), all
-/// of that is rotated by it.
+/// It is applied by baby steps and giant steps (Halevi and Shoup, ePrint 2014/873 and 2018/244).
+/// With `r = g + b`, the result is `sum_g rot_g(sum_b rot_{-g}(diagonal_{g+b}) rot_b(x))`, where
+/// the baby rotations `rot_b(x)` are hoisted. If the steps have an origin ([`StepSplit`]), the
+/// result is finally rotated by it.
+///
+/// # Examples
+/// ```
+/// use hippocrene_ckks::circuits::LinearTransform;
+///
+/// // Slot i of the result is the sum of the slots i and i + 1.
+/// let ones = vec![1.0; 8];
+/// let map = LinearTransform::from_real(8, [(0, ones.clone()), (1, ones)].into())?;
+/// assert_eq!(map.rotations(), [1]);
+/// # Ok::<(), hippocrene_ckks::CkksError>(())
+/// ```
 #[derive(Debug)]
 pub struct LinearTransform {
     slots: usize,
@@ -39,20 +50,20 @@ pub struct LinearTransform {
     split: StepSplit,
     /// The largest sum of absolute values along a row.
     norm: f64,
-    /// The share of the rows that are not zero. The others, whose slots come out without noise, are
-    /// no part of what the noise of the result is the average of: results of few elements stand in
-    /// few slots.
+    /// The share of the rows that are not zero. The slots of the other rows have no noise and are
+    /// not counted in the average noise of the result, because a result of few elements uses few
+    /// slots.
     occupied: f64,
-    /// How it spreads errors of slots; not those of the levels of a DFT, to which slots are no
-    /// message.
+    /// How the map combines errors of slots. `None` for the levels of a DFT, whose slots are not
+    /// messages.
     spread: Option<Spread>,
     /// Encodings by modulus and scale.
     cache: SizedCache<(Modulus, Scale), Encoded>,
-    /// The same of dry runs, which hold no memory.
-    cache_of_dry_runs: SizedCache<(Modulus, Scale), Encoded>,
+    /// The cache of dry runs, whose encodings hold no memory.
+    dry_run_cache: SizedCache<(Modulus, Scale), Encoded>,
 }
 
-/// For each giant step its baby steps, with the diagonals rotated and encoded.
+/// For each giant step, its baby steps with the diagonals rotated and encoded.
 type Encoded = BTreeMap<usize, Vec<Factor>>;
 
 /// A diagonal, rotated and encoded.
@@ -60,22 +71,23 @@ type Encoded = BTreeMap<usize, Vec<Factor>>;
 struct Factor {
     baby: usize,
     encoded: Encoding,
-    /// By how many bits it makes noise grow: its scale and the root mean square of its numbers,
-    /// over the rows of the map that are not zero.
+    /// log2 of the factor by which it increases noise: its scale times the root mean square of its
+    /// numbers over the rows of the map that are not zero.
     log2_norm: f64,
-    /// Whether rows of the map are zero.
+    /// Whether some rows of the map are zero.
     leaves_zeros: bool,
-    /// The variance of what its rounding adds to a coefficient, on average over all: those that are
-    /// zero have no error.
+    /// Variance that its rounding adds to a coefficient, averaged over all coefficients. Those that
+    /// are zero have no error.
     rounding: f64,
 }
 
 /// How a diagonal is encoded.
 #[derive(Debug)]
 enum Encoding {
-    /// Modulo `P'Q`; where the numbers of the diagonal repeat, without what repeats in its values.
+    /// Modulo `P'Q`. If the numbers of the diagonal repeat, only one period of its values is
+    /// stored.
     Whole(RotationFactor),
-    /// To be had limb by limb.
+    /// To be encoded limb by limb where it is used.
     Quantised(Quantised),
 }
 
@@ -87,7 +99,7 @@ impl Encoding {
         }
     }
 
-    /// Bytes that are kept of it.
+    /// The size of the cached encoding in bytes.
     fn bytes(&self) -> usize {
         match self {
             Encoding::Whole(factor) => factor.bytes(),
@@ -98,16 +110,17 @@ impl Encoding {
 
 const OPERATION: &str = "make a linear transform";
 
-/// Rings of no larger degree than `2^21` are thought of.
-const MOST_SLOTS: usize = 1 << 20;
+/// Largest number of slots: that of the ring degree `2^21`.
+const MAX_SLOTS: usize = 1 << 20;
 
 impl LinearTransform {
-    /// The map with these diagonals, each of `slots` numbers, by rotation.
+    /// Creates the map with these diagonals, each of `slots` numbers, by rotation.
     ///
     /// # Errors
-    /// [`CkksError::Argument`] when there is no diagonal, one has another length, a rotation is not
-    /// below the number of slots, or that is no power of two up to `2^20`;
-    /// [`crate::encoder::EncodeError::NotFinite`] when a number is NaN or infinite.
+    /// Fails with [`CkksError::Argument`] if there is no diagonal, one has another length, a
+    /// rotation is not below the number of slots, or the number of slots is not a power of two up
+    /// to `2^20`. Fails with [`crate::encoder::EncodeError::NotFinite`] if a number is NaN or
+    /// infinite.
     pub fn new(
         slots: usize,
         diagonals: BTreeMap<usize, Vec<Complex64>>,
@@ -115,11 +128,11 @@ impl LinearTransform {
         Self::of(slots, diagonals.into_iter().map(|(r, d)| (r, Diagonal::Double(d))).collect())
     }
 
-    /// [`LinearTransform::new`] for diagonals of numbers of many bits: they are encoded to the unit
-    /// of any scale.
+    /// Like [`LinearTransform::new`], for diagonals of multi-precision numbers, which are encoded
+    /// precisely at any scale.
     ///
     /// # Errors
-    /// As [`LinearTransform::new`].
+    /// Fails as [`LinearTransform::new`] does.
     pub fn from_big(
         slots: usize,
         diagonals: BTreeMap<usize, Vec<Complex<BigFloat>>>,
@@ -127,8 +140,9 @@ impl LinearTransform {
         Self::of(slots, diagonals.into_iter().map(|(r, d)| (r, Diagonal::Big(d))).collect())
     }
 
-    /// The map with these diagonals of roots of unity. They may have fewer numbers than there are
-    /// slots, a power of two: they repeat. Where it is `mirrored`, baby steps are to the right.
+    /// Creates the map with these diagonals of roots of unity. A diagonal may have fewer numbers
+    /// than there are slots, but a power of two; they then repeat. If `mirrored`, baby steps rotate
+    /// to the right.
     pub(super) fn from_roots(
         slots: usize,
         diagonals: BTreeMap<usize, Roots>,
@@ -136,16 +150,17 @@ impl LinearTransform {
     ) -> Result<Self, CkksError> {
         let map =
             Self::of(slots, diagonals.into_iter().map(|(r, d)| (r, Diagonal::Roots(d))).collect())?;
-        // Between slots and coefficients, whose noise is the average of all slots', whichever are
+        // The noise of coefficients is the average over all slots, whether or not some rows are
         // zero.
         Ok(LinearTransform { split: map.split.mirrored(mirrored), occupied: 1.0, ..map })
     }
 
+    /// Checks the diagonals and creates the map.
     fn of(slots: usize, diagonals: BTreeMap<usize, Diagonal>) -> Result<Self, CkksError> {
         let fail = |what: String| Err(CkksError::Argument { operation: OPERATION, what });
-        if !slots.is_power_of_two() || slots > MOST_SLOTS || diagonals.is_empty() {
+        if !slots.is_power_of_two() || slots > MAX_SLOTS || diagonals.is_empty() {
             let need =
-                format!("one at least is needed, over a power of two of slots up to {MOST_SLOTS}");
+                format!("one at least is needed, over a power of two of slots up to {MAX_SLOTS}");
             return fail(format!("{} diagonals over {slots} slots: {need}", diagonals.len()));
         }
         let fits = |d: &Diagonal| match d {
@@ -166,10 +181,10 @@ impl LinearTransform {
         }
         let norm = rows.iter().copied().fold(0.0, f64::max);
         let occupied = rows.iter().filter(|row| **row > 0.0).count();
-        // A map to zero has no noise, however it is counted.
+        // A map to zero has no noise in any case.
         let occupied = occupied.max(1) as f64 / slots as f64;
         let rotations: Vec<(bool, usize)> = diagonals.keys().map(|r| (false, *r)).collect();
-        // The levels of a DFT are made for powers of two, and share keys.
+        // The levels of a DFT are made for powers of two and share keys.
         let (split, spread) = match diagonals.values().any(Diagonal::are_roots) {
             true => (StepSplit::best_power_of_two(slots, &rotations, OPERATION)?, None),
             false => {
@@ -190,14 +205,14 @@ impl LinearTransform {
             occupied,
             spread,
             cache: SizedCache::default(),
-            cache_of_dry_runs: SizedCache::default(),
+            dry_run_cache: SizedCache::default(),
         })
     }
 
-    /// [`LinearTransform::new`] for real diagonals.
+    /// Like [`LinearTransform::new`], for real diagonals.
     ///
     /// # Errors
-    /// As [`LinearTransform::new`].
+    /// Fails as [`LinearTransform::new`] does.
     pub fn from_real(
         slots: usize,
         diagonals: BTreeMap<usize, Vec<f64>>,
@@ -206,12 +221,13 @@ impl LinearTransform {
         Self::new(slots, diagonals.into_iter().map(|(r, d)| (r, complex(d))).collect())
     }
 
-    /// [`LinearTransform::from_real`] for diagonals that may have few numbers that are not 0: each
-    /// is given by these, with their slots, in ascending order, and takes no more memory than they
-    /// do until it is encoded.
+    /// Like [`LinearTransform::from_real`], for diagonals with few non-zero numbers. Each diagonal
+    /// is given by these numbers with their slots in ascending order, and needs only their memory
+    /// until it is encoded.
     ///
     /// # Errors
-    /// As [`LinearTransform::new`], and when slots do not rise or there is no such slot.
+    /// Fails as [`LinearTransform::new`] does, and if slots are not in ascending order or out of
+    /// range.
     pub fn from_entries(
         slots: usize,
         diagonals: BTreeMap<usize, Vec<(u32, f64)>>,
@@ -221,15 +237,17 @@ impl LinearTransform {
             last < slots && entries.is_sorted_by(|x, y| x.0 < y.0)
         };
         if let Some((r, _)) = diagonals.iter().find(|(_, entries)| !fits(entries)) {
-            let what =
-                format!("the slots of diagonal {r} do not rise, or one is not below {slots}");
+            let what = format!(
+                "the slots of diagonal {r} are not in ascending order, or one is not below {slots}"
+            );
             return Err(CkksError::Argument { operation: OPERATION, what });
         }
         let sparse = |entries| Diagonal::Sparse(Sparse { slots, entries });
         Self::of(slots, diagonals.into_iter().map(|(r, entries)| (r, sparse(entries))).collect())
     }
 
-    /// The rotations whose keys it wants: baby steps, giant steps, and by the origin.
+    /// The rotations whose keys the map needs: baby steps, giant steps, and the rotation by the
+    /// origin.
     pub fn rotations(&self) -> Vec<i64> {
         let (mut steps, giant) = self.steps();
         steps.extend(giant);
@@ -237,26 +255,29 @@ impl LinearTransform {
         steps.into_iter().filter(|r| *r != 0).map(|r| r as i64).collect()
     }
 
-    /// Sets how many bytes encoded diagonals may take. They are encoded for each modulus and scale
-    /// that the transform is used at; what is more is dropped, those first that were not used for
-    /// the longest time. Those used last are kept for the next use, whatever they take, unless
-    /// there are more than 256 diagonals, or the limit is 0. Then each limb of a diagonal is made
-    /// where it is used, which takes little memory, and less time than to encode what is dropped
-    /// again; for several ciphertexts some giant steps are encoded at a time
-    /// ([`hippocrene_rlwe::Batch`]).
+    /// Sets the number of bytes that encoded diagonals may occupy.
+    ///
+    /// Diagonals are encoded for each modulus and scale at which the transform is used. Beyond the
+    /// limit, the encodings that were not used for the longest time are dropped. Those used last
+    /// are kept for the next use, whatever their size, unless there are more than 256 diagonals or
+    /// the limit is 0. In these cases each limb of a diagonal is computed where it is used. That
+    /// needs little memory, and less time than encoding dropped diagonals again. For several
+    /// ciphertexts, a few giant steps are encoded at a time ([`hippocrene_rlwe::Batch`]).
     pub fn set_memory(&self, bytes: usize) {
         self.cache.set_memory(bytes);
-        self.cache_of_dry_runs.set_memory(bytes);
+        self.dry_run_cache.set_memory(bytes);
     }
 
-    /// How many bytes encoded diagonals take, and how many they may.
+    /// Returns the bytes that encoded diagonals occupy and the bytes that they may occupy.
     pub fn memory(&self) -> (usize, usize) {
         self.cache.memory()
     }
 
-    /// The map of values that are known, where the diagonals are doubles.
-    fn apply_to_known(&self, known: &Known) -> Known {
-        let Some(x) = known.values().filter(|x| !x.is_empty()) else { return Known::default() };
+    /// Applies the map to the known values of a dry run, if the diagonals are doubles.
+    fn apply_to_dry_run_values(&self, known: &DryRunValues) -> DryRunValues {
+        let Some(x) = known.values().filter(|x| !x.is_empty()) else {
+            return DryRunValues::default();
+        };
         let mut sums = vec![Complex64::ZERO; self.slots];
         for (r, diagonal) in &self.diagonals {
             match diagonal {
@@ -271,20 +292,20 @@ impl LinearTransform {
                         sums[i] += factor * x[(i + r) % x.len()];
                     }
                 }
-                Diagonal::Big(_) | Diagonal::Roots(_) => return Known::default(),
+                Diagonal::Big(_) | Diagonal::Roots(_) => return DryRunValues::default(),
             }
         }
-        Known::from_values(sums)
+        DryRunValues::from_values(sums)
     }
 
-    /// The baby steps and the giant steps that it takes.
+    /// Returns the baby steps and the giant steps of the map.
     fn steps(&self) -> (BTreeSet<usize>, BTreeSet<usize>) {
         let all = || self.diagonals.keys().map(|r| self.split.of(*r));
         (all().map(|(_, baby)| baby).collect(), all().map(|(giant, _)| giant).collect())
     }
 
-    /// The diagonals, which fit `modulus = Q` at `scale`, encoded modulo `P'Q` for keys whose
-    /// moduli are multiples of `keys`; made once and kept as long as there is room.
+    /// Returns the diagonals, which fit `modulus = Q` at `scale`, encoded modulo `P'Q` for keys
+    /// whose moduli are multiples of `keys`. They are cached.
     fn encode(
         &self,
         context: &Context,
@@ -296,14 +317,14 @@ impl LinearTransform {
         let bytes = |encoded: &Encoded| {
             encoded.values().flatten().map(|factor| factor.encoded.bytes()).sum()
         };
-        let cache = if context.rlwe().is_dry_run() { &self.cache_of_dry_runs } else { &self.cache };
+        let cache = if context.rlwe().is_dry_run() { &self.dry_run_cache } else { &self.cache };
         cache.get_or_try_insert((extended, scale), bytes, || {
-            self.encode_some(context, [modulus, extended], scale, Encodings::Kept, |_| true)
+            self.encode_giant_steps(context, [modulus, extended], scale, Encodings::Kept, |_| true)
         })
     }
 
-    /// The diagonals of those giant steps, encoded.
-    fn encode_some(
+    /// Encodes the diagonals of the giant steps that `wanted` selects.
+    fn encode_giant_steps(
         &self,
         context: &Context,
         moduli: [Modulus; 2],
@@ -311,12 +332,12 @@ impl LinearTransform {
         encodings: Encodings,
         wanted: impl Fn(usize) -> bool,
     ) -> Result<Encoded, CkksError> {
-        // Polynomials in X^8 at least.
+        // Repeated values are polynomials in X^8 at least.
         let repeats = self.diagonals.values().all(|d| 8 * d.period() <= context.max_slots());
         let factor = |diagonal: &Diagonal,
                       (giant, baby): (usize, usize)|
          -> Result<Factor, CkksError> {
-            // What the result is rotated by is taken back.
+            // The rotation of the result is undone in the diagonal.
             let back = (giant + self.split.origin()) % self.slots;
             let encoded = match encodings {
                 Encodings::Kept | Encodings::Whole => {

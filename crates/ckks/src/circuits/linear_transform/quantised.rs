@@ -1,4 +1,4 @@
-//! Diagonals that are used once.
+//! Diagonals that are encoded limb by limb where they are used.
 
 use std::sync::Arc;
 
@@ -10,23 +10,26 @@ use crate::{
     encoder::{Encoder, IntegerPolynomial, Rounding},
 };
 
-/// A diagonal over the integers, which is reduced modulo a limb and transformed where that limb of
-/// a sum is had: it takes the memory of one limb (more at scales beyond doubles), and what is made
-/// of it stays in the cache.
+/// A diagonal as a polynomial over the integers.
+///
+/// It is reduced modulo each limb and transformed when that limb of a sum is computed. So it needs
+/// the memory of one limb (more at scales beyond doubles), and the reduced limb stays in the CPU's
+/// cache.
 #[derive(Debug)]
 pub(super) enum Quantised {
     Integers {
         integers: IntegerPolynomial,
         encoder: Arc<Encoder>,
     },
-    /// The memory of the integers, counted in dry runs.
+    /// The memory of the integers, for the memory count of dry runs.
     DryRun {
         _memory: Poly,
     },
 }
 
 impl Quantised {
-    /// `values` that fit the first of the moduli, in so many slots, to be had modulo the second.
+    /// Rounds `values`, which fit the first of the moduli, in `slots` slots. They will be reduced
+    /// modulo the second one.
     pub fn new(
         context: &Context,
         values: Values<'_>,
@@ -39,9 +42,9 @@ impl Quantised {
         Ok(Quantised::Integers { integers, encoder: Arc::clone(context.encoder()) })
     }
 
-    /// One of a dry run.
+    /// Returns the placeholder for a dry run.
     pub fn dry_run(context: &Context, extended: Modulus, big: bool) -> Self {
-        context.note_encoding(extended, big);
+        context.record_encoding(extended, big);
         let none = context.rlwe().scratch_limbs(0, Domain::Coefficient);
         Quantised::DryRun { _memory: none.alike(context.rlwe().degree(), 1) }
     }

@@ -1,15 +1,29 @@
-//! How a linear map spreads errors.
+//! How a linear map combines the errors of its arguments.
 
 use hippocrene_rlwe::{Noise, noise::log2};
 use num_complex::Complex64;
 
-/// What a linear map of `m` rows that are not zero makes of errors of its arguments: of those that
-/// are independent of each other, and of those that are the same in all ([`Noise::common`]).
+/// How a linear map with `m` non-zero rows combines the errors of its arguments, both independent
+/// errors and errors that are the same in all arguments ([`Noise::common`]).
 ///
-/// With `a_ij` the numbers of the map and all of `e_j` independent of variance `w^2`, but for `c`
-/// that is in all of them, `sum_j a_ij (e_j + c)` has variance `w^2 sum_j |a_ij|^2 + c^2 |sum_j
-/// a_ij|^2`; the mean over the rows has `w^2 sum_j |sum_i a_ij/m|^2 + c^2 |sum_ij a_ij/m|^2`, of
-/// which independent results would have the `m`-th part of their own variance.
+/// Let `a_ij` be the numbers of the map. Let the errors be `e_j + c`, where the `e_j` are
+/// independent with variance `w^2` and `c` is common to all. Then `sum_j a_ij (e_j + c)` has
+/// variance `w^2 sum_j |a_ij|^2 + c^2 |sum_j a_ij|^2`. The mean over the rows has variance `w^2
+/// sum_j |sum_i a_ij/m|^2 + c^2 |sum_ij a_ij/m|^2`. If the results were independent, it would be
+/// `1/m` of their own variance.
+///
+/// # Examples
+/// ```
+/// use hippocrene_ckks::circuits::Spread;
+/// use hippocrene_rlwe::Noise;
+/// use num_complex::Complex64;
+///
+/// // Two rows that both hold the sum of two arguments: their errors are the same.
+/// let one = Complex64::from(1.0);
+/// let map = Spread::of(2, 2, [(0, 0, one), (0, 1, one), (1, 0, one), (1, 1, one)]);
+/// let common = map.common(Noise::from_std(1.0));
+/// assert!((common.log2_std() - 0.5).abs() < 1e-12);
+/// ```
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Spread {
     rows: f64,
@@ -24,8 +38,8 @@ pub struct Spread {
 }
 
 impl Spread {
-    /// Of the map with these entries, each with its row and its column, where there are up to so
-    /// many of both.
+    /// Returns the summary of the map with these entries, each with its row, below `rows`, and its
+    /// column, below `columns`.
     pub fn of(
         rows: usize,
         columns: usize,
@@ -49,14 +63,16 @@ impl Spread {
         }
     }
 
-    /// The noise of a result: `estimate` if all that the argument's `noise` comes to were
-    /// independent, which is in the unit of the result. It is no smaller where entries of a row
-    /// cancel each other: what is said to be common is so at most, and in copies of an element that
-    /// were made by rotations, for one, the noise of these is not.
+    /// Returns the noise of the result of the map on an argument with `noise`.
     ///
-    /// What is more than the argument's noise in it is that of `babies` rotations of the argument,
-    /// each of which goes into the results of every giant step: into one in `babies` of those that
-    /// the argument itself goes into.
+    /// `estimate` is the noise of the result if the argument's errors were independent, in the unit
+    /// of the result. The returned noise is never smaller, even if entries of a row cancel each
+    /// other. The share of the noise that is declared as common is an upper bound. For example,
+    /// copies of an element that were made by rotations do not share the noise of these rotations.
+    ///
+    /// The part of `estimate` beyond the argument's noise comes from `babies` rotations of the
+    /// argument. Each of them enters the results of every giant step, and so one in `babies` of the
+    /// results that the argument itself enters.
     #[must_use]
     pub fn noise(&self, noise: Noise, estimate: Noise, babies: f64) -> Noise {
         if !noise.log2_std().is_finite() {
@@ -71,8 +87,8 @@ impl Spread {
         grown.with_common(self.common(noise).plus(self.common_of_rotations(switches, babies)))
     }
 
-    /// The part of `switches`, what key switches of so many rotations are in a result, that is the
-    /// same in all results.
+    /// Returns the part of `switches` that is the same in all results, where `switches` is the
+    /// noise of the key switches of `babies` rotations.
     fn common_of_rotations(&self, switches: Noise, babies: f64) -> Noise {
         if self.rows == 1.0 || self.energy == 0.0 {
             return Noise::NONE;
@@ -83,8 +99,8 @@ impl Spread {
         common.with_common(common).without_zeros()
     }
 
-    /// The part of the error that is the same in all results, where the argument has `noise`: none
-    /// where there is one result.
+    /// Returns the part of the error that is the same in all results, for an argument with `noise`.
+    /// It is none if there is only one result.
     #[must_use]
     pub fn common(&self, noise: Noise) -> Noise {
         if self.rows == 1.0 {
@@ -103,8 +119,8 @@ impl Spread {
 mod tests {
     use super::*;
 
-    /// The noise of what a matrix makes of errors of which this part of the variance 1 is common,
-    /// and its common part.
+    /// Returns the variance of the noise of a matrix times errors of variance 1, and the variance
+    /// of its common part. `common` is the common part of the variance of the errors.
     fn spread(matrix: &[Vec<f64>], common: f64) -> [f64; 2] {
         let entries = matrix.iter().enumerate().flat_map(|(i, row)| {
             row.iter().enumerate().map(move |(j, a)| (i, j, Complex64::from(*a)))
@@ -117,8 +133,8 @@ mod tests {
         [out, out.common()].map(|noise| (2.0 * noise.log2_std()).exp2())
     }
 
-    /// The mean over results of the variance of each, and that of their mean, of errors of this
-    /// covariance.
+    /// Returns the mean over results of the variance of each, and the variance of their mean, for
+    /// errors with this covariance.
     fn reference(matrix: &[Vec<f64>], common: f64) -> [f64; 2] {
         let covariance = |j: usize, k: usize| common + if j == k { 1.0 - common } else { 0.0 };
         let of = |row: &[f64]| -> f64 {
@@ -148,7 +164,7 @@ mod tests {
             for common in [0.0, 0.3, 1.0] {
                 let ([of_each, shared], [each, of_mean]) =
                     (spread(matrix, common), reference(matrix, common));
-                // Nothing cancels.
+                // Cancellation does not reduce the noise.
                 let energy: f64 = matrix.iter().flatten().map(|a| a * a).sum();
                 let alone = energy
                     / matrix.iter().filter(|row| row.iter().any(|a| *a != 0.0)).count() as f64;
@@ -157,7 +173,8 @@ mod tests {
                     (of_each - need).abs() < 1e-9 * (1.0 + need),
                     "{matrix:?} {common}: {of_each} {need}"
                 );
-                // Results with this in common, and else independent, have the mean that they have.
+                // Results with this common part, and otherwise independent, have a mean of this
+                // variance.
                 let rows = matrix.iter().filter(|row| row.iter().any(|a| *a != 0.0)).count() as f64;
                 let mean = shared + (of_each - shared) / rows;
                 assert!(
@@ -166,9 +183,9 @@ mod tests {
                 );
             }
         }
-        // What is the same in all stays so where rows add up to 1.
+        // An error that is the same in all arguments stays the same if the rows add up to 1.
         assert!((spread(&matrices[0], 1.0)[1] - 1.0).abs() < 1e-9);
-        // One result has nothing in common with others, and nothing comes of no noise.
+        // A single result has no common part, and a map of no noise adds none.
         assert_eq!(spread(&[vec![1.0, 1.0]], 0.5)[1], 0.0);
         let one = Spread::of(1, 1, [(0, 0, Complex64::from(2.0))]);
         assert_eq!(one.noise(Noise::NONE, Noise::from_std(3.0), 1.0), Noise::from_std(3.0));

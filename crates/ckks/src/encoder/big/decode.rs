@@ -1,4 +1,4 @@
-//! From plaintexts to numbers of many bits.
+//! Decoding into multi-precision numbers.
 
 use std::{borrow::Borrow, ops::Range};
 
@@ -10,7 +10,7 @@ use zeroize::{Zeroize, Zeroizing};
 use super::{
     super::{
         EncodeError, Encoder,
-        decode::{HEADROOM, Recombined},
+        decode::{ASSUMED_HEADROOM_BITS, Recombined},
         mixed_radix::{BLOCK, MixedRadix},
     },
     encode::multiply,
@@ -21,13 +21,16 @@ use super::{
 use crate::{BigFloat, Scale};
 
 impl Encoder {
-    /// [`Encoder::decode_real`] to numbers of many bits: the real parts of `slots` slots, each
-    /// within `2^-8/scale` of the exact one as long as the coefficients are below `2^300 /
-    /// slots^2`, and otherwise within `2^-300 slots^2` of the largest coefficient over the scale.
+    /// Like [`Encoder::decode_real`], for multi-precision results: decodes the real parts of
+    /// `slots` slots.
+    ///
+    /// Each is within `2^-8/scale` of the exact one if the coefficients are below `2^300 /
+    /// slots^2`. Otherwise it is within `2^-300 slots^2` of the largest coefficient divided by the
+    /// scale.
     ///
     /// # Errors
-    /// [`EncodeError`] when the slot count or the shape is not possible, or the result is out of
-    /// the range of [`BigFloat`].
+    /// Fails with [`EncodeError`] if the number of slots or the shape is not possible, or if the
+    /// result is outside of the range of [`BigFloat`].
     pub fn decode_big_real<R: Borrow<ResidueRing>>(
         &self,
         plaintext: &Poly,
@@ -43,10 +46,10 @@ impl Encoder {
         })
     }
 
-    /// [`Encoder::decode_big_real`] with the imaginary parts.
+    /// Like [`Encoder::decode_big_real`], with the imaginary parts.
     ///
     /// # Errors
-    /// As [`Encoder::decode_big_real`].
+    /// Fails as [`Encoder::decode_big_real`] does.
     pub fn decode_big_complex<R: Borrow<ResidueRing>>(
         &self,
         plaintext: &Poly,
@@ -65,6 +68,7 @@ impl Encoder {
         })
     }
 
+    /// Recombines the coefficients as integers.
     fn big_coefficients<R: Borrow<ResidueRing>>(
         &self,
         plaintext: &Poly,
@@ -74,7 +78,7 @@ impl Encoder {
         slots: usize,
     ) -> Result<Coefficients, EncodeError> {
         let mut out = Coefficients::new(slots);
-        let likely_bits = magnitude_bits.unwrap_or(scale.log2() + HEADROOM);
+        let likely_bits = magnitude_bits.unwrap_or(scale.log2() + ASSUMED_HEADROOM_BITS);
         self.pool.lend(|scratch| {
             self.recombine(plaintext, rings, likely_bits, slots, &mut scratch.blocks, &mut out)
         })?;
@@ -82,30 +86,30 @@ impl Encoder {
     }
 }
 
-/// The coefficients that the slots have, as integers.
+/// The coefficients of the slots, as integers.
 struct Coefficients {
     slots: usize,
-    /// Words of each integer.
+    /// Number of words of each integer.
     length: usize,
     /// `q_0 ... q_(j-1)` for every `j`.
     weights: Vec<u64>,
-    /// `sum_(i < j) floor(q_i/2) q_0 ... q_(i-1)`, for `j` from 1 on: what `j` unsigned digits are
-    /// too much.
+    /// `sum_(i < j) floor(q_i/2) q_0 ... q_(i-1)` for `j >= 1`: the offset by which `j` unsigned
+    /// digits are too large.
     offsets: Vec<u64>,
-    /// In two's complement, the lower half of the coefficients first.
+    /// The integers in two's complement. The lower half of the coefficients comes first.
     integers: Vec<u64>,
-    /// How many bits the largest absolute value has.
+    /// Number of bits of the largest absolute value.
     bits: i64,
 }
 
-/// What a client has decrypted.
+/// Wipes the coefficients, which a client has decrypted.
 impl Drop for Coefficients {
     fn drop(&mut self) {
         self.integers.zeroize();
     }
 }
 
-/// `sum += factor weight`, on unsigned integers of one length; what is over is cut off.
+/// Computes `sum += factor weight` for unsigned integers of equal length. An overflow is cut off.
 fn add_multiple(sum: &mut [u64], weight: &[u64], factor: u64) {
     let mut carry = 0;
     for (sum, &weight) in sum.iter_mut().zip(weight) {
@@ -114,7 +118,7 @@ fn add_multiple(sum: &mut [u64], weight: &[u64], factor: u64) {
     }
 }
 
-/// `a -= b`, in two's complement.
+/// Computes `a -= b`, in two's complement.
 fn subtract(a: &mut [u64], b: &[u64]) {
     let mut borrow = false;
     for (a, &b) in a.iter_mut().zip(b) {
@@ -124,7 +128,7 @@ fn subtract(a: &mut [u64], b: &[u64]) {
     }
 }
 
-/// `a = -a`, in two's complement.
+/// Computes `a = -a`, in two's complement.
 fn negate(a: &mut [u64]) {
     let mut carry = true;
     for a in a {
@@ -200,15 +204,17 @@ impl Coefficients {
         i64::from(self.slots.ilog2())
     }
 
-    /// With so many, five units for each slot ([`Coefficients::transformed`]) are below `2^-8`.
+    /// The number of words for which five units for each slot ([`Coefficients::transformed`]) are
+    /// below `2^-8`.
     fn words_needed(&self) -> u32 {
         words_for(self.bits + 2 * self.log_slots() + 14)
     }
 
-    /// The slots, in order, in units that the number format knows. A sum of all coefficients has
-    /// room, with a bit to spare, and so the largest coefficient has `64 W - 3 - log2(slots)` bits.
-    /// With `n` slots they are off by at most `4 n` units, and `2 n` more from what is dropped of
-    /// them.
+    /// Returns the slots, in natural order, and the conversion of their units to numbers.
+    ///
+    /// A sum of all coefficients has to fit with a bit to spare, so the largest coefficient has `64
+    /// W - 3 - log2(slots)` bits. With `n` slots, the error is at most `4 n` units, and `2 n` more
+    /// from the dropped bits.
     fn transformed<const W: usize>(
         &self,
         fft: &Fft<'_, W>,
@@ -233,13 +239,14 @@ impl Coefficients {
     }
 }
 
-/// How numbers come out of fixed point.
+/// The conversion of fixed-point numbers to multi-precision numbers.
 struct Number<const W: usize> {
-    /// Low bits that are dropped.
+    /// Number of low bits that are dropped.
     dropped: i64,
-    /// `2^(64 W + 127) / mantissa of the scale`, rounded: in `[2^(64 W - 1), 2^(64 W)]`.
+    /// `2^(64 W + 127)` divided by the mantissa of the scale, rounded. It is in `[2^(64 W - 1),
+    /// 2^(64 W)]`.
     reciprocal: Vec<u64>,
-    /// What a unit of the result is.
+    /// log2 of a unit of the result.
     exponent: i64,
 }
 
@@ -257,7 +264,7 @@ impl<const W: usize> Number<W> {
         }
     }
 
-    /// `x` units over the scale.
+    /// Returns `x` units divided by the scale.
     fn of(&self, x: Fixed<W>) -> Result<BigFloat, EncodeError> {
         let mut product = Zeroizing::new([0; 12]);
         let product = &mut product[..W + self.reciprocal.len()];

@@ -1,4 +1,4 @@
-//! From numbers of many bits to plaintexts.
+//! Encoding of multi-precision numbers.
 
 use num_complex::Complex;
 use zeroize::Zeroizing;
@@ -15,12 +15,14 @@ use super::{
 use crate::{BigFloat, Scale};
 
 impl Encoder {
-    /// [`Encoder::quantise_real`] for numbers of many bits: each coefficient is within `1/2 + 2^-8`
-    /// of the exact one (or `1 + 2^-8`, when it is dithered), as long as the largest scaled value
-    /// is below `2^290 / slots`; beyond that, within `2^-290 slots` of the largest scaled value.
+    /// Like [`Encoder::quantise_real`], for multi-precision numbers.
+    ///
+    /// Each coefficient is within `1/2 + 2^-8` of the exact one (or `1 + 2^-8` with a dither) if
+    /// the largest scaled value is below `2^290 / slots`. Beyond that, it is within `2^-290 slots`
+    /// of the largest scaled value.
     ///
     /// # Errors
-    /// As [`Encoder::encode_real`].
+    /// Fails as [`Encoder::encode_real`] does.
     pub fn quantise_big_real(
         &self,
         values: &[BigFloat],
@@ -40,10 +42,10 @@ impl Encoder {
         )
     }
 
-    /// [`Encoder::quantise_big_real`] for complex values.
+    /// Like [`Encoder::quantise_big_real`], for complex values.
     ///
     /// # Errors
-    /// As [`Encoder::encode_real`].
+    /// Fails as [`Encoder::encode_real`] does.
     pub fn quantise_big_complex(
         &self,
         values: &[Complex<BigFloat>],
@@ -57,6 +59,7 @@ impl Encoder {
         self.quantise_big(parts, slots, scale, rounding, modulus_bits, out)
     }
 
+    /// Quantises values that are given as real and imaginary parts.
     fn quantise_big<'a>(
         &self,
         values: impl ExactSizeIterator<Item = [Option<&'a BigFloat>; 2]> + Clone,
@@ -75,7 +78,7 @@ impl Encoder {
             return Ok(());
         };
         let log = i64::from(slots.ilog2());
-        // A unit, before the division by the number of slots, is at most 2^-10 of one of the
+        // A unit, before the division by the number of slots, is at most 2^-10 of a unit of the
         // result.
         let words = words_for(top + scale.log2().ceil() as i64 + 10 + 3 + log);
         with_words!(&self.big, words, |fft| {
@@ -96,10 +99,11 @@ impl Encoder {
     }
 }
 
-/// The inverse transform of values below `2^top`: `slots` times the coefficients, in order, and `u`
-/// where they are in units of `2^u`. A sum of all values has room, with a bit to spare, and so the
-/// largest value has `64 W - 3 - log2(slots)` bits; what comes out is off by at most `4 slots`
-/// units.
+/// Computes the inverse transform of values below `2^top`. Returns `slots` times the coefficients,
+/// in natural order, and the `u` for which they are in units of `2^u`.
+///
+/// A sum of all values has to fit with a bit to spare, so the largest value has `64 W - 3 -
+/// log2(slots)` bits. The error of the result is at most `4 slots` units.
 fn transformed<'a, const W: usize>(
     fft: &Fft<'_, W>,
     values: impl Iterator<Item = [Option<&'a BigFloat>; 2]>,
@@ -122,7 +126,7 @@ fn transformed<'a, const W: usize>(
     (points, unit)
 }
 
-/// Coefficients in units of `2^unit`, to be multiplied by `scale`.
+/// Coefficients in units of `2^unit`, which are to be multiplied by `scale`.
 struct Quantised<'a, const W: usize> {
     points: &'a [Point<W>],
     unit: i64,
@@ -131,30 +135,32 @@ struct Quantised<'a, const W: usize> {
 }
 
 impl<const W: usize> Quantised<'_, W> {
+    /// The largest absolute value of a coefficient.
     fn largest(&self) -> [u64; W] {
         let parts = self.points.iter().flat_map(|z| [z.re.magnitude(), z.im.magnitude()]);
         parts.max_by(|a, b| a.iter().rev().cmp(b.iter().rev())).unwrap_or([0; W])
     }
 
-    /// `log2` of the least modulus that would do.
+    /// Returns `log2` of the smallest modulus that suffices.
     fn needed_bits(&self) -> f64 {
         let largest = self.largest();
         let low = bit_length(&largest) - 64;
         let mut top = [0];
         shifted(&mut top, &largest, -low.max(0));
-        // What rounds up to 2^64 is 0 here.
+        // A number that rounds up to 2^64 appears as 0 here.
         let top = if top[0] == 0 && low > 0 { 64.0 } else { (top[0] as f64).log2() };
         let magnitude = top + (low.max(0) + self.unit) as f64 + self.scale.log2();
-        // A centred representative needs one bit more; the last term covers the rounding of these
-        // very numbers.
+        // A centred representative needs one bit more. The last term covers the rounding of this
+        // computation.
         magnitude.max(0.0) + 1.0 + 1e-9
     }
 
-    /// Multiplies by the scale, rounds, and writes the digits of every `gap`-th coefficient.
+    /// Multiplies the coefficients by the scale, rounds them, and writes the digits to every
+    /// `gap`-th coefficient of `out`.
     fn write(&self, gap: usize, out: &mut IntegerPolynomial) {
         let (mantissa, exponent) = self.scale.to_parts();
         let mantissa = [mantissa as u64, (mantissa >> 64) as u64];
-        // Of the product, W words are kept at most.
+        // At most W words of the product are needed.
         let shift = self.unit + i64::from(exponent);
         let dropped = (-shift).max(128);
         out.shift = (shift + dropped) as u32;
@@ -162,7 +168,8 @@ impl<const W: usize> Quantised<'_, W> {
         let (mut product, mut integer) = (Zeroizing::new([0; 8]), Zeroizing::new([0; 8]));
         multiply(&mut product[..W + 2], &self.largest(), &mantissa);
         shifted(&mut integer[..], &product[..W + 2], -dropped);
-        // Dithered, it may be one more: a power of two has a bit more than what is below it.
+        // A dither may increase a number by one, and a power of two has one bit more than the
+        // number below it.
         increment(&mut integer[..]);
         out.set_digit_count((bit_length(&integer[..]) as usize).div_ceil(DIGIT_BITS as usize));
         for (k, z) in self.points.iter().enumerate() {
@@ -178,7 +185,7 @@ impl<const W: usize> Quantised<'_, W> {
     }
 }
 
-/// Adds 1 (unsigned, lowest word first).
+/// Adds 1 to an unsigned integer, lowest word first.
 fn increment(x: &mut [u64]) {
     let mut carry = true;
     for x in x {
@@ -186,13 +193,14 @@ fn increment(x: &mut [u64]) {
     }
 }
 
-/// Adds the dither of coefficient `index`, less 1/2, to `x / 2^dropped` (unsigned, lowest word
-/// first), which is rounded to nearest next; what would be negative is 0. `dropped` is at least 33.
+/// Adds the dither of coefficient `index`, minus 1/2, to `x / 2^dropped`, which is rounded to
+/// nearest afterwards. `x` is unsigned, lowest word first. A negative result becomes 0. `dropped`
+/// is at least 33.
 fn dither(x: &mut [u64], dropped: i64, index: u64) {
-    // In units of 2^-33.
+    // The dither is in units of 2^-33.
     let amount = 2 * i64::from(round::dither_bits(index)) + 1 - (1 << 32);
     let (word, bit) = (((dropped - 33) / 64) as usize, (dropped - 33) % 64);
-    // What is shorter than that is rounded to 0 anyway.
+    // A shorter number is rounded to 0 in any case.
     let Some(x) = x.get_mut(word..) else { return };
     let shifted = u128::from(amount.unsigned_abs()) << bit;
     let words = [shifted as u64, (shifted >> 64) as u64].into_iter().chain(std::iter::repeat(0));
@@ -203,12 +211,12 @@ fn dither(x: &mut [u64], dropped: i64, index: u64) {
         let (sum, second) = step(sum, u64::from(carry));
         (*x, carry) = (sum, first | second);
     }
-    // No branch: whether it is negative depends on the message.
+    // There is no branch, because the sign depends on the message.
     let kept = u64::from(carry && amount < 0).wrapping_sub(1);
     x.iter_mut().for_each(|x| *x &= kept);
 }
 
-/// `out = a b`, unsigned; `out` is as long as both together.
+/// Computes `out = a b`, unsigned. The length of `out` is the sum of the other two.
 pub(super) fn multiply(out: &mut [u64], a: &[u64], b: &[u64]) {
     out.fill(0);
     for (i, &a) in a.iter().enumerate() {
@@ -225,7 +233,8 @@ pub(super) fn multiply(out: &mut [u64], a: &[u64], b: &[u64]) {
 mod tests {
     use super::*;
 
-    /// Just below a power of two, where a dithered coefficient has a digit more than a rounded one.
+    /// Just below a power of two, a dithered coefficient may have one digit more than a rounded
+    /// one.
     #[test]
     fn digits_are_enough_for_what_is_rounded_up() {
         const POINTS: usize = 32;

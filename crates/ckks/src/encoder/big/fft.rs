@@ -4,7 +4,7 @@ use hippocrene_ring::arith::bit_reverse;
 
 use super::{fixed::Point, roots::Circle};
 
-/// A transform for up to as many slots as `exponents` is long.
+/// A transform for at most as many slots as `exponents` has entries.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Fft<'a, const W: usize> {
     pub circle: &'a Circle<W>,
@@ -12,12 +12,12 @@ pub(super) struct Fft<'a, const W: usize> {
 }
 
 impl<const W: usize> Fft<'_, W> {
-    /// Coefficients `c_k`, in their order, to slots, in that of their bit reversals. Slots are sums
-    /// of as many terms as there are coefficients, which must fit.
+    /// Transforms coefficients `c_k`, in natural order, to slots in bit-reversed order. Slots are
+    /// sums of as many terms as there are coefficients, and have to fit.
     ///
-    /// Each level adds two numbers, one of them multiplied by a root, so an error of `e` units in
-    /// absolute value becomes at most `2 e + 3` (two units in each part of the product,
-    /// [`Point::mul`]): at most `(e + 3) n` after all.
+    /// Each level adds two numbers, one of them multiplied by a root. An absolute error of `e`
+    /// units becomes at most `2 e + 3` (two units in each part of the product, [`Point::mul`]).
+    /// After all levels it is at most `(e + 3) n`.
     pub(super) fn forward(&self, c: &mut [Point<W>]) {
         for depth in 0..c.len().ilog2() {
             for (k, block) in c.chunks_exact_mut(c.len() >> depth).enumerate() {
@@ -31,8 +31,8 @@ impl<const W: usize> Fft<'_, W> {
         }
     }
 
-    /// Slots, in the order of their bit reversals, to `n` times the coefficients. Errors are
-    /// bounded as in [`Fft::forward`].
+    /// Transforms slots, in bit-reversed order, to `n` times the coefficients. Errors are bounded
+    /// as in [`Fft::forward`].
     pub(super) fn inverse(&self, z: &mut [Point<W>]) {
         for depth in (0..z.len().ilog2()).rev() {
             for (k, block) in z.chunks_exact_mut(z.len() >> depth).enumerate() {
@@ -46,7 +46,7 @@ impl<const W: usize> Fft<'_, W> {
     }
 }
 
-/// Exchanges every element with the one at the bit reversal of its place.
+/// Exchanges every element with the one at the bit reversal of its index.
 pub(super) fn reverse<T>(a: &mut [T]) {
     let log = a.len().ilog2();
     for i in 0..a.len() {

@@ -2,8 +2,8 @@
 
 use zeroize::{DefaultIsZeroes, Zeroize};
 
-/// An integer of `64 W` bits in two's complement, lowest word first: a real number in units that
-/// the caller keeps in mind.
+/// An integer of `64 W` bits in two's complement, lowest word first. It represents a real number in
+/// units that the caller knows.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Fixed<const W: usize>(pub [u64; W]);
 
@@ -18,13 +18,13 @@ impl<const W: usize> Fixed<W> {
         self.0[W - 1] >> 63 == 1
     }
 
-    /// `self + other`.
+    /// Returns `self + other`.
     #[inline(always)]
     pub(super) fn add(self, other: Self) -> Self {
         self.sum(other, false)
     }
 
-    /// `self - other`.
+    /// Returns `self - other`.
     #[inline(always)]
     pub(super) fn sub(self, mut other: Self) -> Self {
         for word in &mut other.0 {
@@ -33,13 +33,13 @@ impl<const W: usize> Fixed<W> {
         self.sum(other, true)
     }
 
-    /// `-self`.
+    /// Returns `-self`.
     #[inline(always)]
     pub(super) fn neg(self) -> Self {
         Self::ZERO.sub(self)
     }
 
-    /// `self + other + carry`.
+    /// Returns `self + other + carry`.
     #[inline(always)]
     fn sum(mut self, other: Self, mut carry: bool) -> Self {
         for (a, b) in self.0.iter_mut().zip(other.0) {
@@ -50,10 +50,11 @@ impl<const W: usize> Fixed<W> {
         self
     }
 
-    /// `self f`, rounded to nearest, halves upwards.
+    /// Returns `self f`, rounded to nearest, halves upwards.
     #[inline(always)]
     pub(super) fn mul(self, f: &Fraction<W>) -> Self {
-        // As if `self` were unsigned; then `2^(64 W) f` too much when it is negative.
+        // Multiplies as if `self` were unsigned. If it is negative, the product is `2^(64 W) f` too
+        // large.
         let (mut low, mut high) = ([0u64; W], [0u64; W]);
         for i in 0..W {
             let mut carry = 0u64;
@@ -72,13 +73,13 @@ impl<const W: usize> Fixed<W> {
         product.sum(Self::ZERO, round)
     }
 
-    /// The absolute value, as an unsigned integer.
+    /// Returns the absolute value as an unsigned integer.
     pub(super) fn magnitude(self) -> [u64; W] {
         if self.is_negative() { self.neg().0 } else { self.0 }
     }
 
-    /// The integer `(-1)^negative magnitude 2^shift`, rounded to nearest, halves away from zero.
-    /// Its absolute value is below `2^(64 W - 1)`, before and after rounding.
+    /// Returns the integer `(-1)^negative magnitude 2^shift`, rounded to nearest, halves away from
+    /// zero. Its absolute value has to be below `2^(64 W - 1)`, before and after rounding.
     pub(super) fn from_shifted(negative: bool, magnitude: &[u64], shift: i64) -> Self {
         let mut out = [0; W];
         shifted(&mut out, magnitude, shift);
@@ -94,8 +95,8 @@ impl<const W: usize> Default for Fixed<W> {
 
 impl<const W: usize> DefaultIsZeroes for Fixed<W> {}
 
-/// `out = magnitude 2^shift`, rounded to nearest, halves up: unsigned integers, lowest word first.
-/// What does not fit `out` is cut off.
+/// Computes `out = magnitude 2^shift`, rounded to nearest, halves up, for unsigned integers, lowest
+/// word first. Bits that do not fit `out` are cut off.
 pub(super) fn shifted(out: &mut [u64], magnitude: &[u64], shift: i64) {
     let word =
         |i: i64| usize::try_from(i).ok().and_then(|i| magnitude.get(i)).copied().unwrap_or(0);
@@ -105,7 +106,7 @@ pub(super) fn shifted(out: &mut [u64], magnitude: &[u64], shift: i64) {
         *out = if bits == 0 { word(i) } else { word(i) << bits | word(i - 1) >> (64 - bits) };
     }
     if shift < 0 {
-        // The highest of the bits that were shifted out.
+        // The highest of the bits that were shifted out decides the rounding.
         let place = -1 - shift;
         let mut carry = word(place / 64) >> (place % 64) & 1;
         for out in out {
@@ -115,7 +116,7 @@ pub(super) fn shifted(out: &mut [u64], magnitude: &[u64], shift: i64) {
     }
 }
 
-/// How many bits an unsigned integer has, lowest word first.
+/// Returns the number of bits of an unsigned integer, lowest word first.
 pub(super) fn bit_length(words: &[u64]) -> i64 {
     match words.iter().rposition(|&word| word != 0) {
         Some(i) => 64 * (i as i64 + 1) - i64::from(words[i].leading_zeros()),
@@ -137,7 +138,7 @@ impl<const W: usize> Zeroize for Point<W> {
     }
 }
 
-/// A root of unity that is no power of `i`: signs and absolute values of its parts.
+/// A root of unity that is not a power of `i`: signs and absolute values of its parts.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Root<'a, const W: usize> {
     pub cos: &'a Fraction<W>,
@@ -147,7 +148,7 @@ pub(super) struct Root<'a, const W: usize> {
 }
 
 impl<const W: usize> Root<'_, W> {
-    /// The conjugate root.
+    /// Returns the conjugate root.
     pub(super) fn conj(self) -> Self {
         Root { sin_negative: !self.sin_negative, ..self }
     }
@@ -164,8 +165,9 @@ impl<const W: usize> Point<W> {
         Point { re: self.re.sub(other.re), im: self.im.sub(other.im) }
     }
 
-    /// The product with a root of unity: each part is off by at most one unit for the rounding of
-    /// two products, and one more (`|self|` is below `2^(64 W - 1)` units) for that of the root.
+    /// Returns the product with a root of unity. The error of each part is at most one unit for the
+    /// rounding of two products, and one more for that of the root, because `|self|` is below
+    /// `2^(64 W - 1)` units.
     #[inline(always)]
     pub(super) fn mul(self, root: Root<'_, W>) -> Self {
         let (xc, ys) = (self.re.mul(root.cos), self.im.mul(root.sin));
@@ -196,7 +198,7 @@ mod tests {
         BigInt::from_bytes_le(Sign::Plus, &bytes)
     }
 
-    /// `x / 2^shift`, rounded to nearest, halves upwards.
+    /// Returns `x / 2^shift`, rounded to nearest, halves upwards.
     fn divided(x: BigInt, shift: usize) -> BigInt {
         (x + (BigInt::from(1) << (shift - 1))) >> shift
     }

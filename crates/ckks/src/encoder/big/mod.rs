@@ -1,13 +1,13 @@
-//! Vectors of [`crate::BigFloat`] to plaintexts and back.
+//! Encoding and decoding of vectors of [`crate::BigFloat`].
 //!
 //! The special FFT runs in fixed point here, on integers of two to five words, as many as make
-//! plaintexts exact to the unit: a transform adds and multiplies numbers of like size whose error
-//! counts absolutely, so exponents would be no use, and neither would a library's numbers, which
-//! lie on the heap one by one: at ring degree 2^14 the transform takes 213 thousand products and as
-//! many sums, each of them a few nanoseconds here. Numbers are of the library's type only at the
-//! ends.
+//! plaintexts exact to the unit. A transform adds and multiplies numbers of similar size, and their
+//! absolute error matters, so exponents would not help. The library's numbers would be slow because
+//! each has its own memory on the heap. At ring degree 2^14, the transform needs 213 thousand
+//! products and as many sums. Each takes a few nanoseconds here. Numbers of the library's type
+//! appear only in the input and the output.
 //!
-//! Everything is integer arithmetic: the same vector gives the same plaintext everywhere.
+//! All computations use integer arithmetic, so the same vector gives the same plaintext everywhere.
 
 mod decode;
 mod encode;
@@ -24,10 +24,10 @@ use roots::Circle;
 
 use crate::BigFloat;
 
-/// The most words a number has.
+/// The largest number of words of a number.
 const MAX_WORDS: u32 = 5;
 
-/// The tables for one ring degree, made when they are first used.
+/// The tables for one ring degree. Each is computed when it is first used.
 #[derive(Debug)]
 pub(super) struct Tables {
     log_slots: u32,
@@ -39,7 +39,7 @@ pub(super) struct Tables {
 }
 
 impl Tables {
-    /// For up to `2^log_slots` slots, `log_slots >= 1`.
+    /// Creates tables for up to `2^log_slots` slots, with `log_slots >= 1`.
     pub(super) fn new(log_slots: u32) -> Self {
         Tables {
             log_slots,
@@ -51,8 +51,8 @@ impl Tables {
         }
     }
 
-    /// `(cos, sin)` of `2 pi t / 2^log_order`, to 320 bits and times `2^shift`; `2^log_order` is at
-    /// most twice the ring degree.
+    /// Returns `(cos, sin)` of `2 pi t / 2^log_order`, to 320 bits and times `2^shift`.
+    /// `2^log_order` is at most twice the ring degree.
     pub(super) fn root(&self, t: u32, log_order: u32, shift: i32) -> (BigFloat, BigFloat) {
         let circle = self.five.get_or_init(|| Circle::new(self.log_slots + 2));
         let number = |negative: bool, words: &[u64], exponent: i64| {
@@ -71,6 +71,7 @@ impl Tables {
         (fraction(root.cos_negative, root.cos), fraction(root.sin_negative, root.sin))
     }
 
+    /// Returns the transform for numbers of `W` words.
     fn fft<'a, const W: usize>(&'a self, circle: &'a OnceLock<Circle<W>>) -> Fft<'a, W> {
         Fft {
             circle: circle.get_or_init(|| Circle::new(self.log_slots + 2)),
@@ -79,12 +80,12 @@ impl Tables {
     }
 }
 
-/// How many words hold numbers of so many bits: at least 2, and [`MAX_WORDS`] if they are too few.
+/// Returns the number of words for numbers of `bits` bits: at least 2 and at most [`MAX_WORDS`].
 fn words_for(bits: i64) -> u32 {
     ((bits.saturating_add(63)) / 64).clamp(2, i64::from(MAX_WORDS)) as u32
 }
 
-/// Evaluates the last argument with the transform of that many words.
+/// Evaluates the last argument with the transform for that number of words.
 macro_rules! with_words {
     ($tables:expr, $words:expr, |$fft:ident| $run:expr) => {{
         let tables: &super::Tables = $tables;

@@ -1,4 +1,4 @@
-//! Roots of unity to a few hundred bits.
+//! Roots of unity with a few hundred bits.
 
 use hippocrene_ring::arith::bit_reverse;
 use num_bigint::BigUint;
@@ -8,11 +8,12 @@ use super::{
     fixed::{Fixed, Fraction, Root},
 };
 
-/// Words of the numbers that the tables are computed with, and rounded from.
+/// Number of words of the numbers that the tables are computed with and rounded from.
 const WORDS: usize = 7;
 
-/// Which roots the tree of remainders of [`super::super::roots::Roots`] takes where: `w(d, brv(k))`
-/// is `exp(2 pi i t / 2^log_order)` with `t` at `2^d + k`, `d` bits of `k` reversed.
+/// Returns the exponents of the roots in the tree of remainders of [`super::super::roots::Roots`].
+/// The entry at `2^d + k` is the `t` for which `w(d, brv(k))` is `exp(2 pi i t / 2^log_order)`,
+/// where `brv` reverses `d` bits.
 pub(super) fn exponents(log_slots: u32) -> Vec<u32> {
     let log_order = log_slots + 2;
     let mut exponents = vec![0];
@@ -25,8 +26,8 @@ pub(super) fn exponents(log_slots: u32) -> Vec<u32> {
     exponents
 }
 
-/// The points `exp(2 pi i t / 2^log_order)`, correctly rounded (up to cases within 2^-100 of a
-/// tie): one octant is stored, symmetry gives the rest.
+/// The points `exp(2 pi i t / 2^log_order)`, correctly rounded (except within 2^-100 of a tie).
+/// Only one octant is stored, and the others follow by symmetry.
 #[derive(Debug)]
 pub(super) struct Circle<const W: usize> {
     log_order: u32,
@@ -35,15 +36,15 @@ pub(super) struct Circle<const W: usize> {
 }
 
 impl<const W: usize> Circle<W> {
-    /// For `log_order >= 3`.
+    /// Computes the points for `log_order >= 3`.
     pub(super) fn new(log_order: u32) -> Self {
         let last = (1usize << log_order) / 8;
         // exp(2 pi i / 2^k) for k = 3, 4, ..: the highest step first.
         let steps: Vec<_> = halved_angles(log_order - 2);
         let mut points = Vec::with_capacity(last + 1);
         points.push(([u64::MAX; WORDS], [0; WORDS]));
-        // The steps double: every point is the product of one before it and the step of its highest
-        // bit, so that errors add up over the bits of t only.
+        // The steps double. Every point is the product of an earlier one and the step of its
+        // highest bit, so errors add up only over the bits of t.
         for t in 1..=last {
             let bit = t.ilog2();
             let step = &steps[(log_order - 3 - bit) as usize];
@@ -57,7 +58,8 @@ impl<const W: usize> Circle<W> {
         Circle { log_order, octant }
     }
 
-    /// `exp(2 pi i t / 2^log_order)` for `t < 2^log_order` that is no multiple of a quarter turn.
+    /// Returns `exp(2 pi i t / 2^log_order)` for a `t < 2^log_order` that is not a multiple of a
+    /// quarter turn.
     pub(super) fn point(&self, t: u32) -> Root<'_, W> {
         let quarter = 1usize << (self.log_order - 2);
         let (quadrant, t) = (t as usize / quarter, t as usize % quarter);
@@ -77,9 +79,9 @@ impl<const W: usize> Circle<W> {
 
 type Wide = Fraction<WORDS>;
 
-/// `(cos, sin)` of `pi/4`, `pi/8`, .., so many, each by the half-angle formulas from the one
-/// before: `cos(a/2) = sqrt((1 + cos a)/2)`, `sin(a/2) = sin a / (2 cos(a/2))`. The error grows by
-/// less than two units at each.
+/// Returns `(cos, sin)` of `count` angles `pi/4`, `pi/8`, .., each computed from the one before by
+/// the half-angle formulas: `cos(a/2) = sqrt((1 + cos a)/2)`, `sin(a/2) = sin a / (2 cos(a/2))`.
+/// Each step adds an error of less than two units.
 fn halved_angles(count: u32) -> Vec<(Wide, Wide)> {
     const BITS: u32 = 64 * WORDS as u32;
     let one = BigUint::from(1u8) << BITS;
@@ -93,6 +95,7 @@ fn halved_angles(count: u32) -> Vec<(Wide, Wide)> {
         .collect()
 }
 
+/// Returns the words of an integer, lowest first.
 fn words(x: &BigUint) -> Wide {
     let mut out = [0; WORDS];
     for (out, word) in out.iter_mut().zip(x.iter_u64_digits()) {
@@ -101,11 +104,12 @@ fn words(x: &BigUint) -> Wide {
     out
 }
 
-/// The product of two points of the first quadrant whose angles add up to at most an eighth of a
-/// turn.
+/// Returns the product of two points of the first quadrant whose angles add up to at most an eighth
+/// of a turn.
 fn product(a: &(Wide, Wide), b: &(Wide, Wide)) -> (Wide, Wide) {
     let times = |x: &Wide, y: &Wide| {
-        // Fractions above one half are negative as integers; that is corrected by a whole.
+        // Fractions of one half and more are negative as signed integers. Adding the other factor
+        // corrects that.
         let product = Fixed(*x).mul(y);
         if Fixed(*x).is_negative() { product.add(Fixed(*y)) } else { product }
     };
@@ -114,7 +118,7 @@ fn product(a: &(Wide, Wide), b: &(Wide, Wide)) -> (Wide, Wide) {
     (cos.0, sin.0)
 }
 
-/// The nearest fraction of `W < WORDS` words.
+/// Returns the nearest fraction of `W < WORDS` words.
 fn rounded<const W: usize>(x: &Wide) -> Fraction<W> {
     let mut out = [0; W];
     out.copy_from_slice(&x[WORDS - W..]);
@@ -122,7 +126,7 @@ fn rounded<const W: usize>(x: &Wide) -> Fraction<W> {
     for word in &mut out {
         (*word, carry) = word.overflowing_add(u64::from(carry));
     }
-    // What rounds up to 1 stays below it.
+    // A number that rounds up to 1 becomes the largest fraction.
     if carry { [u64::MAX; W] } else { out }
 }
 
@@ -130,7 +134,7 @@ fn rounded<const W: usize>(x: &Wide) -> Fraction<W> {
 mod tests {
     use super::*;
 
-    /// A fraction as a number.
+    /// Returns a fraction as a number.
     fn to_f64<const W: usize>(x: &Fraction<W>) -> f64 {
         x.iter().fold(0.0, |sum, &word| (sum + word as f64) * 2f64.powi(-64))
     }
@@ -159,7 +163,7 @@ mod tests {
     #[test]
     fn points_are_rounded_correctly() {
         use dashu_float::{FBig, round::mode::HalfEven};
-        // The library's pi, cosine and sine, which are rounded correctly, to 500 bits.
+        // The library's pi, cosine and sine to 500 bits, which are correctly rounded.
         type Float = FBig<HalfEven, 2>;
         let log_order = 14;
         let circle = Circle::<5>::new(log_order);

@@ -1,4 +1,5 @@
-//! The road of many bits against the definition, computed with the library's floats.
+//! Tests of multi-precision encoding and decoding against the definition, computed with the
+//! library's numbers.
 
 use dashu_float::{Context, round::mode::HalfEven};
 use hippocrene_ring::{Domain, Kernel, Poly, ResidueRing, RnsBasis, primes};
@@ -9,7 +10,7 @@ use proptest::prelude::*;
 use super::super::{EncodeError, Encoder, IntegerPolynomial, Rounding, roots::power_of_five};
 use crate::{BigFloat, Scale, big_float::Inner};
 
-/// Bits of the reference.
+/// Precision of the reference in bits.
 const BITS: usize = 800;
 
 fn float(x: &BigFloat) -> Inner {
@@ -37,7 +38,8 @@ fn product(a: &Pair, b: &Pair) -> Pair {
     (&a.0 * &b.0 - &a.1 * &b.1, &a.0 * &b.1 + &a.1 * &b.0)
 }
 
-/// `exp(2 pi i t / order)` for all `t`, the first one from the library's cosine and sine.
+/// Returns `exp(2 pi i t / order)` for all `t`. The first one comes from the library's cosine and
+/// sine.
 fn circle(order: usize) -> Vec<Pair> {
     let pi: Inner = Context::<HalfEven>::new(BITS).pi(None).value();
     let angle = pi * Inner::from(2) / Inner::from(order);
@@ -46,7 +48,7 @@ fn circle(order: usize) -> Vec<Pair> {
     std::iter::successors(Some(one), |last| Some(product(last, &step))).take(order).collect()
 }
 
-/// Slot `j` of the polynomial `sum_k (c_k + i c_(k+n)) ..`, by its definition: `p(xi^(5^j))`.
+/// Returns slot `j` of the polynomial `sum_k (c_k + i c_(k+n)) ..` by definition: `p(xi^(5^j))`.
 fn slot(circle: &[Pair], c: &[Pair], j: usize) -> Pair {
     let order = circle.len();
     let power = power_of_five(j, order);
@@ -58,7 +60,7 @@ fn slot(circle: &[Pair], c: &[Pair], j: usize) -> Pair {
     sum
 }
 
-/// Coefficient `k` of the polynomial with slots `z`, and `k + n`: the inverse of [`slot`].
+/// Returns coefficients `k` and `k + n` of the polynomial with slots `z`: the inverse of [`slot`].
 fn coefficient(circle: &[Pair], z: &[Pair], k: usize) -> Pair {
     let order = circle.len();
     let mut sum = (Inner::ZERO, Inner::ZERO);
@@ -70,7 +72,7 @@ fn coefficient(circle: &[Pair], z: &[Pair], k: usize) -> Pair {
     (sum.0 / &n, sum.1 / n)
 }
 
-/// Repeatable numbers of 400 bits in `(-size, size)`.
+/// Returns repeatable numbers of 400 bits in `(-size, size)`.
 fn noise(count: usize, seed: u64, size: f64) -> Vec<BigFloat> {
     let mut state = seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1;
     let mut word = || {
@@ -94,7 +96,7 @@ fn complex_noise(count: usize, seed: u64, size: f64) -> Vec<Complex<BigFloat>> {
     re.into_iter().zip(im).map(|(re, im)| Complex { re, im }).collect()
 }
 
-/// The integers of a polynomial.
+/// Returns the integers of a polynomial.
 fn integers(p: &IntegerPolynomial) -> Vec<BigInt> {
     let mut out = vec![BigInt::ZERO; p.coefficients().len()];
     for digits in p.digits().rev() {
@@ -114,7 +116,7 @@ fn rings(degree: usize, bits: &[u32], kernel: Kernel) -> Vec<ResidueRing> {
     moduli.into_iter().map(|q| ResidueRing::prime(q, degree, kernel).unwrap()).collect()
 }
 
-/// The polynomial with these coefficients in every ring, in the coefficient domain.
+/// Returns the polynomial with these coefficients in every ring, in the coefficient domain.
 fn poly_of(coefficients: &[BigInt], rings: &[ResidueRing]) -> Poly {
     let basis = RnsBasis::new(&rings.iter().map(ResidueRing::modulus).collect::<Vec<_>>()).unwrap();
     let mut poly = Poly::zero(coefficients.len(), rings.len(), Domain::Coefficient);
@@ -128,7 +130,7 @@ fn poly_of(coefficients: &[BigInt], rings: &[ResidueRing]) -> Poly {
     poly
 }
 
-/// Places to look at: some of `0..n`, all if there are few.
+/// Returns some indices in `0..n` to check, or all of them if there are few.
 fn some(n: usize) -> impl Iterator<Item = usize> {
     (0..n).step_by((n / 8).max(1)).map(move |i| (i + 5 * i / n.max(8)) % n)
 }
@@ -157,9 +159,9 @@ proptest! {
             let want = coefficient(&circle, &z, k);
             for (have, want) in [(&have[k * gap], want.0), (&have[(k + slots) * gap], want.1)] {
                 let error = (integer(have) - want * of_scale(scale)).to_f64().value().abs();
-                // Beyond the widest numbers, 2^-290 n of the largest.
+                // Numbers wider than the widest format have an error of 2^-290 n of the largest.
                 let bound = 0.5 + 2f64.powi(-8) + (f64::from(scale_bits + 1 + size_bits - 290)).exp2() * slots as f64;
-                prop_assert!(error <= bound, "coefficient {} of {} is off by {}", k, 2 * slots, error);
+                prop_assert!(error <= bound, "coefficient {} of {} has an error of {}", k, 2 * slots, error);
             }
         }
     }
@@ -195,7 +197,7 @@ proptest! {
             let want = slot(&circle, &c, j);
             for (have, want) in [(&have[j].re, want.0), (&have[j].im, want.1)] {
                 let error = (float(have) * of_scale(scale) - want).to_f64().value().abs();
-                prop_assert!(error <= bound, "slot {} of {} is off by {}", j, slots, error);
+                prop_assert!(error <= bound, "slot {} of {} has an error of {}", j, slots, error);
             }
         }
     }
@@ -203,8 +205,8 @@ proptest! {
 
 #[test]
 fn words_are_enough_where_their_number_changes() {
-    // Scales at which two, three and four words of 64 bits just hold what is needed, and a little
-    // beyond.
+    // Tests scales at which two, three and four words of 64 bits are just enough, and slightly
+    // larger ones.
     let (degree, slots) = (64, 32);
     let encoder = Encoder::new(degree, Kernel::Portable).unwrap();
     let rings = rings(degree, &[60, 60, 60, 60, 60, 60], Kernel::Portable);
@@ -224,7 +226,7 @@ fn words_are_enough_where_their_number_changes() {
                 let error = (integer(have) - want * of_scale(scale)).to_f64().value().abs();
                 assert!(
                     error <= 0.5 + 2f64.powi(-8),
-                    "coefficient {k} at 2^{bits} is off by {error}"
+                    "coefficient {k} at 2^{bits} has an error of {error}"
                 );
             }
         }
@@ -238,7 +240,7 @@ fn words_are_enough_where_their_number_changes() {
             let want = slot(&circle, &c, j);
             for (have, want) in [(&have.re, want.0), (&have.im, want.1)] {
                 let error = (float(have) * of_scale(scale) - want).to_f64().value().abs();
-                assert!(error <= 2f64.powi(-8), "slot {j} at 2^{bits} is off by {error}");
+                assert!(error <= 2f64.powi(-8), "slot {j} at 2^{bits} has an error of {error}");
             }
         }
     }
@@ -269,14 +271,14 @@ fn round_trips_grow_with_the_scale() {
             })
             .map(|error| error.to_f64().value().abs().log2())
             .fold(f64::NEG_INFINITY, f64::max);
-        // The rounding of 1024 coefficients: sqrt(512/12) of standard deviation, and at most 5 of
-        // that.
+        // The rounding of 1024 coefficients has a standard deviation of sqrt(512/12), and the error
+        // is at most five of these.
         assert!(
             (-f64::from(bits)..5.1 - f64::from(bits)).contains(&worst),
             "2^{worst:.2} at 2^{bits}"
         );
 
-        // The f64 road agrees as far as it goes.
+        // The transform of f64 agrees within its precision.
         let mut real = vec![0.0; slots];
         encoder.decode_real(&poly, &rings, scale.to_f64(), None, &mut real).unwrap();
         for (have, want) in real.iter().zip(&have) {
@@ -286,7 +288,7 @@ fn round_trips_grow_with_the_scale() {
 }
 
 #[test]
-fn what_does_not_fit_is_named() {
+fn values_that_do_not_fit_are_refused() {
     let degree = 64;
     let encoder = Encoder::new(degree, Kernel::Portable).unwrap();
     let mut out = IntegerPolynomial::zero(degree);
@@ -321,7 +323,7 @@ fn what_does_not_fit_is_named() {
             Err(EncodeError::SlotCount { slots, max_slots: 32 })
         );
     }
-    // The largest numbers and scales there are.
+    // The largest possible numbers and scales.
     let huge = BigFloat::from_parts(&1.into(), BigFloat::MAX_BITS - 1).unwrap();
     for bits in [-65536, 0, 1000, i32::MAX] {
         assert!(
@@ -331,7 +333,7 @@ fn what_does_not_fit_is_named() {
             ) == (bits >= 0)
         );
     }
-    // What is too small for the scale is nothing.
+    // A number that is too small for the scale becomes 0.
     assert_eq!(encode(&[five], 4, i32::MIN, 80.0), Ok(()));
     assert_eq!(out, IntegerPolynomial::zero(degree));
 }

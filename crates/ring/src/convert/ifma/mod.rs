@@ -1,10 +1,9 @@
-//! The conversion by AVX-512 IFMA, to odd `p` and powers of two: 52-bit digits, sums of the low and
-//! of the high halves of their products.
+//! The conversion with AVX-512 IFMA, to odd `p` and powers of two.
 //!
-//! An input below 2^52 is one row. A larger one is split, `y = low + 2^s high`, into two rows with
-//! weights of their own, where `s` is chosen so that products of the high rows stay below 2^52 if
-//! that is possible: such light rows have no high halves. Modulo powers of two up to 2^52 no row
-//! has.
+//! It sums the low and the high halves of products of 52-bit digits. An input below 2^52 is one
+//! row. A larger one is split, `y = low + 2^s high`, into two rows with separate weights. If
+//! possible, `s` is chosen so that products of the high rows stay below 2^52. Such *light* rows
+//! have no high halves. Modulo powers of two up to 2^52, no row needs high halves.
 
 mod narrow;
 mod power;
@@ -23,30 +22,32 @@ use crate::{
     simd512::*,
 };
 
-/// Coefficients that are converted together.
+/// The number of coefficients that are converted together.
 const TILE: usize = 128;
 
-/// From so many bytes of outputs on, more than a second-level cache has, they are stored past the
-/// cache: they do not wait there for what comes next, and memory is not read only to be written.
-const STREAMED: usize = 2 << 20;
+/// The minimum number of bytes of outputs that are stored past the cache. It is chosen: more than a
+/// second-level cache holds.
+///
+/// Such outputs do not occupy the cache, and memory is not read before it is overwritten.
+const MIN_STREAMED_BYTES: usize = 2 << 20;
 
-/// How many rows ahead inputs are fetched.
+/// The number of rows between a prefetch of an input and its use (chosen).
 const PREFETCH_ROWS: usize = 4;
 
-/// How the inputs are split into rows: first the quotient, then the inputs (or their low digits) in
+/// The split of the inputs into rows: first the quotient, then the inputs (or their low digits) in
 /// order, then the high digits.
 #[derive(Debug, Clone)]
 pub(super) struct Digits {
-    /// The low digits of split inputs are those modulo `2^split`.
+    /// The low digits of split inputs are their remainders modulo `2^split`.
     split: u32,
-    /// The inputs with high digits.
+    /// The indices of the inputs with high digits.
     large: Vec<usize>,
-    /// Whether the rows of high digits are light.
+    /// True if the rows of high digits are light.
     light: bool,
 }
 
 impl Digits {
-    /// For targets of [`Family::IfmaNarrow`] up to `p`.
+    /// Chooses the split for targets of [`Family::IfmaNarrow`] up to `p`.
     pub fn new(source: &Source, p: u64) -> Self {
         let bits = |x: u64| 64 - x.leading_zeros();
         let large: Vec<usize> =
@@ -60,18 +61,19 @@ impl Digits {
         }
     }
 
-    /// How many rows come before the light ones.
+    /// Returns the number of rows before the light ones.
     fn full_rows(&self, source: &Source) -> usize {
         1 + source.inputs.len() + if self.light { 0 } else { self.large.len() }
     }
 
-    /// How many rows there are.
+    /// Returns the number of rows.
     fn rows(&self, source: &Source) -> usize {
         1 + source.inputs.len() + self.large.len()
     }
 
-    /// The constants for the target `p`, of which `c` times the number is wanted, with `R = 2^52`
-    /// for odd `p`, and 1 for powers of two.
+    /// Returns the constants of the target `p`, for `c` times the number.
+    ///
+    /// `R` is `2^52` for odd `p`, and 1 for powers of two.
     pub fn target(&self, source: &Source, (p, c): (u64, u64), family: Family) -> Target {
         let plain: Vec<u64> = source.weights((p, c)).collect();
         let shift = pow_mod(2, u64::from(self.split), p);
@@ -83,13 +85,13 @@ impl Digits {
             .map(|w| mul_mod(w, radix, p))
             .collect();
         if family == Family::IfmaWide {
-            // The high digits of the weights come after the weights. Multiplications take the low
-            // ones by themselves.
+            // The high digits of the weights follow the weights. Multiplications use only the low
+            // digits of their operands.
             weights.extend_from_within(..);
             let half = weights.len() / 2;
             weights[half..].iter_mut().for_each(|w| *w >>= 52);
         }
-        // A sum is below (the sum of the largest digits + 1) p; a reduction divides by 2^52 and
+        // A sum is below (the sum of the largest digits + 1) p. A reduction divides by 2^52 and
         // adds up to p.
         let digits = |q: u64| {
             if q > 1 << 52 {
@@ -114,11 +116,11 @@ impl Digits {
 }
 
 /// Converts to targets of [`Family::IfmaNarrow`], [`Family::IfmaWide`] and [`Family::IfmaPower`],
-/// those of each together.
+/// each family together.
 ///
 /// # Safety
-/// The CPU has the features; inputs and outputs have one length, a multiple of 16; there are as
-/// many inputs as in `source`.
+/// The CPU has the features. Inputs and outputs have the same length, a multiple of 16. The number
+/// of inputs is that of `source`.
 #[target_feature(enable = "avx512f,avx512dq,avx512vl,avx512bw,avx512ifma")]
 pub(super) unsafe fn run(
     digits: &Digits,
@@ -136,18 +138,18 @@ pub(super) unsafe fn run(
         all: digits.rows(source),
     };
     let aligned = outputs.iter().all(|output| output.data.as_ptr().align_offset(64) == 0);
-    let streams = aligned && size_of_val(y[0]) * outputs.len() > STREAMED;
+    let streams = aligned && size_of_val(y[0]) * outputs.len() > MIN_STREAMED_BYTES;
     for at in (0..n).step_by(TILE) {
         let count = TILE.min(n - at);
         // SAFETY: `count` coefficients from `at` on exist, and the tile has a row of TILE words for
         // each digit.
         unsafe { prepare(digits, source, exact, y, at, count, tile) };
         let families = outputs.chunk_by_mut(|a, b| a.target.family == b.target.family);
-        // By four or almost as many: few targets at a time leave the multiplier idle while each sum
-        // waits for its last product.
+        // Groups have four targets or almost as many. With few targets at a time, the multiplier is
+        // idle while each sum waits for its last product.
         let even = |count: usize| count.div_ceil(count.div_ceil(4));
         for group in families.flat_map(|family| family.chunks_mut(even(family.len()))) {
-            // SAFETY: as above; the rows were filled by `prepare`.
+            // SAFETY: the same as above; the rows were filled by `prepare`.
             unsafe {
                 match (group[0].target.family, group.len()) {
                     (Family::IfmaPower, 4) => power::sums::<4>(group, tile, at, count, rows),
@@ -171,7 +173,8 @@ pub(super) unsafe fn run(
     }
 }
 
-/// The rows `first..full` need both halves of products, the rows `full..all` the low ones.
+/// The ranges of rows. The rows `first..full` need both halves of products, and the rows
+/// `full..all` only the low halves.
 #[derive(Clone, Copy)]
 struct Rows {
     first: usize,
@@ -182,7 +185,7 @@ struct Rows {
 /// Fills the rows of `tile` from `count` coefficients from `at` on.
 ///
 /// # Safety
-/// As said in [`run`].
+/// The same as for [`run`].
 #[inline(always)]
 unsafe fn prepare(
     digits: &Digits,
@@ -207,12 +210,12 @@ unsafe fn prepare(
 
 /// Fills `VECTORS` vectors of each row from coefficient `at` on.
 ///
-/// Limbs of one polynomial lie a power of two apart, so that what they have at one coefficient
-/// competes for few places in the cache: inputs are read a row at a time, and fetched a few rows
-/// ahead.
+/// The limbs of one polynomial are a power of two apart. So the same coefficient of all limbs
+/// competes for few places in the cache. Inputs are therefore read one row at a time, and
+/// prefetched a few rows ahead.
 ///
 /// # Safety
-/// As said in [`run`], with `8 VECTORS` coefficients.
+/// The same as for [`run`], with `8 VECTORS` coefficients.
 #[inline(always)]
 unsafe fn prepare_part<const VECTORS: usize>(
     digits: &Digits,
@@ -222,7 +225,8 @@ unsafe fn prepare_part<const VECTORS: usize>(
     at: usize,
     tile: *mut u64,
 ) {
-    // SAFETY: the caller vouches for the coefficients and the tile; the intrinsics as in `simd512`.
+    // SAFETY: the caller guarantees the coefficients and the tile. The intrinsics follow the
+    // contract of `simd512`.
     unsafe {
         let mut quotients = [_mm512_setzero_pd(); VECTORS];
         let mut high = 1 + source.inputs.len();
@@ -250,7 +254,7 @@ unsafe fn prepare_part<const VECTORS: usize>(
             }
             high += usize::from(input.q > 1 << 52);
         }
-        // Multiplications take the low 52 bits, which are the rounded quotient.
+        // Multiplications use the low 52 bits, which are the rounded quotient.
         for (v, quotient) in quotients.into_iter().enumerate() {
             let rounded = _mm512_add_pd(quotient, _mm512_set1_pd(ROUNDING));
             store(tile.add(8 * v), _mm512_castpd_si512(rounded));

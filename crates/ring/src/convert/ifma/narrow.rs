@@ -1,4 +1,4 @@
-//! Sums for `p < 2^50`: weights of one digit.
+//! Sums for `p < 2^50`, with weights of one digit.
 
 use super::{Rows, TILE};
 use crate::{
@@ -6,10 +6,10 @@ use crate::{
     simd512::*,
 };
 
-/// The residues of `J` targets for the tile; when it `streams`, they are stored past the cache.
+/// Computes the residues of `J` targets for the tile. If `streams`, they are stored past the cache.
 ///
 /// # Safety
-/// As said in [`super::run`]. When it streams, outputs begin at multiples of 64 bytes.
+/// The same as for [`super::run`]. If `streams`, outputs begin at multiples of 64 bytes.
 #[inline(always)]
 pub(super) unsafe fn sums<const J: usize>(
     outputs: &mut [Output],

@@ -1,4 +1,4 @@
-//! Sums for `p = 2^e`, `e <= 52`: the low halves alone, which are right modulo `2^52`.
+//! Sums for `p = 2^e`, `e <= 52`, of the low halves only, which are correct modulo `2^52`.
 
 use super::{Rows, TILE};
 use crate::{
@@ -6,10 +6,10 @@ use crate::{
     simd512::*,
 };
 
-/// The residues of `J` targets for the tile.
+/// Computes the residues of `J` targets for the tile.
 ///
 /// # Safety
-/// As said in [`super::run`].
+/// The same as for [`super::run`].
 #[inline(always)]
 pub(super) unsafe fn sums<const J: usize>(
     outputs: &mut [Output],

@@ -1,5 +1,6 @@
-//! Sums for `2^50 <= p < 2^61` and inputs of one digit: weights of two digits, of which the high
-//! one has at most 9 bits.
+//! Sums for `2^50 <= p < 2^61` and inputs of one digit.
+//!
+//! Weights have two digits. The high digit has at most 9 bits.
 
 use super::{Rows, TILE};
 use crate::{
@@ -7,10 +8,10 @@ use crate::{
     simd512::*,
 };
 
-/// The residues of `J` targets for the tile.
+/// Computes the residues of `J` targets for the tile.
 ///
 /// # Safety
-/// As said in [`super::run`].
+/// The same as for [`super::run`].
 #[inline(always)]
 pub(super) unsafe fn sums<const J: usize>(
     outputs: &mut [Output],
@@ -27,7 +28,7 @@ pub(super) unsafe fn sums<const J: usize>(
     for u in (0..count).step_by(16) {
         // SAFETY: `u + 16 <= count`; each target has weights and their high digits for every row.
         unsafe {
-            // Sums with the weights 1, 2^52 (twice, to shorten chains) and 2^104.
+            // The sums have the weights 1, 2^52 (twice, to shorten chains) and 2^104.
             let (mut s0, mut s1) = ([[zero(); 2]; J], [[zero(); 2]; J]);
             let (mut t1, mut s2) = ([[zero(); 2]; J], [[zero(); 2]; J]);
             for j in 0..J {
@@ -66,7 +67,8 @@ pub(super) unsafe fn sums<const J: usize>(
     }
 }
 
-/// `(s0 + 2^52 s1 + 2^104 s2) 2^-52 mod p`, between this quotient minus `p` and the quotient.
+/// Returns a number congruent to `(s0 + 2^52 s1 + 2^104 s2) 2^-52` modulo `p`, between this
+/// quotient minus `p` and the quotient.
 #[inline(always)]
 fn reduce(s0: V, s1: V, s2: V, target: &Target) -> V {
     let (p0, p1, inverse) = (set1(target.digits[0]), set1(target.digits[1]), set1(target.inverse));

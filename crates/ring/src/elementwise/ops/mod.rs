@@ -1,24 +1,26 @@
-//! The operations, written once over [`Lanes`].
+//! The operations, written once in terms of [`Lanes`].
 //!
-//! Every operation checks that its slices have one length, a multiple of the vector length, and
-//! then moves through them vector by vector.
+//! Every operation checks that its slices have the same length, a multiple of the vector length.
+//! Then it processes them vector by vector.
 
 mod inner_products;
 mod sums_of_products;
 
 use super::{Scalar, key::KeyLimb, lanes::Lanes};
 
-pub(super) use inner_products::{inner_product, inner_product_beside, inner_product_turned};
+pub(super) use inner_products::{inner_product, inner_product_plus, inner_product_times_monomials};
 pub(super) use sums_of_products::{sum_products, sum_repeated_products};
 
-/// For every vector position: loads the inputs under their own names, evaluates the expression (an
-/// array with one vector for each output) and stores it. A slice may be input and output.
+/// Evaluates an expression for every vector position and stores its vectors, one for each output.
+///
+/// The expression sees the vectors of the inputs under the names of the slices. A slice may be both
+/// input and output.
 macro_rules! each {
     ($lanes:ty, ($($input:ident),*) -> ($first:ident $(, $output:ident)*), $value:expr) => {{
         let length = $first.len();
         assert!(
             length.is_multiple_of(<$lanes>::LANES) $(&& $input.len() == length)* $(&& $output.len() == length)*,
-            "the slices of an elementwise operation have one length, a multiple of 8"
+            "the slices of an elementwise operation must have the same length, a multiple of 8"
         );
         let mut at = 0;
         while at < length {
@@ -166,17 +168,17 @@ pub(super) fn reduce<L: Lanes>(l: L, out: &mut [u64], a: &[u64]) {
     each!(L, (a) -> (out), [l.reduce(a)]);
 }
 
-/// The signed `a` plus `2^63` is unsigned.
+/// The signed `a` plus `2^63` is an unsigned number.
 #[inline(always)]
 pub(super) fn from_signed<L: Lanes>(l: L, out: &mut [u64], a: &[i64]) {
     let bias = L::splat(1 << 63);
     let offset = l.reduce(bias);
-    // SAFETY: u64 and i64 have one layout, and every bit pattern is valid for both.
+    // SAFETY: u64 and i64 have the same layout, and every bit pattern is valid for both.
     let a: &[u64] = unsafe { std::slice::from_raw_parts(a.as_ptr().cast(), a.len()) };
     each!(L, (a) -> (out), [l.sub(l.reduce(L::wrapping_add(a, bias)), offset)]);
 }
 
-/// `a` centred plus `half = floor(from / 2)` is `a + half` modulo `from`, in `[0, from)`.
+/// The centred `a` plus `half = floor(from / 2)` is `a + half` modulo `from`, in `[0, from)`.
 #[inline(always)]
 pub(super) fn reduce_centred<L: Lanes>(l: L, out: &mut [u64], a: &[u64], from: u64) {
     debug_assert!(from < 1 << 63);
@@ -188,15 +190,16 @@ pub(super) fn reduce_centred<L: Lanes>(l: L, out: &mut [u64], a: &[u64], from: u
     });
 }
 
-/// See [`KeyLimb::of_pairs`]: writes all of `out`, one digit as it is stored: vectors
-/// of `b` and of `a` in turn, times the Montgomery factor.
+/// Writes one digit of a key in its storage form to all of `out`. See [`KeyLimb::of_pairs`].
+///
+/// Vectors of `b` and of `a` alternate, multiplied by the Montgomery factor.
 #[inline(always)]
 pub(super) fn pack_key<L: Lanes>(l: L, out: &mut [u8], b: &[u64], a: &[u64], montgomery: &Scalar) {
     let step = L::LANES * L::KEY_WORD.bytes;
     let width = 2 * b.len() * L::KEY_WORD.bytes;
     assert!(
         b.len() == a.len() && b.len().is_multiple_of(L::LANES) && width <= out.len(),
-        "the two polynomials of a digit of a key have one length"
+        "both polynomials of a digit of a key must have the same length"
     );
     let factor = l.factor(montgomery);
     let mut at = 0;
@@ -213,31 +216,32 @@ pub(super) fn pack_key<L: Lanes>(l: L, out: &mut [u8], b: &[u64], a: &[u64], mon
     out[width..].fill(0);
 }
 
-/// See [`KeyLimb::coalesce`]: writes all of `out`, the digits of the sum as they are stored.
+/// Writes the sums of digits of a key in their storage form to all of `out`. See
+/// [`KeyLimb::coalesce`].
 #[inline(always)]
 pub(super) fn coalesce_key<L: Lanes>(l: L, out: &mut [u8], key: &KeyLimb, groups: &[&[usize]]) {
     assert!(
         groups
             .iter()
             .all(|group| !group.is_empty() && group.iter().all(|&d| d < key.stored_digits())),
-        "digits that are coalesced are among the {} of their key",
+        "coalesced digits must be among the {} of their key",
         key.stored_digits()
     );
     assert_eq!(
         out.len(),
         groups.len() * key.stride(),
-        "the digits of a sum are as long as those of its key"
+        "the digits of a sum must be as long as those of its key"
     );
     key.assert_stored_for::<L>();
     let (width, step) = (2 * key.length() * L::KEY_WORD.bytes, L::LANES * L::KEY_WORD.bytes);
     for (out, group) in out.chunks_exact_mut(key.stride()).zip(groups) {
         let mut at = 0;
         while at < width {
-            // SAFETY: the digits are in the key, which has `width` bytes for each, a multiple of
-            // `step`, and more after the last.
+            // SAFETY: the digits are in the key. Each has `width` bytes, a multiple of `step`, and
+            // more bytes follow the last.
             let mut sum = unsafe { L::load_key(key.digit(group[0]).add(at)) };
             for d in &group[1..] {
-                // SAFETY: as above.
+                // SAFETY: the same as above.
                 sum = l.add_keys(sum, unsafe { L::load_key(key.digit(*d).add(at)) });
             }
             // SAFETY: `at + step <= width`, which is within the stride.

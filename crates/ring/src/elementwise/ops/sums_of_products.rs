@@ -1,10 +1,11 @@
-//! Sums of products of polynomials with pairs of them.
+//! Sums of products of polynomials with pairs of polynomials.
 
-use super::inner_products::PREFETCH;
+use super::inner_products::PREFETCH_DISTANCE_BYTES;
 use crate::elementwise::{PairTerm, Scalar, lanes::Lanes};
 
-/// See [`crate::elementwise::Elementwise::sum_products`]. `montgomery` is the Montgomery factor of
-/// key residues, which sums of products are divided by.
+/// Implements [`crate::elementwise::Elementwise::sum_products`].
+///
+/// Sums of products are divided by `montgomery`, the Montgomery factor of key residues.
 #[inline(always)]
 pub(in crate::elementwise) fn sum_products<L: Lanes>(
     l: L,
@@ -16,7 +17,7 @@ pub(in crate::elementwise) fn sum_products<L: Lanes>(
     sum_any_products::<L, false>(l, acc0, acc1, terms, montgomery);
 }
 
-/// See [`crate::elementwise::Elementwise::sum_repeated_products`].
+/// Implements [`crate::elementwise::Elementwise::sum_repeated_products`].
 #[inline(always)]
 pub(in crate::elementwise) fn sum_repeated_products<L: Lanes>(
     l: L,
@@ -28,7 +29,7 @@ pub(in crate::elementwise) fn sum_repeated_products<L: Lanes>(
     sum_any_products::<L, true>(l, acc0, acc1, terms, montgomery);
 }
 
-/// Either of these, after its checks.
+/// Checks the arguments and computes either of the two sums.
 #[inline(always)]
 fn sum_any_products<L: Lanes, const REPEATED: bool>(
     l: L,
@@ -38,25 +39,26 @@ fn sum_any_products<L: Lanes, const REPEATED: bool>(
     montgomery: &Scalar,
 ) {
     let length = acc0.len();
-    let (multiple, share) = if REPEATED { (64, 8) } else { (L::LANES, 1) };
+    let (multiple, repeats) = if REPEATED { (64, 8) } else { (L::LANES, 1) };
     assert!(
         length.is_multiple_of(multiple)
             && acc1.len() == length
             && terms.iter().all(|(x, pair)| {
-                x.len() * share == length && pair.iter().all(|y| y.len() == length)
+                x.len() * repeats == length && pair.iter().all(|y| y.len() == length)
             }),
-        "the slices of a sum of products have one length, a multiple of 8, and repeated ones an eighth of it"
+        "the slices of a sum of products must have the same length, a multiple of 8, and repeated \
+         ones an eighth of it"
     );
     match L::LANES {
-        8 => sum_products_wide::<L, 4, REPEATED>(l, acc0, acc1, terms, montgomery),
-        4 => sum_products_wide::<L, 2, REPEATED>(l, acc0, acc1, terms, montgomery),
-        _ => sum_products_wide::<L, 1, REPEATED>(l, acc0, acc1, terms, montgomery),
+        8 => sum_products_by_vectors::<L, 4, REPEATED>(l, acc0, acc1, terms, montgomery),
+        4 => sum_products_by_vectors::<L, 2, REPEATED>(l, acc0, acc1, terms, montgomery),
+        _ => sum_products_by_vectors::<L, 1, REPEATED>(l, acc0, acc1, terms, montgomery),
     }
 }
 
-/// [`sum_any_products`] by `WIDE` vectors at a time.
+/// Computes [`sum_any_products`] with `VECTORS` vectors at a time.
 #[inline(always)]
-fn sum_products_wide<L: Lanes, const WIDE: usize, const REPEATED: bool>(
+fn sum_products_by_vectors<L: Lanes, const VECTORS: usize, const REPEATED: bool>(
     l: L,
     acc0: &mut [u64],
     acc1: &mut [u64],
@@ -64,29 +66,29 @@ fn sum_products_wide<L: Lanes, const WIDE: usize, const REPEATED: bool>(
     montgomery: &Scalar,
 ) {
     let length = acc0.len();
-    let wide = length - length % (WIDE * L::LANES);
+    let vectorised_end = length - length % (VECTORS * L::LANES);
     let factor = l.factor(montgomery);
     let mut at = 0;
-    while at < wide {
-        // SAFETY: `at + WIDE LANES <= length`, the length of every slice (or eight times that):
-        // checked above.
-        unsafe { sum_products_at::<L, WIDE, REPEATED>(l, acc0, acc1, terms, factor, at) };
-        at += WIDE * L::LANES;
+    while at < vectorised_end {
+        // SAFETY: `at + VECTORS LANES <= length`, the length of every slice, or eight times the
+        // length of repeated ones. This was checked above.
+        unsafe { sum_products_at::<L, VECTORS, REPEATED>(l, acc0, acc1, terms, factor, at) };
+        at += VECTORS * L::LANES;
     }
     while at < length {
-        // SAFETY: as above, with one vector.
+        // SAFETY: the same as above, with one vector.
         unsafe { sum_products_at::<L, 1, REPEATED>(l, acc0, acc1, terms, factor, at) };
         at += L::LANES;
     }
 }
 
-/// `WIDE` vectors of the sums of products, at word `at`.
+/// Computes `VECTORS` vectors of the sums of products, at word `at`.
 ///
 /// # Safety
-/// All slices have at least `at + WIDE LANES` words, but for those of repeated values, which have
-/// an eighth of a multiple of 64 that is no less.
+/// All slices have at least `at + VECTORS LANES` words. Slices of repeated values have an eighth of
+/// a multiple of 64 that is at least as large.
 #[inline(always)]
-unsafe fn sum_products_at<L: Lanes, const WIDE: usize, const REPEATED: bool>(
+unsafe fn sum_products_at<L: Lanes, const VECTORS: usize, const REPEATED: bool>(
     l: L,
     acc0: &mut [u64],
     acc1: &mut [u64],
@@ -94,21 +96,23 @@ unsafe fn sum_products_at<L: Lanes, const WIDE: usize, const REPEATED: bool>(
     factor: L::Factor,
     at: usize,
 ) {
-    // No closures here: one that is not inlined would be compiled without the caller's
+    // There are no closures here. One that is not inlined would be compiled without the caller's
     // instructions.
-    let mut totals = [[L::splat(0); 2]; WIDE];
-    for terms in terms.chunks(L::TERMS) {
-        let mut sums = [[l.no_products(); 2]; WIDE];
+    let mut totals = [[L::splat(0); 2]; VECTORS];
+    for terms in terms.chunks(L::MAX_TERMS) {
+        let mut sums = [[l.no_products(); 2]; VECTORS];
         for (x, [y0, y1]) in terms {
             if !REPEATED {
-                for line in 0..(WIDE * L::LANES).div_ceil(8) {
-                    l.prefetch(x.as_ptr().wrapping_add(at + PREFETCH / 8 + 8 * line).cast());
+                for line in 0..(VECTORS * L::LANES).div_ceil(8) {
+                    l.prefetch(
+                        x.as_ptr().wrapping_add(at + PREFETCH_DISTANCE_BYTES / 8 + 8 * line).cast(),
+                    );
                 }
             }
             for (i, sum) in sums.iter_mut().enumerate() {
                 let at = at + i * L::LANES;
                 let at_x = if REPEATED { at / 64 * 8 + at % 8 } else { at };
-                // SAFETY: the caller vouches for `WIDE` vectors at `at`. A vector of repeated
+                // SAFETY: the caller guarantees `VECTORS` vectors at `at`. A vector of repeated
                 // values is part of a group of 8.
                 let (x, y0, y1) = unsafe {
                     (
@@ -132,7 +136,7 @@ unsafe fn sum_products_at<L: Lanes, const WIDE: usize, const REPEATED: bool>(
         if L::KEY_WORD.montgomery_log2 > 0 {
             (t0, t1) = (l.mul_factor(t0, factor), l.mul_factor(t1, factor));
         }
-        // SAFETY: the caller vouches for `WIDE` vectors at `at`.
+        // SAFETY: the caller guarantees `VECTORS` vectors at `at`.
         unsafe {
             L::store(acc0.as_mut_ptr().add(at + i * L::LANES), t0);
             L::store(acc1.as_mut_ptr().add(at + i * L::LANES), t1);

@@ -6,14 +6,15 @@ use super::{
 };
 use crate::simd512::{V, add, in_step, load, prefetch, red, set1, store, transpose, zero};
 
-/// How many blocks of 128 words ahead the scales of the last layers are prefetched.
-pub(super) const PREFETCH_PAIRS: usize = 6;
+/// The number of blocks of 128 words between a prefetch of the scales of the last layers and their
+/// use (chosen).
+pub(super) const PREFETCH_BLOCKS: usize = 6;
 
-/// How many words ahead of its eight streams the first pass prefetches a limb that is not in the
-/// cache.
+/// The number of words by which the first pass prefetches ahead in each of its eight streams
+/// (chosen). The limb may not be in the cache.
 const PREFETCH_WORDS: usize = 128;
 
-/// Layer 0, 1 or 2 of three, in registers.
+/// Computes layer 0, 1 or 2 of three, in registers.
 #[inline(always)]
 fn layer<A: Arithmetic, T: Tree>(a: A, r: &mut [V; 8], t: T, layer: usize) {
     macro_rules! butterflies {
@@ -29,39 +30,40 @@ fn layer<A: Arithmetic, T: Tree>(a: A, r: &mut [V; 8], t: T, layer: usize) {
     }
 }
 
-/// Eight vectors `stride` words apart.
+/// Reads eight vectors `stride` words apart.
 ///
 /// # Safety
-/// They are all readable.
+/// All of them are readable.
 #[inline(always)]
 pub(super) unsafe fn load8(p: *const u64, stride: usize) -> [V; 8] {
     let mut r = [zero(); 8];
     for (i, x) in r.iter_mut().enumerate() {
-        // SAFETY: by the caller.
+        // SAFETY: the caller guarantees it.
         *x = unsafe { load(p.add(i * stride)) };
     }
     r
 }
 
-/// The reverse of [`load8`].
+/// Writes eight vectors `stride` words apart.
 ///
 /// # Safety
 /// All places are writable.
 #[inline(always)]
 pub(super) unsafe fn store8(p: *mut u64, stride: usize, r: [V; 8]) {
     for (i, x) in r.into_iter().enumerate() {
-        // SAFETY: by the caller.
+        // SAFETY: the caller guarantees it.
         unsafe { store(p.add(i * stride), x) };
     }
 }
 
-/// What three layers do first to the vectors that were read for word `j` of each eighth. (A trait,
-/// as closures are not sure to be inlined.)
+/// The first step of three layers, on the vectors that were read for word `j` of each eighth.
+///
+/// It is a trait, because closures are not always inlined.
 trait Entry<A>: Copy {
     fn enter(self, a: A, r: [V; 8], j: usize) -> [V; 8];
 }
 
-/// From forward-tight.
+/// Accepts forward-tight residues.
 #[derive(Clone, Copy)]
 struct Tight;
 
@@ -72,7 +74,7 @@ impl<A: Arithmetic> Entry<A> for Tight {
     }
 }
 
-/// From forward-loose.
+/// Accepts forward-loose residues.
 #[derive(Clone, Copy)]
 struct Loose;
 
@@ -83,8 +85,8 @@ impl<A: Arithmetic> Entry<A> for Loose {
     }
 }
 
-/// From `[0, 2q)`, the first time: the limb that is read may not be in the cache, and is fetched
-/// ahead.
+/// Accepts residues in `[0, 2q)` in the first pass. It prefetches, because the limb may not be in
+/// the cache.
 #[derive(Clone, Copy)]
 struct First {
     source: *const u64,
@@ -101,7 +103,8 @@ impl<A: Arithmetic> Entry<A> for First {
     }
 }
 
-/// From residues modulo another modulus: their centred residues, which are in `[-q, q)`, plus `q`.
+/// Accepts residues modulo another modulus. It uses their centred residues, which are in `[-q, q)`,
+/// plus `q`.
 #[derive(Clone, Copy)]
 struct Centred {
     first: First,
@@ -120,17 +123,18 @@ impl<A: Arithmetic> Entry<A> for Centred {
     }
 }
 
-/// The first three layers, from `[0, 2q)` to forward-tight.
+/// Computes the first three layers, from `[0, 2q)` to forward-tight.
 ///
 /// # Safety
 /// `p` has `8 stride` words; `stride` is a multiple of 16.
 #[inline(always)]
 pub(super) unsafe fn first<A: Arithmetic>(a: A, t: &Tables, p: *mut u64, stride: usize) {
-    // SAFETY: by the caller.
+    // SAFETY: the caller guarantees it.
     unsafe { three_layers(a, t, p, p, stride, 1, First { source: p, stride }) }
 }
 
-/// [`first`] of the centred residues modulo `from <= 2q` of `source`, in `[0, from)`.
+/// Computes [`first`] of the centred residues of `source`, which are in `[0, from)` modulo
+/// `from <= 2q`.
 ///
 /// # Safety
 /// `source` and `p` have `8 stride` words; `stride` is a multiple of 16.
@@ -146,12 +150,12 @@ pub(super) unsafe fn first_centred<A: Arithmetic>(
     let half = from / 2;
     let entry =
         Centred { first: First { source, stride }, constants: [half, from, q - half].map(set1) };
-    // SAFETY: by the caller.
+    // SAFETY: the caller guarantees it.
     unsafe { three_layers(a, t, source, p, stride, 1, entry) }
 }
 
-/// Three layers on the block of `8 stride` words with node `k`, from forward-tight to
-/// forward-loose; or, when it `REDUCES`, from forward-loose to forward-tight.
+/// Computes three layers on the block of `8 stride` words with node `k`, from forward-tight to
+/// forward-loose. If `REDUCES`, they go from forward-loose to forward-tight.
 ///
 /// # Safety
 /// `p` has `8 stride` words; `stride` is a multiple of 16.
@@ -163,7 +167,7 @@ pub(super) unsafe fn pass<A: Arithmetic, const REDUCES: bool>(
     stride: usize,
     k: usize,
 ) {
-    // SAFETY: by the caller.
+    // SAFETY: the caller guarantees it.
     unsafe {
         match REDUCES {
             true => three_layers(a, t, p, p, stride, k, Loose),
@@ -172,8 +176,11 @@ pub(super) unsafe fn pass<A: Arithmetic, const REDUCES: bool>(
     }
 }
 
-/// Two lots of eight vectors go through side by side, so that the butterflies of one layer hide
-/// each other's latencies. The layers are spelt out: the compiler does not unroll a loop over them.
+/// Computes three layers on the block of `8 stride` words with node `k`.
+///
+/// Two sets of eight vectors are processed side by side, so that the butterflies of one layer hide
+/// each other's latencies. The layers are written out, because the compiler does not unroll a loop
+/// over them.
 ///
 /// # Safety
 /// `source` and `p`, which may be the same, have `8 stride` words; `stride` is a multiple of 16.
@@ -207,8 +214,9 @@ unsafe fn three_layers<A: Arithmetic>(
     }
 }
 
-/// Two layers on each of the 256-blocks that `count` blocks of 128 words from `first` on make up;
-/// from forward-loose to what [`ends`] takes of eight layers.
+/// Computes two layers on each 256-block within the `count` blocks of 128 words from `first` on.
+///
+/// Inputs are forward-loose. Results are in the range of [`ends`] with eight layers.
 ///
 /// # Safety
 /// `p` has `128 count` words.
@@ -242,7 +250,7 @@ pub(super) unsafe fn quarters<A: Arithmetic>(
     }
 }
 
-/// Layer 0 of a 64-block, with its scales, from `[0, 16q)` or forward-loose.
+/// Computes layer 0 of a 64-block with its scales, from `[0, 16q)` or forward-loose.
 #[inline(always)]
 fn scaled<A: Arithmetic>(a: A, r: &mut [V; 8], [w, node]: [Twiddle; 2]) {
     for i in 0..4 {
@@ -250,13 +258,15 @@ fn scaled<A: Arithmetic>(a: A, r: &mut [V; 8], [w, node]: [Twiddle; 2]) {
     }
 }
 
-/// What is left of the last `LAYERS` layers: six of 64-blocks, seven of 128-blocks, or six of
-/// 64-blocks after [`quarters`]; and the transposes of the 64-blocks. In `count` blocks of 128
-/// words from `first` on, from forward-loose to `[0, q)` when `CANONICAL`, else to `[0, LAZY_BOUND
-/// q)`.
+/// Computes the last `LAYERS` layers and the transposes of the 64-blocks, in `count` blocks of 128
+/// words from `first` on.
 ///
-/// Two 64-blocks go through side by side, because the butterflies of one layer of a single one do
-/// not hide each other's latencies.
+/// There are six layers of 64-blocks, seven of 128-blocks, or eight, where [`quarters`] has already
+/// computed two and six of 64-blocks are left. Inputs are forward-loose. Results are in `[0, q)` if
+/// `CANONICAL`, and in `[0, LAZY_BOUND q)` otherwise.
+///
+/// Two 64-blocks are processed side by side, because the butterflies in one layer of a single block
+/// do not hide each other's latencies.
 ///
 /// # Safety
 /// `p` has `128 count` words.
@@ -281,7 +291,7 @@ pub(super) unsafe fn ends<A: Arithmetic, const LAYERS: u32, const CANONICAL: boo
         }
         let mut t = in_step(&mut x, &mut y, t);
         let block = 2 * (first + i);
-        t.prefetch_scales(block + 2 * PREFETCH_PAIRS);
+        t.prefetch_scales(block + 2 * PREFETCH_BLOCKS);
         let root = t.degree() / 64 + block;
         scaled(a, &mut x, t.scales(block));
         scaled(a, &mut y, t.scales(block + 1));
@@ -306,7 +316,7 @@ pub(super) unsafe fn ends<A: Arithmetic, const LAYERS: u32, const CANONICAL: boo
     }
 }
 
-/// What three layers take of loose residues.
+/// Prepares loose residues for three layers.
 #[inline(always)]
 fn enter<A: Arithmetic>(a: A, mut r: [V; 8]) -> [V; 8] {
     (r[0], r[1]) = (a.enter(r[0]), a.enter(r[1]));

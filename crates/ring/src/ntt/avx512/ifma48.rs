@@ -1,24 +1,28 @@
-//! Residues modulo `q < 2^48` in words of 52 bits: sixteen multiples of `q` fit, so that hardly
-//! anything needs reducing.
+//! Residues modulo `q < 2^48` in words of 52 bits.
+//!
+//! Sixteen multiples of `q` fit into a word, so that almost no reductions are needed.
 
 use super::arithmetic::{Arithmetic, Half, Tree, Twiddle};
 use crate::simd512::{V, add, and, madd52hi, madd52lo, red, set1, sub, zero};
 
 const MASK_52: u64 = (1 << 52) - 1;
 
-/// Shoup's product: the constant `w` is stored as itself and `w' = floor(2^52 w / q)`. For `0 <= y
-/// < 2^52` and `k = floor(y w' / 2^52)`, `w y - k q` is in `[0, (1 + y / 2^52) q)`. Modulo `2^52`
-/// it is the sum of two low halves, to which a number is added at no cost. So residues are known
-/// modulo `2^52` alone: they are in `[0, 2^52)` wherever they are multiplied, and whatever is above
-/// that (of [`Ifma48::butterfly`] and [`Ifma48::product`]) goes when they leave, or are compared.
+/// The constants of the arithmetic in every lane.
+///
+/// Products are Shoup's: the constant `w` is stored with `w' = floor(2^52 w / q)`. For
+/// `0 <= y < 2^52` and `k = floor(y w' / 2^52)`, `w y - k q` is in `[0, (1 + y / 2^52) q)`. Modulo
+/// `2^52` it is the sum of two low halves, and another number is added at no cost. So residues are
+/// only known modulo `2^52`. They are in `[0, 2^52)` when they are multiplied. Higher bits, from
+/// [`Ifma48::butterfly`] and [`Ifma48::product`], are removed when residues leave or are compared.
 ///
 /// In multiples of `q`, *forward-tight* is `[4, 12)` and *forward-loose* `[1, 15)`. Each layer
-/// widens residues by 1 on both sides, from `[7, 9)` where they [`Arithmetic::enter`]. Registers
-/// that do not enter may be in `[0, 16)` when they are multiplied.
+/// widens residues by 1 on both sides, from `[7, 9)` after [`Arithmetic::enter`]. Registers that do
+/// not enter may be in `[0, 16)` when they are multiplied.
 ///
-/// *Inverse-loose* is `[0, 2)`: sums of eight are in `[0, 16)`. Differences must not be negative.
-/// Multiples of `q` ensure this that the first layer adds to the summands of the first sum and
-/// takes from those of the second, or the other way round; and that products begin at.
+/// *Inverse-loose* is `[0, 2)`, so sums of eight are in `[0, 16)`. Differences must not be
+/// negative. Multiples of `q` ensure this. The first layer adds them to the summands of the first
+/// sum and subtracts them from those of the second, or the other way round. Products begin at such
+/// multiples too.
 #[derive(Debug, Clone, Copy)]
 pub(in crate::ntt) struct Ifma48 {
     one: V,
@@ -42,21 +46,22 @@ pub(in crate::ntt) struct Constants {
 }
 
 impl Ifma48 {
-    /// `w y` in `[offset, offset + (1 + y / 2^52) q)`, for `y` in `[0, 2^52)`.
+    /// Returns `w y` in `[offset, offset + (1 + y / 2^52) q)`, for `y` in `[0, 2^52)`.
     #[inline(always)]
     fn product(self, y: V, w: Twiddle, offset: V) -> V {
         let k = madd52hi(zero(), y, w.companion);
         madd52lo(madd52lo(offset, y, w.multiplier), k, self.minus_q)
     }
 
-    /// `x` in `[0, (1 + x / 2^52) q)`, for `x` in `[0, 2^52)`. The quotient `floor(v x / 2^52)` is
-    /// less than `1 + x / 2^52` below `x / q`.
+    /// Reduces `x` in `[0, 2^52)` to `[0, (1 + x / 2^52) q)`.
+    ///
+    /// The quotient `floor(v x / 2^52)` is below `x / q` by less than `1 + x / 2^52`.
     #[inline(always)]
     fn remainder(self, x: V) -> V {
         madd52lo(x, madd52hi(zero(), x, self.v), self.minus_q)
     }
 
-    /// From `[0, 4)` to `[0, 2)`.
+    /// Reduces `[0, 4)` to `[0, 2)`, in multiples of `q`.
     #[inline(always)]
     fn halve(self, x: V) -> V {
         red(and(x, self.mask), self.q2)
@@ -130,8 +135,8 @@ impl Arithmetic for Ifma48 {
 
     #[inline(always)]
     fn inverse_half<T: Tree>(self, r: [V; 4], t: T, root: usize, half: Half) -> [V; 4] {
-        // The first sum is raised and the second one lowered: in all by 4, by -4 or by 0. Their
-        // difference is in (4, 12), or (0, 8).
+        // The first sum is increased and the second one decreased: in all by 4, by -4 or by 0.
+        // Their difference is in (4, 12), or (0, 8).
         let (raised, lowered, offsets) = match half {
             Half::Lower => (self.q6, self.q2, [self.q2, zero(), self.q2]),
             Half::Upper => (self.q2, self.q6, [zero(), self.minus_q2, self.minus_q2]),
@@ -140,8 +145,8 @@ impl Arithmetic for Ifma48 {
         let (x, y) = (add(r[0], raised), sub(r[3], lowered));
         let (s0, d0) = (add(x, r[1]), sub(x, r[1]));
         let (s1, d1) = (add(r[2], y), sub(r[2], y));
-        // One in (0, 4) and one in (4, 8), or both in (0, 4): products in [0, 5/4) and [0, 3/2)
-        // from their offsets, which differ by 2.
+        // One difference is in (0, 4) and one in (4, 8), or both are in (0, 4). So products are in
+        // [0, 5/4) and [0, 3/2) from their offsets, which differ by 2.
         let p0 = self.product(d0, t.twiddle(2 * root + 1), offsets[0]);
         let p1 = self.product(d1, t.twiddle(2 * root + 2), offsets[1]);
         let w = t.twiddle(root);
@@ -154,8 +159,8 @@ impl Arithmetic for Ifma48 {
         }
     }
 
-    /// Lower ones are in `[4, 12)`, `[2, 19/4)`, `[2, 15/4)` and `[2, 13/4)`, upper ones in `[-4,
-    /// 4)`, `[-2, 3/4)`, `[-2, -1/4)` and `[-2, -3/4)`.
+    /// The lower inputs are in `[4, 12)`, `[2, 19/4)`, `[2, 15/4)` and `[2, 13/4)`, and the upper
+    /// ones in `[-4, 4)`, `[-2, 3/4)`, `[-2, -1/4)` and `[-2, -3/4)`.
     #[inline(always)]
     fn inverse_join(self, index: usize, x: V, y: V, w: Twiddle) -> (V, V) {
         let sum = add(x, y);

@@ -2,27 +2,28 @@
 
 use super::{
     arithmetic::{Arithmetic, Half, Tree, Twiddle},
-    forward::{PREFETCH_PAIRS, load8, store8},
+    forward::{PREFETCH_BLOCKS, load8, store8},
     tables::Tables,
 };
 use crate::simd512::{V, in_step, load, prefetch, store, transpose};
 
-/// How many words ahead the first pass prefetches a limb that is not in the cache.
+/// The number of words by which the first pass prefetches ahead (chosen). The limb may not be in
+/// the cache.
 const PREFETCH_WORDS: usize = 512;
 
-/// The first two layers of three, on registers 0 to 3.
+/// Computes the first two layers of three, on registers 0 to 3.
 #[inline(always)]
 fn lower<A: Arithmetic, T: Tree>(a: A, r: &mut [V; 8], t: T) {
     [r[0], r[1], r[2], r[3]] = a.inverse_half([r[0], r[1], r[2], r[3]], t, 1, Half::Lower);
 }
 
-/// The first two layers of three, on registers 4 to 7.
+/// Computes the first two layers of three, on registers 4 to 7.
 #[inline(always)]
 fn upper<A: Arithmetic, T: Tree>(a: A, r: &mut [V; 8], t: T) {
     [r[4], r[5], r[6], r[7]] = a.inverse_half([r[4], r[5], r[6], r[7]], t, 2, Half::Upper);
 }
 
-/// The third layer.
+/// Computes the third layer.
 #[inline(always)]
 fn join<A: Arithmetic>(a: A, r: &mut [V; 8], w: Twiddle) {
     for i in 0..4 {
@@ -30,7 +31,7 @@ fn join<A: Arithmetic>(a: A, r: &mut [V; 8], w: Twiddle) {
     }
 }
 
-/// The third layer, with a multiplier for sums and one for differences.
+/// Computes the third layer, with one multiplier for sums and one for differences.
 #[inline(always)]
 fn scaled<A: Arithmetic>(a: A, r: &mut [V; 8], w: [Twiddle; 2]) {
     for i in 0..4 {
@@ -38,7 +39,7 @@ fn scaled<A: Arithmetic>(a: A, r: &mut [V; 8], w: [Twiddle; 2]) {
     }
 }
 
-/// The first two layers of two blocks, side by side.
+/// Computes the first two layers of two blocks, side by side.
 #[inline(always)]
 fn two_layers<'a, A: Arithmetic, T: Tree>(
     a: A,
@@ -57,11 +58,12 @@ fn two_layers<'a, A: Arithmetic, T: Tree>(
     in_step(x, y, t)
 }
 
-/// The transposes and the first `LAYERS` layers: six of 64-blocks, or seven of 128-blocks. In
-/// `count` blocks of 128 words from `first` on, from `[0, 2q)` to inverse-loose, and from `source`
-/// to `p`, which may be the same.
+/// Computes the transposes and the first `LAYERS` layers, in `count` blocks of 128 words from
+/// `first` on.
 ///
-/// Two 64-blocks go through side by side, as in [`super::forward::ends`].
+/// There are six layers of 64-blocks, or seven of 128-blocks. They go from `[0, 2q)` to
+/// inverse-loose, and from `source` to `p`, which may be the same. Two 64-blocks are processed side
+/// by side, as in [`super::forward::ends`].
 ///
 /// # Safety
 /// `source` and `p` have `128 count` words.
@@ -84,7 +86,7 @@ pub(super) unsafe fn ends<A: Arithmetic, const LAYERS: u32>(
         }
         let mut t = in_step(&mut x, &mut y, t);
         let block = 2 * (first + i);
-        t.prefetch_scales(block + 2 * PREFETCH_PAIRS);
+        t.prefetch_scales(block + 2 * PREFETCH_BLOCKS);
         let root = t.degree() / 64 + block;
         t = two_layers(a, &mut x, &mut y, t, |t| [t.lanes(); 2]);
         join(a, &mut x, t.lanes().twiddle(0));
@@ -110,8 +112,8 @@ pub(super) unsafe fn ends<A: Arithmetic, const LAYERS: u32>(
     }
 }
 
-/// Two layers, which join the 64-blocks within each of the 256-blocks that `count` blocks of 128
-/// words from `first` on make up.
+/// Computes two layers, which join the 64-blocks of each 256-block within the `count` blocks of 128
+/// words from `first` on.
 ///
 /// # Safety
 /// `p` has `128 count` words.
@@ -141,8 +143,10 @@ pub(super) unsafe fn quarters<A: Arithmetic>(
     }
 }
 
-/// Three layers on the block of `8 stride` words with node `k`, from inverse-loose to
-/// inverse-loose. Two lots of eight vectors go through side by side.
+/// Computes three layers on the block of `8 stride` words with node `k`, from inverse-loose to
+/// inverse-loose.
+///
+/// Two sets of eight vectors are processed side by side.
 ///
 /// # Safety
 /// `p` has `8 stride` words; `stride` is a multiple of 16.
@@ -162,8 +166,9 @@ pub(super) unsafe fn pass<A: Arithmetic>(a: A, t: &Tables, p: *mut u64, stride: 
     }
 }
 
-/// The last three layers, at the root, from inverse-loose to `[0, q)`, times a constant: `factors`
-/// are that constant and the constant times the multiplier of the root.
+/// Computes the last three layers, at the root, from inverse-loose to `[0, q)`, times a constant.
+///
+/// `factors` are the constant, and the constant times the multiplier of the root.
 ///
 /// # Safety
 /// `p` has `8 stride` words; `stride` is a multiple of 16.

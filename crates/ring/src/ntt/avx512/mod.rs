@@ -1,10 +1,11 @@
 //! The transform with AVX-512, for degrees from 2^9.
 //!
-//! Three arithmetics share one driver. Passes take three layers at a time, with eight vectors in
-//! registers, over ever smaller blocks, depth first so that a block stays in cache until it is
-//! done. The last six, seven or eight layers (as many as leave a multiple of three) are the *ends*.
-//! The last three of them run across the lanes of vectors by means of a transpose of each 64-block,
-//! which is left in place: hence the evaluation order. The inverse takes the same way back.
+//! Three arithmetics share one driver. A pass computes three layers with eight vectors in
+//! registers, over ever smaller blocks. Passes run depth first, so that a block stays in cache
+//! until it is done. The last six, seven or eight layers (so that the others are a multiple of
+//! three) are the *ends*. The last three of them run across the lanes of vectors, after a transpose
+//! of each 64-block. The transpose is not undone, which explains the evaluation order. The inverse
+//! runs the same steps backwards.
 
 mod arithmetic;
 mod forward;
@@ -30,8 +31,8 @@ use crate::{
     simd512::set1,
 };
 
-/// The least degree that these kernels take.
-pub(super) const LEAST_DEGREE: usize = 1 << 9;
+/// The minimum degree that these kernels support.
+pub(super) const MIN_DEGREE: usize = 1 << 9;
 
 /// The transform in one arithmetic.
 #[derive(Debug, Clone)]
@@ -39,9 +40,9 @@ pub(super) struct Plan<A: Arithmetic> {
     q: u64,
     constants: A::Constants,
     degree: usize,
-    /// What the sums and the differences of the last layer of an inverse transform are multiplied
-    /// by: the inverse of the degree, and that times the inverse of the multiplier of the first
-    /// layer.
+    /// The multipliers of the sums and of the differences in the last layer of an inverse
+    /// transform. They are the inverse of the degree, and its product with the inverse of the first
+    /// layer's multiplier.
     unscaled: [u64; 2],
     unit: InverseFactor,
     forward: Tables,
@@ -49,13 +50,16 @@ pub(super) struct Plan<A: Arithmetic> {
     arithmetic: PhantomData<A>,
 }
 
-/// The outermost functions of the kernels, where the instruction sets are enabled.
+/// The outermost functions of the kernels, which enable the instruction sets.
 ///
 /// # Safety
-/// For all of them: the CPU has the features, and `p` points to the words in question: the whole
-/// limb (`first` and its like, `last`), the block of `8 stride` words with node `k` (`pass`), or
-/// `count` blocks of 128 words, of which `first` is the first (`ends`); and so does `source`, which
-/// may be `p`.
+/// For all of them, the CPU has the features, and `p` is valid for these words:
+///
+/// - the whole limb (`first` and `first_centred`, `last`);
+/// - the block of `8 stride` words with node `k` (`pass`);
+/// - `count` blocks of 128 words, which begin with block `first` (`ends`).
+///
+/// The same holds for `source`, which may be `p`.
 pub(super) trait Outermost: Arithmetic {
     /// The kernel that has the features.
     const KERNEL: Kernel;
@@ -107,10 +111,10 @@ macro_rules! outermost {
             #[target_feature(enable = $features)]
             unsafe fn forward_pass(plan: &Plan<Self>, p: *mut u64, stride: usize, k: usize) {
                 let (a, t) = (Self::new(&plan.constants), &plan.forward);
-                // SAFETY: by the caller.
+                // SAFETY: the caller guarantees it.
                 unsafe {
-                    // The first pass leaves tight residues, and the passes below it loose and tight
-                    // ones by turns.
+                    // The first pass leaves tight residues. The passes below it leave loose and
+                    // tight ones alternately.
                     if k.ilog2() / 3 % 2 == 1 {
                         forward::pass::<_, false>(a, t, p, stride, k);
                     } else {
@@ -127,7 +131,7 @@ macro_rules! outermost {
                 count: usize,
             ) {
                 let (a, t) = (Self::new(&plan.constants), &plan.forward);
-                // SAFETY: by the caller.
+                // SAFETY: the caller guarantees it.
                 unsafe {
                     match plan.end_layers() {
                         6 => forward::ends::<_, 6, CANONICAL>(a, t, p, first, count),
@@ -149,7 +153,7 @@ macro_rules! outermost {
                 count: usize,
             ) {
                 let (a, t) = (Self::new(&plan.constants), &plan.inverse);
-                // SAFETY: by the caller.
+                // SAFETY: the caller guarantees it.
                 unsafe {
                     match plan.end_layers() {
                         6 => inverse::ends::<_, 6>(a, t, source, p, first, count),
@@ -164,7 +168,7 @@ macro_rules! outermost {
 
             #[target_feature(enable = $features)]
             unsafe fn inverse_pass(plan: &Plan<Self>, p: *mut u64, stride: usize, k: usize) {
-                // SAFETY: by the caller.
+                // SAFETY: the caller guarantees it.
                 unsafe { inverse::pass(Self::new(&plan.constants), &plan.inverse, p, stride, k) };
             }
 
@@ -191,14 +195,14 @@ outermost!(
 outermost!(Word61<false>, Kernel::Avx512, "avx512f,avx512dq,avx512vl,avx512bw");
 
 impl<A: Outermost> Plan<A> {
-    /// For the primitive `2 degree`-th root of unity `root` modulo `q`.
+    /// Makes a plan for the primitive `2 degree`-th root of unity `root` modulo `q`.
     ///
     /// # Panics
-    /// When this CPU cannot run the kernel, the degree is below [`LEAST_DEGREE`] or `q` is not
-    /// below the bound of the arithmetic.
+    /// If this CPU cannot run the kernel, the degree is below [`MIN_DEGREE`], or `q` is not below
+    /// the bound of the arithmetic.
     pub(super) fn new(q: u64, degree: usize, root: u64) -> Self {
         assert!(A::KERNEL.is_supported(), "this CPU cannot run the kernel {}", A::KERNEL);
-        assert!(degree >= LEAST_DEGREE && degree.is_power_of_two() && q < A::MODULUS_BOUND);
+        assert!(degree >= MIN_DEGREE && degree.is_power_of_two() && q < A::MODULUS_BOUND);
         let inverse = inv_mod(root, q).expect("a root of unity is invertible");
         let degree_inverse =
             inv_mod(degree as u64, q).expect("the degree is a power of two and q is odd");
@@ -216,7 +220,7 @@ impl<A: Outermost> Plan<A> {
         }
     }
 
-    /// The number of layers in the ends: 6, 7 or 8.
+    /// Returns the number of layers in the ends: 6, 7 or 8.
     fn end_layers(&self) -> u32 {
         6 + self.degree.trailing_zeros() % 3
     }
@@ -227,7 +231,7 @@ impl<A: Outermost> Plan<A> {
 
     pub(super) fn forward(&self, a: &mut [u64]) {
         assert_eq!(a.len(), self.degree);
-        // SAFETY: `new` has seen to the CPU, and all of `a` is there.
+        // SAFETY: `new` has checked the CPU, and `a` has `degree` words.
         unsafe {
             A::forward_first(self, a.as_mut_ptr());
             self.forward_rest::<true>(a.as_mut_ptr());
@@ -236,7 +240,7 @@ impl<A: Outermost> Plan<A> {
 
     pub(super) fn forward_lazy(&self, a: &mut [u64]) {
         assert_eq!(a.len(), self.degree);
-        // SAFETY: as in `forward`.
+        // SAFETY: the same as in `forward`.
         unsafe {
             A::forward_first(self, a.as_mut_ptr());
             self.forward_rest::<false>(a.as_mut_ptr());
@@ -250,17 +254,17 @@ impl<A: Outermost> Plan<A> {
             "centred residues modulo {from} are not in [-{0}, {0})",
             self.q
         );
-        // SAFETY: `new` has seen to the CPU, and all of `y` and `out` is there.
+        // SAFETY: `new` has checked the CPU, and `y` and `out` have `degree` words.
         unsafe {
             A::forward_first_centred(self, y.as_ptr(), out.as_mut_ptr(), from);
             self.forward_rest::<false>(out.as_mut_ptr());
         }
     }
 
-    /// All layers but the first three.
+    /// Computes all layers except the first three.
     ///
     /// # Safety
-    /// `p` has `degree` words; the CPU has the features.
+    /// `p` has `degree` words, and the CPU has the features.
     unsafe fn forward_rest<const CANONICAL: bool>(&self, p: *mut u64) {
         // SAFETY: all parts are within the limb.
         unsafe {
@@ -275,7 +279,7 @@ impl<A: Outermost> Plan<A> {
         }
     }
 
-    /// All layers of the block of `2^bits` words (from 2^9) with node `k`.
+    /// Computes all layers of the block of `2^bits` words (from 2^9) with node `k`.
     ///
     /// # Safety
     /// `p` has these words.
@@ -306,20 +310,20 @@ impl<A: Outermost> Plan<A> {
     pub(super) fn inverse_scaled(&self, a: &mut [u64], factor: &InverseFactor) {
         assert_eq!(a.len(), self.degree);
         let p = a.as_mut_ptr();
-        // SAFETY: `new` has seen to the CPU, and all of `a` is there.
+        // SAFETY: `new` has checked the CPU, and `a` has `degree` words.
         unsafe { self.inverse_to(p, p, factor) };
     }
 
     pub(super) fn inverse_scaled_into(&self, out: &mut [u64], a: &[u64], factor: &InverseFactor) {
         assert!(a.len() == self.degree && out.len() == self.degree);
-        // SAFETY: `new` has seen to the CPU, and all of `a` and `out` is there.
+        // SAFETY: `new` has checked the CPU, and `a` and `out` have `degree` words.
         unsafe { self.inverse_to(a.as_ptr(), out.as_mut_ptr(), factor) };
     }
 
-    /// All layers.
+    /// Computes all layers.
     ///
     /// # Safety
-    /// `source` and `p`, which may be the same, have `degree` words; the CPU has the features.
+    /// `source` and `p`, which may be the same, have `degree` words, and the CPU has the features.
     unsafe fn inverse_to(&self, source: *const u64, p: *mut u64, factor: &InverseFactor) {
         // SAFETY: all parts are within the limb.
         unsafe {
@@ -335,7 +339,7 @@ impl<A: Outermost> Plan<A> {
         }
     }
 
-    /// All layers of the block of `2^bits` words (from 2^9) with node `k`.
+    /// Computes all layers of the block of `2^bits` words (from 2^9) with node `k`.
     ///
     /// # Safety
     /// `source` and `p` have these words.
@@ -361,7 +365,7 @@ impl<A: Outermost> Plan<A> {
     }
 }
 
-/// The multipliers of the last layer of an inverse transform.
+/// Returns the multipliers of the last layer of an inverse transform.
 fn inverse_factor<A: Arithmetic>(q: u64, multipliers: [u64; 2]) -> InverseFactor {
     let [[s, s1], [d, d1]] = multipliers.map(|w| A::prepare(q, w));
     InverseFactor([s, s1, d, d1])

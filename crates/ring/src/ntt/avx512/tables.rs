@@ -9,38 +9,41 @@ use crate::{
     simd512::{load, prefetch, set1},
 };
 
-/// The multipliers of one direction. With `psi` the root of that direction, the butterfly block `k`
-/// of the layer with `m` blocks (`0 <= k < m`) has node `m + k` and multiplier `psi^brv(m + k)`,
-/// where `brv` reverses `log2 N` bits.
+/// The multipliers of one direction.
 ///
-/// The last three layers run across lanes, and the nodes `8b + lane` (and their children) of the
-/// 64-block with node `b` are in one vector. As a table that would be most of the memory. But
+/// Let `psi` be the root of that direction. The butterfly block `k` of the layer with `m` blocks
+/// (`0 <= k < m`) has node `m + k` and multiplier `psi^brv(m + k)`, where `brv` reverses `log2 N`
+/// bits.
+///
+/// The last three layers run across lanes, so the nodes `8b + lane` (and their children) of the
+/// 64-block with node `b` are in one vector. A table of them would need most of the memory. But
 /// `psi^brv(8b + lane) = psi^brv(8b) psi^brv(lane)`, and the children have roots of the first
-/// factor: with `s = psi^brv(32b)` the multipliers are `s^4`, `s^2` and `s` times what does not
-/// depend on the block. So the eighth `r` of the block, which is multiplied by those for which `r`
-/// has a bit, may be multiplied by `s^r` before, and all blocks share the rest.
+/// factor. With `s = psi^brv(32b)`, the multipliers are `s^4`, `s^2` and `s` times numbers that are
+/// independent of the block. Eighth `r` of the block is multiplied by those for which `r` has a
+/// bit. So it can be multiplied by `s^r` beforehand, and all blocks share the other factors.
 ///
-/// Before the transposes `s^r` belongs to lane `r`, the same in all vectors, and may be multiplied
-/// in any layer of the three that run across vectors: in the first of a forward transform and the
-/// last of an inverse one, where half of the vectors have a product already.
+/// Before the transposes, `s^r` belongs to lane `r`, which is the same in all vectors. So the
+/// multiplication can happen in any layer of the three that run across vectors. It happens in the
+/// first layer of a forward transform and in the last layer of an inverse one, where half of the
+/// vectors already have a product.
 #[derive(Debug, Clone)]
 pub(super) struct Tables {
     degree: usize,
-    /// Multiplier and companion of the nodes below `N / 8`.
+    /// The multiplier and the companion of the nodes below `N / 8`.
     nodes: AVec<u64, ConstAlign<64>>,
-    /// What the last three layers of all blocks share: seven vectors of multipliers, each followed
-    /// by its companions, in the order of [`Tree`].
+    /// The factors that the last three layers of all blocks share: seven vectors of multipliers in
+    /// the order of [`Tree`], each followed by its companions.
     lanes: AVec<u64, ConstAlign<64>>,
-    /// For each 64-block the vector `s^0, .., s^7`, and that times the multiplier of the block's
-    /// node, each followed by its companions.
+    /// For each 64-block, the vector `s^0, .., s^7`, and its product with the multiplier of the
+    /// block's node, each followed by its companions.
     scales: AVec<u64, ConstAlign<64>>,
 }
 
-/// Words of [`Tables::scales`] for each block.
+/// The number of words of [`Tables::scales`] for each block.
 const SCALE_WORDS: usize = 4 * 8;
 
 impl Tables {
-    /// For the primitive `2 degree`-th root of unity `psi` modulo `q`.
+    /// Makes the tables for the primitive `2 degree`-th root of unity `psi` modulo `q`.
     pub(super) fn new<A: Arithmetic>(q: u64, degree: usize, psi: u64) -> Self {
         let roots = powers(psi, q, degree);
         let mut tables =
@@ -69,12 +72,12 @@ impl Tables {
         tables
     }
 
-    /// The degree `N`.
+    /// Returns the degree `N`.
     pub(super) fn degree(&self) -> usize {
         self.degree
     }
 
-    /// The same multiplier in all lanes: that of `node < N / 8`.
+    /// Returns the multiplier of `node < N / 8`, the same in all lanes.
     #[inline(always)]
     pub(super) fn node(&self, node: usize) -> Twiddle {
         debug_assert!(node < self.degree / 8);
@@ -84,20 +87,21 @@ impl Tables {
         Twiddle { multiplier: set1(multiplier), companion: set1(companion) }
     }
 
-    /// The tree of three layers at `root < N / 32`.
+    /// Returns the tree of three layers at `root < N / 32`.
     #[inline(always)]
     pub(super) fn tree(&self, root: usize) -> Broadcast<'_> {
         Broadcast { tables: self, root }
     }
 
-    /// The tree of the last three layers, of any 64-block.
+    /// Returns the tree of the last three layers, which is the same for all 64-blocks.
     #[inline(always)]
     pub(super) fn lanes(&self) -> Lanes<'_> {
         Lanes(self)
     }
 
-    /// What the vectors of 64-block `block < N / 64` are multiplied by: those that its first layer
-    /// does not multiply by its node, and those that it does.
+    /// Returns the multipliers of the vectors of the 64-block `block < N / 64`. The first is for
+    /// vectors that the first layer does not multiply by its node, and the second for those that it
+    /// does.
     #[inline(always)]
     pub(super) fn scales(&self, block: usize) -> [Twiddle; 2] {
         debug_assert!(block < self.degree / 64);
@@ -108,8 +112,7 @@ impl Tables {
         }
     }
 
-    /// Starts loading [`Tables::scales`] of the 64-blocks `block` and `block + 1`, if there are
-    /// such.
+    /// Prefetches [`Tables::scales`] of the 64-blocks `block` and `block + 1`, if they exist.
     #[inline(always)]
     pub(super) fn prefetch_scales(&self, block: usize) {
         let p = self.scales.as_ptr().wrapping_add(block * SCALE_WORDS);
@@ -119,13 +122,13 @@ impl Tables {
     }
 }
 
-/// A vector of multipliers and one of companions.
+/// Reads a vector of multipliers and one of companions.
 ///
 /// # Safety
 /// `p` has 16 words.
 #[inline(always)]
 unsafe fn pair(p: *const u64) -> Twiddle {
-    // SAFETY: by the caller.
+    // SAFETY: the caller guarantees it.
     unsafe { Twiddle { multiplier: load(p), companion: load(p.add(8)) } }
 }
 
@@ -155,7 +158,7 @@ impl Tree for Lanes<'_> {
     #[inline(always)]
     fn twiddle(self, node: usize) -> Twiddle {
         debug_assert!(node < 7);
-        // SAFETY: there are seven.
+        // SAFETY: there are seven nodes.
         unsafe { pair(self.0.lanes.as_ptr().add(16 * node)) }
     }
 }

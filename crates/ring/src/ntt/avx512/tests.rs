@@ -1,4 +1,5 @@
-//! Passes at the ends of their intervals: inputs that whole transforms meet too rarely for a test.
+//! Tests of passes at the ends of their intervals, with inputs that whole transforms meet too
+//! rarely for a test.
 
 use super::{Ifma48, Ifma50, Outermost, Plan, Word61};
 use crate::{
@@ -8,13 +9,13 @@ use crate::{
     primes::{ntt_primes_above, ntt_primes_below, primitive_root_2n},
 };
 
-/// Multiples of `q/2` that bound the intervals: forward-tight and forward-loose from and to,
-/// inverse-loose to.
+/// The bounds of the intervals, in multiples of `q/2`: both ends of forward-tight and of
+/// forward-loose, and the upper end of inverse-loose.
 trait Intervals: Outermost {
     const TIGHT: (u64, u64);
     const LOOSE: (u64, u64) = Self::TIGHT;
     const INVERSE: u64;
-    /// The bits that count of residues within a transform.
+    /// The number of significant bits of residues within a transform.
     const BITS: u32 = 64;
 }
 
@@ -51,7 +52,7 @@ impl<A: Intervals> Setting<A> {
         Setting { plan: Plan::new(q, degree, root), roots: both.map(|psi| powers(psi, q, degree)) }
     }
 
-    /// Plain butterflies through `layers` layers of the block `a` with node `k`.
+    /// Computes plain butterflies through `layers` layers of the block `a` with node `k`.
     fn forward(&self, a: &mut [u64], k: usize, layers: u32) {
         if layers == 0 {
             return;
@@ -65,7 +66,7 @@ impl<A: Intervals> Setting<A> {
         self.forward(y, 2 * k + 1, layers - 1);
     }
 
-    /// The way back, without the division by `2^layers`.
+    /// Computes the inverse of [`Self::forward`], without the division by `2^layers`.
     fn inverse(&self, a: &mut [u64], k: usize, layers: u32) {
         if layers == 0 {
             return;
@@ -79,10 +80,13 @@ impl<A: Intervals> Setting<A> {
         }
     }
 
-    /// Runs `pass` on `length` words that are all `0` or all `1` below the ends of the interval
-    /// `from` (multiples of `q/2`): in 64 rounds, each of eight lanes has a combination of its own
-    /// of these for the eighths of the words, and then at random. Results are to be in the interval
-    /// `to`, and congruent to those of `plain`.
+    /// Runs `pass` on `length` words at the ends of the interval `from`, which has its bounds in
+    /// multiples of `q/2`.
+    ///
+    /// Each word is the smallest or the largest number in the interval. In the first 32 rounds,
+    /// each of eight lanes has a separate combination of these for the eighths of the words. In the
+    /// other 32 rounds they are random. Results must be in the interval `to`, and congruent to
+    /// those of `plain`.
     fn check(
         &self,
         length: usize,
@@ -92,7 +96,7 @@ impl<A: Intervals> Setting<A> {
         plain: impl Fn(&mut [u64]),
     ) {
         let q = self.plan.q;
-        let least = |halves: u64| (u128::from(halves) * u128::from(q)).div_ceil(2) as u64;
+        let bound = |halves: u64| (u128::from(halves) * u128::from(q)).div_ceil(2) as u64;
         let mut random = 1u64;
         for round in 0..64 {
             let word = |i: usize| {
@@ -105,7 +109,7 @@ impl<A: Intervals> Setting<A> {
                 } else {
                     (random >> 40) as usize
                 };
-                if bit & 1 == 1 { least(from.1) - 1 } else { least(from.0) }
+                if bit & 1 == 1 { bound(from.1) - 1 } else { bound(from.0) }
             };
             let inputs: Vec<u64> = (0..length).map(word).collect();
             let mut results = inputs.clone();
@@ -114,7 +118,7 @@ impl<A: Intervals> Setting<A> {
             plain(&mut expected);
             for (i, (&r, e)) in results.iter().zip(expected).enumerate() {
                 assert!(
-                    (least(to.0)..least(to.1)).contains(&r),
+                    (bound(to.0)..bound(to.1)).contains(&r),
                     "word {i} = {r}, q = {q}, round {round}"
                 );
                 assert_eq!(r % q, e, "word {i}, q = {q}, round {round}");
@@ -133,42 +137,42 @@ fn transpose(a: &mut [u64]) {
     }
 }
 
-/// Leaves of words what is known of residues.
-fn known<A: Intervals>(words: &mut [u64]) {
+/// Clears the bits that residues do not define.
+fn clear_undefined_bits<A: Intervals>(words: &mut [u64]) {
     words.iter_mut().for_each(|x| *x &= u64::MAX >> (64 - A::BITS));
 }
 
 fn passes<A: Intervals>(q: u64) {
     let s = Setting::<A>::new(q, 1 << 12);
     let (back, p) = ((0, A::INVERSE), &s.plan);
-    // A forward pass of blocks below 64 widens, and one of those below 512 narrows.
+    // A forward pass of blocks below 64 widens the interval, and one of those below 512 narrows it.
     for (nodes, from, to) in [(8..16, A::TIGHT, A::LOOSE), (64..72, A::LOOSE, A::TIGHT)] {
         for k in nodes {
             let pass = |x: &mut [u64]| {
-                // SAFETY: `check` passes 128 words, and `Plan::new` has seen to the CPU.
+                // SAFETY: `check` passes 128 words, and `Plan::new` has checked the CPU.
                 unsafe { A::forward_pass(p, x.as_mut_ptr(), 16, k) };
-                known::<A>(x);
+                clear_undefined_bits::<A>(x);
             };
             s.check(128, from, to, pass, |x| s.forward(x, k, 3));
         }
     }
     for k in 8..16 {
         let pass = |x: &mut [u64]| {
-            // SAFETY: `check` passes 128 words, and `Plan::new` has seen to the CPU.
+            // SAFETY: `check` passes 128 words, and `Plan::new` has checked the CPU.
             unsafe { A::inverse_pass(p, x.as_mut_ptr(), 16, k) };
-            known::<A>(x);
+            clear_undefined_bits::<A>(x);
         };
         s.check(128, back, back, pass, |x| s.inverse(x, k, 3));
     }
     let pass = |x: &mut [u64]| {
         // SAFETY: `check` passes 2^12 words.
         unsafe { A::forward_first(p, x.as_mut_ptr()) };
-        known::<A>(x);
+        clear_undefined_bits::<A>(x);
     };
     s.check(1 << 12, (0, 4), A::TIGHT, pass, |x| s.forward(x, 1, 3));
     for c in [1, q - 1, q / 5] {
         let factor = p.inverse_factor(c);
-        // SAFETY: as above.
+        // SAFETY: the same as above.
         let pass = |x: &mut [u64]| unsafe { A::inverse_last(p, x.as_mut_ptr(), &factor) };
         s.check(1 << 12, back, (0, 2), pass, |x| {
             s.inverse(x, 1, 3);
@@ -192,23 +196,23 @@ fn ends<A: Intervals>(q: u64) {
             x.chunks_exact_mut(size).enumerate().for_each(|(i, x)| s.inverse(x, 8 + i, layers));
         };
         let (length, count) = (p.degree, p.degree / 128);
-        // SAFETY: `check` passes `degree` words, and `Plan::new` has seen to the CPU.
+        // SAFETY: `check` passes `degree` words, and `Plan::new` has checked the CPU.
         let pass = |x: &mut [u64]| unsafe { A::forward_ends::<false>(p, x.as_mut_ptr(), 0, count) };
         s.check(length, A::LOOSE, (0, 2 * A::LAZY_BOUND), pass, forward);
-        // SAFETY: as above.
+        // SAFETY: the same as above.
         let pass = |x: &mut [u64]| unsafe { A::forward_ends::<true>(p, x.as_mut_ptr(), 0, count) };
         s.check(length, A::LOOSE, (0, 2), pass, forward);
         let pass = |x: &mut [u64]| {
-            // SAFETY: as above.
+            // SAFETY: the same as above.
             unsafe { A::inverse_ends(p, x.as_ptr(), x.as_mut_ptr(), 0, count) };
-            known::<A>(x);
+            clear_undefined_bits::<A>(x);
         };
         s.check(length, (0, 4), (0, A::INVERSE), pass, inverse);
     }
 }
 
-/// The largest primes for the arithmetic, with offsets of products all over `[0, q)`, and one of
-/// the smallest.
+/// Returns the largest primes of the arithmetic, with offsets of products all over `[0, q)`, and
+/// one of the smallest.
 fn primes<A: Intervals>() -> impl Iterator<Item = u64> {
     let largest = ntt_primes_below(A::MODULUS_BOUND.trailing_zeros(), 1 << 12).take(12);
     largest.chain(ntt_primes_above(19, 1 << 12).next()).filter(|_| A::KERNEL.is_supported())
@@ -242,9 +246,9 @@ fn word61_stays_in_its_intervals() {
     }
 }
 
-/// Moduli whose products are farthest off, at the degrees whose last passes have four layers before
-/// the last three: there residues come close to the ends of their intervals about once in a
-/// million.
+/// The test uses moduli whose products have the largest errors, at the degrees whose last passes
+/// have four layers before the last three. There residues come close to the ends of their intervals
+/// about once in a million.
 #[test]
 fn ifma48_stays_in_its_intervals_at_random() {
     if !Kernel::Avx512Ifma.is_supported() {

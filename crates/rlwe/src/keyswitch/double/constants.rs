@@ -14,8 +14,8 @@ use crate::{
     rings::Rings,
 };
 
-/// The bytes of the second cache that the digits of a range take. The rest is for the accumulators
-/// and for the key that passes through.
+/// The bytes of the second-level cache for the digits of a range. The rest is for the accumulators
+/// and for the key, which is read only once.
 const RANGE_BYTES: usize = 1 << 19;
 
 /// The constants of the double decomposition of one gadget at one modulus.
@@ -37,7 +37,7 @@ pub(crate) struct Double {
     pub(super) cut: Vec<Modulus>,
     /// The number of components that the key has for each group.
     pub(super) components: usize,
-    /// The number of coefficients that are worked on together.
+    /// The number of coefficients that are processed together.
     pub(super) range: usize,
     /// The bytes of the key.
     pub(super) key_bytes: usize,
@@ -55,8 +55,8 @@ pub(super) struct KeyGroup {
 }
 
 impl Double {
-    /// The constants, if the method of the gadget is the double decomposition. `digits` are the
-    /// digits of the gadget at this modulus.
+    /// Computes the constants, or returns `None` if the method of the gadget is not the double
+    /// decomposition. `digits` are the digits of the gadget at this modulus.
     pub(in crate::keyswitch) fn new(
         rings: &Rings,
         modulus: Modulus,
@@ -127,12 +127,14 @@ impl Rings {
     }
 }
 
-/// The number of coefficients that are worked on together for a key with `components` components.
-/// It is a power of two. The coefficients of all digits stay in the second cache while the groups
-/// of the key pass over them.
+/// Returns the number of coefficients that are processed together for a key with `components`
+/// components.
+///
+/// It is a power of two. The coefficients of all digits stay in the second-level cache while the
+/// groups of the key are read.
 fn range(degree: usize, components: usize) -> usize {
-    let most = RANGE_BYTES / (8 * components.max(1));
-    let power = 1 << most.max(1).ilog2();
+    let max_coefficients = RANGE_BYTES / (8 * components.max(1));
+    let power = 1 << max_coefficients.max(1).ilog2();
     power.clamp(64.min(degree), degree)
 }
 

@@ -11,8 +11,8 @@ use crate::{
 };
 
 impl Context {
-    /// `key`, which is modulo `PQ_max`, for the double decomposition of `plan`, if there is room
-    /// for it.
+    /// Returns `key`, which is modulo `PQ_max`, in the form that the double decomposition of `plan`
+    /// needs, if there is memory for it.
     pub(super) fn double_key(
         &self,
         key: &PreparedSwitchingKey,
@@ -26,10 +26,12 @@ impl Context {
     }
 }
 
-/// The components of `key`, coalesced, modulo each group of factors of `PQ_max`, as polynomials
-/// modulo the primes of the shared basis, cut into ranges: limb after limb those of one prime and
-/// one range, with the component `j` for group `i` as digit `i omega + j`. So they are read in the
-/// order in which they lie.
+/// Decomposes the coalesced components of `key` modulo each group of factors of `PQ_max`.
+///
+/// The results are polynomials modulo the primes of the shared basis, cut into ranges of
+/// coefficients. Each limb of the result holds one prime and one range. In it, component `j` for
+/// group `i` is digit `i omega + j`. So a key switch reads limbs in the order in which they are
+/// stored.
 fn decompose(
     context: &Context,
     key: &PreparedSwitchingKey,
@@ -78,8 +80,8 @@ fn decompose(
     limbs
 }
 
-/// The sum of the components `blocks` of `key`, both parts modulo `PQ_max`, in coefficients times
-/// the input factors of its groups.
+/// Returns the sum of the components `blocks` of `key`. Both parts are modulo `PQ_max`, in
+/// coefficients times the input factors of its groups.
 fn coefficients(
     context: &Context,
     key: &PreparedSwitchingKey,
@@ -96,7 +98,7 @@ fn coefficients(
             .iter()
             .find(|(group, _)| group.contains(position))
             .expect("groups have all positions");
-        // The product with 1 takes it out of the form it is stored in.
+        // The product with 1 converts the key from the form in which it is stored.
         let mut one = vec![0; degree];
         one[0] = 1;
         ring.forward(&mut one);

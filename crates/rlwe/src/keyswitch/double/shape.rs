@@ -1,4 +1,5 @@
-//! Sizes: how the key is cut, and how many primes the shared basis needs.
+//! The sizes of a double decomposition: the groups of the key, and the number of primes of the
+//! shared basis.
 
 use arrayvec::ArrayVec;
 
@@ -8,48 +9,52 @@ use crate::{
     modulus::MAX_LIMBS,
 };
 
-/// The primes of the shared basis have so many bits: those that all kernels are fastest for.
+/// The number of bits of the primes of the shared basis. All kernels are fastest for 48 bits.
 pub(super) const PRIME_BITS: u32 = 48;
 
 /// An upper bound of the primes of the shared basis.
 pub(in crate::keyswitch) const LARGEST_PRIME: u64 = (1 << PRIME_BITS) - 1;
 
 /// A lower bound of log2 of the largest primes of [`PRIME_BITS`] bits.
-const PRIME_LOG2: f64 = 47.99;
+const MIN_PRIME_LOG2: f64 = 47.99;
 
-/// By so many bits sums stay below half of the shared basis: far more than what exact base
-/// conversion wants of it (`l (l + 7) 2^-54` of it for `l` limbs), what digits may exceed one half
-/// by for the same reason, and what logarithms are rounded by.
-const MARGIN: f64 = 1e-6;
+/// The number of bits by which sums stay below half of the shared basis. This is far more than each
+/// of these effects: exact base conversion needs `l (l + 7) 2^-54` of the basis for `l` limbs,
+/// digits may exceed one half by as little, and logarithms are rounded.
+const SUM_MARGIN_BITS: f64 = 1e-6;
 
-/// What operations on limbs take, in transforms: the product of a digit and a component of the key,
-/// which is read from memory, and a pair of limbs of base conversion (measured at `N = 2^15` with
-/// IFMA).
-const PRODUCT: f64 = 0.4;
-const PAIR: f64 = 0.07;
+/// The cost of the product of a digit and a component of the key, which is read from memory, in
+/// transforms. Measured at `N = 2^15` with IFMA.
+const PRODUCT_COST_IN_TRANSFORMS: f64 = 0.4;
+/// The cost of a pair of limbs of base conversion, in transforms. Measured at `N = 2^15` with IFMA.
+const CONVERSION_PAIR_COST_IN_TRANSFORMS: f64 = 0.07;
 
-/// A smaller key is offered too if it costs no more than this times the least.
-const SMALLER: f64 = 1.1;
+/// The maximum factor by which a smaller key may cost more than the cheapest one, to be considered
+/// too. Chosen.
+const MAX_COST_FACTOR_FOR_SMALLER_KEY: f64 = 1.1;
 
-/// What a double decomposition at one modulus computes with.
+/// The sizes of a double decomposition at one modulus.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct DoubleShape {
-    /// How many primes of the shared basis are needed, `r`.
+    /// The number `r` of primes of the shared basis that are needed.
     pub(crate) primes: usize,
-    /// The groups of the key that `P'Q` shares a factor with: the number of each, and that factor.
+    /// The groups of the key that share a factor with `P'Q`: the index of each group, and the
+    /// common factor.
     pub(crate) groups: Vec<(usize, Modulus)>,
 }
 
 impl DoubleShape {
-    /// In how many of [`runs`] the limbs of `modulus` are converted from the shared basis.
+    /// The number of [`runs`] in which the limbs of `modulus` are converted from the shared basis.
     pub(in crate::keyswitch) fn run_count(&self, modulus: Modulus, size: usize) -> usize {
         let group = |position| self.groups.iter().position(|(_, group)| group.contains(position));
         runs(modulus, size, group).len()
     }
 }
 
-/// The limbs of `modulus` in runs of neighbours that are in one group, or none, of at most `size`
-/// limbs and of about one length: how many limbs each has.
+/// Splits the limbs of `modulus` into runs and returns the number of limbs of each.
+///
+/// A run consists of up to `size` neighbours that are in the same group, or in no group. The runs
+/// of one group have about the same length.
 pub(super) fn runs(
     modulus: Modulus,
     size: usize,
@@ -64,11 +69,13 @@ pub(super) fn runs(
 }
 
 impl Parameters {
-    /// The gadgets at `modulus` with the double decomposition: for each of [`Parameters::gadgets`]
-    /// with as many groups as cost least at `Q_max`, with transforms, products and base conversion
-    /// weighed as they were measured (MG23 4.4), and with the fewest that cost up to a tenth more,
-    /// for which keys are smaller. The number of groups is not fitted to the modulus, so that one
-    /// key serves all moduli.
+    /// Returns the gadgets at `modulus` with the double decomposition.
+    ///
+    /// For each of [`Parameters::gadgets`] there are up to two numbers of groups. The first is the
+    /// one that costs least at `Q_max`, where transforms, products and base conversions have their
+    /// measured weights (MG23 4.4). The second is the smallest one that costs at most 10 % more,
+    /// because it makes keys smaller. The number of groups does not depend on the modulus, so that
+    /// one key serves all moduli.
     pub fn double_gadgets(&self, modulus: Modulus) -> Vec<Gadget> {
         let gadgets = self.gadgets(modulus).into_iter();
         let with = |gadget: Gadget| {
@@ -78,29 +85,36 @@ impl Parameters {
         gadgets.flat_map(with).collect()
     }
 
-    /// The numbers of groups that are offered for gadgets with `group` blocks in each component.
+    /// Returns the numbers of groups that the planner considers for gadgets with `group` blocks in
+    /// each component.
     fn double_choices(&self, group: usize) -> Vec<usize> {
         let digits = self.digit_shapes(self.top(), group).len() as f64;
         let limbs = self.full().limb_count();
         let cost = |groups: usize| {
             let primes = self.key_primes(group, groups);
             let count = groups as f64;
-            let each = digits + 2.0 * count + PRODUCT * digits * count + PAIR * 3.0 * limbs as f64;
+            let each = digits
+                + 2.0 * count
+                + PRODUCT_COST_IN_TRANSFORMS * digits * count
+                + CONVERSION_PAIR_COST_IN_TRANSFORMS * 3.0 * limbs as f64;
             (primes <= MAX_LIMBS).then_some((groups, each * primes as f64))
         };
         let choices: Vec<(usize, f64)> = (1..=limbs).filter_map(cost).collect();
         let Some(best) = choices.iter().min_by(|a, b| a.1.total_cmp(&b.1)) else {
             return Vec::new();
         };
-        let smaller = choices.iter().find(|choice| choice.1 <= best.1 * SMALLER);
+        let smaller =
+            choices.iter().find(|choice| choice.1 <= best.1 * MAX_COST_FACTOR_FOR_SMALLER_KEY);
         let mut offered: Vec<usize> =
             [smaller, Some(best)].into_iter().flatten().map(|c| c.0).collect();
         offered.dedup();
         offered
     }
 
-    /// `PQ_max` cut into at most `groups` groups of neighbours in `[specials, sprout, units]` of
-    /// about as many bits each: the second decomposition of keys. It is the same for all moduli.
+    /// Cuts `PQ_max` into at most `groups` groups of neighbours in `[specials, sprout, units]`,
+    /// with about the same number of bits each.
+    ///
+    /// This is the second decomposition of keys. It is the same for all moduli.
     pub(super) fn key_groups(&self, groups: usize) -> Vec<Modulus> {
         let sprout = self.top().sprout();
         let sprout = [Modulus::of_sprout(sprout.odd(), 0), Modulus::of_sprout(0, sprout.two())];
@@ -122,26 +136,28 @@ impl Parameters {
         cut
     }
 
-    /// How many primes the product `E` of the shared basis needs, for sums of `pairs` products of a
-    /// digit below `2^digit` and a residue below `2^group`, both centred: `pairs N (2^digit / 2)
-    /// (2^group / 2) < E/2`.
+    /// Returns the number of primes that the product `E` of the shared basis needs.
+    ///
+    /// Each sum has `pairs` products of a digit below `2^digit` and a residue below `2^group`, both
+    /// centred. So `pairs N (2^digit / 2) (2^group / 2) < E/2` must hold.
     fn primes(&self, pairs: usize, digit: f64, group: f64) -> usize {
         let bits = (pairs.max(1) as f64).log2() + f64::from(self.log_degree()) + digit + group
             - 1.0
-            + MARGIN;
-        (bits / PRIME_LOG2).ceil() as usize
+            + SUM_MARGIN_BITS;
+        (bits / MIN_PRIME_LOG2).ceil() as usize
     }
 
-    /// How many primes are enough at every modulus, and for the key.
+    /// Returns the number of primes that are enough at every modulus, which is also the number of
+    /// primes of the key.
     pub(super) fn key_primes(&self, group: usize, groups: usize) -> usize {
         let wholes = || self.groups(group).map(|blocks| self.product_of_blocks(blocks));
         let digit = wholes().map(|whole| self.log2(whole)).fold(0.0, f64::max);
         let largest = self.key_groups(groups).into_iter().map(|g| self.log2(g)).fold(0.0, f64::max);
-        self.primes(wholes().count(), digit + MARGIN, largest)
+        self.primes(wholes().count(), digit + SUM_MARGIN_BITS, largest)
     }
 
-    /// What a gadget computes with at `modulus`; nothing if its method is the single decomposition
-    /// or has a number of groups that cannot be.
+    /// Returns the sizes for a gadget at `modulus`, or `None` if its method is the single
+    /// decomposition or if its number of groups is impossible.
     pub(crate) fn double_shape(&self, modulus: Modulus, gadget: Gadget) -> Option<DoubleShape> {
         let Method::Double { groups } = gadget.method() else { return None };
         if groups == 0
@@ -152,9 +168,13 @@ impl Parameters {
         }
         let extended = modulus.lcm(gadget.specials());
         let cut = self.key_groups(groups);
-        let wanted = |(i, group): (usize, &Modulus)| (i, group.gcd(extended));
-        let groups: Vec<(usize, Modulus)> =
-            cut.iter().enumerate().map(wanted).filter(|(_, factors)| !factors.is_one()).collect();
+        let with_common_factor = |(i, group): (usize, &Modulus)| (i, group.gcd(extended));
+        let groups: Vec<(usize, Modulus)> = cut
+            .iter()
+            .enumerate()
+            .map(with_common_factor)
+            .filter(|(_, factors)| !factors.is_one())
+            .collect();
         let largest = groups.iter().map(|(i, _)| self.log2(cut[*i])).fold(0.0, f64::max);
         let digits = self.digit_shapes(modulus, gadget.group());
         let pairs = digits.iter().map(|digit| digit.groups.len()).sum();

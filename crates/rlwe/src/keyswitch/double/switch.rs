@@ -15,7 +15,7 @@ use crate::{
         product::{Targets, positions},
     },
     limb_groups::MAX_GROUP_LIMBS,
-    modulus::{MAX_FACTORS, MAX_LIMBS},
+    modulus::{MAX_LIMBS, MAX_UNITS_AND_SPECIALS},
     rings::LimbRefs,
     switch::{Remainder, SwitchPlan},
 };
@@ -24,7 +24,8 @@ use crate::{
 type Outputs<'a> = ArrayVec<(usize, &'a mut [u64]), MAX_GROUP_LIMBS>;
 
 /// Neighbouring limbs of both parts of a result, from limb `first` on. Their positions are all in
-/// one group of the key, or in no group. Base conversion reads its inputs once for all of them.
+/// one group of the key, or in no group. Base conversion reads its inputs only once for all of
+/// them.
 struct Run<'a> {
     first: usize,
     positions: Targets,
@@ -127,12 +128,12 @@ impl<'a> Sums<'a> {
             |chunk, out| {
                 let (first, count) = (chunk * size, out.len() / (sums * degree));
                 let missing = if decomposed.shared.is_none() { digits.len() * count } else { 0 };
-                let mut fresh = context.scratch_limbs(missing, Domain::Evaluation);
+                let mut extensions = context.scratch_limbs(missing, Domain::Evaluation);
                 let extended = match &decomposed.shared {
                     Some(shared) => &shared.as_slice()[first * digits.len() * degree..],
                     None => {
-                        double.extend(context, decomposed, first, count, fresh.as_mut_slice());
-                        fresh.as_slice()
+                        double.extend(context, decomposed, first, count, extensions.as_mut_slice());
+                        extensions.as_slice()
                     }
                 };
                 for (i, out) in out.chunks_exact_mut(sums * degree).enumerate() {
@@ -213,9 +214,10 @@ impl<'a> Sums<'a> {
             .map(|added| (added, modulus.limb_of(position)))
     }
 
-    /// Sets `out` to `P'` times the polynomial that is added to a part, at `position`. Returns
-    /// false if there is none. A polynomial in the evaluation domain is taken to `domain`. One in
-    /// coefficients stays so.
+    /// Sets `out` to `P'` times the polynomial that is added to a part, at `position`.
+    ///
+    /// Returns false if there is none. A polynomial in the evaluation domain is brought to
+    /// `domain`. One in coefficients stays in coefficients.
     fn load_added(&self, part: usize, position: usize, domain: Domain, out: &mut [u64]) -> bool {
         let Some((added, k)) = self.added(part, position) else { return false };
         let Sums { context, decomposed, double, .. } = self;
@@ -229,8 +231,10 @@ impl<'a> Sums<'a> {
         true
     }
 
-    /// Takes minus the coefficients of the sum of a part at `position`, in `[0, 2q)`, to the
-    /// remainder of the modulus switch: residues modulo the limb of `S`, times its input factor.
+    /// Converts the sum of a part at `position` to the remainder of the modulus switch.
+    ///
+    /// `x` holds minus the coefficients of the sum, in `[0, 2q)`. At the end it holds residues
+    /// modulo the limb of `S`, times its input factor.
     fn take_to_remainder(&self, plan: &SwitchPlan, part: usize, position: usize, x: &mut [u64]) {
         let Sums { context, decomposed, .. } = self;
         let (extended, dropped) = (decomposed.plan.extended, plan.dropped);
@@ -248,8 +252,8 @@ impl<'a> Sums<'a> {
         ring.mul_scalar_assign(x, input);
     }
 
-    /// Takes minus the coefficients of the sum of a part at `position`, in `[0, 2q)`, to the sum
-    /// plus the added polynomial, in `domain`.
+    /// Converts the sum of a part at `position` to the sum plus the added polynomial, in `domain`.
+    /// `x` holds minus the coefficients of the sum, in `[0, 2q)`.
     fn take_to_sum(
         &self,
         part: usize,
@@ -279,8 +283,8 @@ impl<'a> Sums<'a> {
 }
 
 impl Context {
-    /// The end of a key switch by the double decomposition: the modulus switch of the sums, with
-    /// the polynomials that are added.
+    /// Ends a key switch by the double decomposition: switches the modulus of the sums and the
+    /// added polynomials.
     pub(in crate::keyswitch) fn switch_sums_into(
         &self,
         out: [&mut Poly; 2],
@@ -335,23 +339,25 @@ impl Context {
                 let (x, rest) = scratch.as_mut_slice().split_at_mut(count * degree);
                 let (acc, spare) = rest.split_at_mut(degree);
                 for (part, out) in limbs.iter_mut().enumerate() {
-                    let known = positions.iter().copied().zip(x.chunks_exact_mut(degree));
-                    let mut known: Outputs = known.filter(|(p, _)| extended.contains(*p)).collect();
-                    sums.convert(part, &mut known);
-                    // The results take the place of `delta`.
+                    let sums_here = positions.iter().copied().zip(x.chunks_exact_mut(degree));
+                    let mut sums_here: Outputs =
+                        sums_here.filter(|(p, _)| extended.contains(*p)).collect();
+                    sums.convert(part, &mut sums_here);
+                    // The results overwrite `delta`.
                     remainders[part].modulo(*first, out);
                     let limbs = out.chunks_exact_mut(degree);
-                    let mut known = known.into_iter().peekable();
+                    let mut sums_here = sums_here.into_iter().peekable();
                     for ((k, &position), limb) in (*first..).zip(&*positions).zip(limbs) {
-                        let x = known.next_if(|(p, _)| *p == position).map(|(_, x)| x);
-                        let whole =
-                            x.map(|x| match position < MAX_FACTORS && !plan.dropped.is_one() {
+                        let x = sums_here.next_if(|(p, _)| *p == position).map(|(_, x)| x);
+                        let whole = x.map(|x| {
+                            match position < MAX_UNITS_AND_SPECIALS && !plan.dropped.is_one() {
                                 true => sums.subtract(part, position, domain, x, limb, acc),
                                 false => {
                                     sums.take_to_sum(part, position, domain, x, spare);
                                     acc.copy_from_slice(x);
                                 }
-                            });
+                            }
+                        });
                         let whole = whole.map(|()| &*acc);
                         remainders[part].finish_limb(k, limb, whole, domain, spare, automorphism);
                     }

@@ -207,6 +207,19 @@ fn no_element_is_above_the_bound() {
     }
 }
 
+/// A product with an inner axis of one element has no tiles. Without capacity, the error says so.
+#[test]
+fn the_error_of_a_product_without_capacity_is_about_capacity() {
+    let (client, server) = insecure(Scheme::Bgv);
+    let mut a = client.encrypt(&[0.5, 0.25], &[2, 1]).unwrap();
+    let b = client.encrypt(&[0.5, 0.25], &[1, 2]).unwrap();
+    while let Ok(less) = server.square(&a) {
+        a = less;
+    }
+    let error = server.dot(&a, &b).unwrap_err();
+    assert!(matches!(error, Error::Capacity { .. }), "{error}");
+}
+
 /// If the capacity suffices for a product by copies, [`Server::dot`] succeeds too.
 #[test]
 fn products_take_no_more_capacity_than_there_is() {

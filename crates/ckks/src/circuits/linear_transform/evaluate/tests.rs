@@ -1,4 +1,4 @@
-//! What is had at a time of a map makes no difference to its results.
+//! The size of the batches makes no difference to the results of a map.
 
 use std::{collections::BTreeMap, sync::Arc};
 
@@ -10,7 +10,7 @@ use hippocrene_rlwe::{
 use super::*;
 use crate::Context;
 
-/// Ring degree `2^8` and keys for these rotations. Insecure.
+/// Returns keys for these rotations at ring degree `2^8`. Insecure.
 fn insecure(rotations: impl IntoIterator<Item = i64>) -> (SecretKey, Evaluator) {
     let degree = 1 << 8;
     let parameters = Parameters::new_insecure(ParametersLiteral {
@@ -34,7 +34,7 @@ fn batches_give_the_same_results() {
     check(insecure(0..128), true);
 }
 
-/// Rotations are composed in other orders.
+/// With few keys, rotations are composed in different orders.
 #[test]
 fn batches_give_like_results_with_few_keys() {
     check(insecure((0..7).map(|k| 1 << k)), false);
@@ -60,16 +60,16 @@ fn check((secret, e): (SecretKey, Evaluator), exactly: bool) {
     assert!(giants > 3, "{giants}");
     let (modulus, scale) = e.after_product(operands[0], scale);
     let bound = t.norm;
-    let landing = Landing { modulus, scale, magnitude: 1.0, largest_coefficient: bound, bound };
+    let result = ResultSpec { modulus, scale, magnitude: 1.0, largest_coefficient: bound, bound };
     let mapped = |batch: Batch| {
-        let results = e.linear_transforms_to(&operands, &t, &[landing; 5], |_, count| {
+        let results = e.linear_transforms_to(&operands, &t, &[result; 5], |_, count| {
             assert_eq!(count, 5);
             batch
         });
         results.unwrap()
     };
     let one_by_one: Vec<Ciphertext> =
-        operands.iter().map(|a| e.linear_transform_to(a, &t, landing).unwrap()).collect();
+        operands.iter().map(|a| e.linear_transform_to(a, &t, result).unwrap()).collect();
     for (encodings, giants, operands, sums) in [
         (Encodings::Kept, giants, 5, 5),
         (Encodings::Kept, giants, 3, 2),
