@@ -221,9 +221,9 @@ impl Settings {
     /// bits of capacity.
     ///
     /// The set consists of the sprout and the first units, as few as leave that capacity
-    /// ([`Parameters::key_transfer_set`]). This assumes the precision of these settings and values up to 1.
-    /// Its keys are smaller than those of these settings. If integers are enabled, `capacity` is
-    /// the noise budget of their arrays after the conversion, in bits.
+    /// ([`Parameters::key_transfer_set`]). This assumes the precision of these settings and values
+    /// up to 1. Its keys are smaller than those of these settings. If integers are enabled,
+    /// `capacity` is the noise budget of their arrays after the conversion, in bits.
     ///
     /// # Errors
     /// [`Error::Argument`] when the capacity is not positive, or needs all units, so that nothing

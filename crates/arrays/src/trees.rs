@@ -149,12 +149,14 @@ impl Deref for TreePlan {
 /// ```no_run
 /// # fn main() -> Result<(), hippocrene::Error> {
 /// use hippocrene::{
-///     DecisionTree, FeatureRanges, TreeClient, TreeInterface, TreeModel, TreeNode, TreeServer, TreeTables,
+///     DecisionTree, FeatureRanges, TreeClient, TreeInterface, TreeModel, TreeNode, TreeServer,
+///     TreeTables,
 /// };
 ///
 /// let tables = TreeTables::by_name("lut12")?;
 /// let ranges = FeatureRanges::new(vec![(0.0, 10.0), (-1.0, 1.0)])?; // public; or `of_sample`
-/// let interface = TreeInterface::new(tables, ranges.clone(), "pressure, tilt: 0 for shut, 1 for open");
+/// let labels = "pressure, tilt: 0 for shut, 1 for open";
+/// let interface = TreeInterface::new(tables, ranges.clone(), labels);
 ///
 /// let client = TreeClient::generate(tables)?;
 /// let query = client.encrypt(&interface, &[2.5, 0.25])?;

@@ -141,8 +141,8 @@ impl Pegasus {
         Ok(f64::from(last).exp2() * wide / (1.0 + self.plan().literal().margin))
     }
 
-    /// Returns [`Pegasus::tournament_bound_factor`] for the numbers in the slots of `a`, with the noise that
-    /// extraction gives the number in `slot`.
+    /// Returns [`Pegasus::tournament_bound_factor`] for the numbers in the slots of `a`, with the
+    /// noise that extraction gives the number in `slot`.
     ///
     /// # Errors
     /// Returns the errors of [`Pegasus::to_coefficients`], [`Pegasus::extract`] and

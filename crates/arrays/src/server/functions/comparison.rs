@@ -553,11 +553,11 @@ impl Server {
 
     /// Returns the result by tables if `is_by_tables` says so, and by polynomials otherwise.
     ///
-    /// With bootstrapping keys, polynomials may be impossible. A bootstrap may restore less capacity
-    /// than a stage needs, or return values that are not precise enough for the gap. Tables are then
-    /// used after all, if their gap is narrow enough. Otherwise polynomials do without bootstraps.
-    /// That needs enough capacity in the operands, and leaves none reserved for a later bootstrap,
-    /// as the result may be the last one.
+    /// With bootstrapping keys, polynomials may be impossible. A bootstrap may restore less
+    /// capacity than a stage needs, or return values that are not precise enough for the gap.
+    /// Tables are then used after all, if their gap is narrow enough. Otherwise polynomials do
+    /// without bootstraps. That needs enough capacity in the operands, and leaves none reserved for
+    /// a later bootstrap, as the result may be the last one.
     fn by_either<const COUNT: usize>(
         &self,
         operands: [&EncryptedArray; COUNT],
