@@ -150,7 +150,8 @@ impl ClientKey {
             let nothing =
                 KeyRequest { relinearisation: request.relinearisation, ..KeyRequest::only([]) };
             if *request != KeyRequest::default() && *request != nothing {
-                let what = "the parameter set has no special modulus, which the keys that are asked for take";
+                let what = "the parameter set has no special modulus, which the keys that are \
+                            asked for take";
                 return Err(Error::argument(OPERATION, what));
             }
             return Ok(EvaluationKeys::new(self.session.clone(), keys));
@@ -488,8 +489,8 @@ impl ClientKey {
             return Err(Error::argument(
                 SHARING,
                 format!(
-                    "the values have {precision:.1} bits of precision after the binary point, and hiding their error with {bits} \
-                     bits of noise would leave nothing of them"
+                    "the values have {precision:.1} bits of precision after the binary point, and \
+                     hiding their error with {bits} bits of noise would leave nothing of them"
                 ),
             ));
         }
@@ -520,8 +521,8 @@ impl ClientKey {
                 SHARING,
                 format!(
                     "the values have {precision:.1} bits of precision after the binary point, and \
-                     {need} are needed to hide their error and leave {LEFT_TO_SHARE}. Encrypt with more \
-                     precision, or pass the number of bits of noise."
+                     {need} are needed to hide their error and leave {LEFT_TO_SHARE}. Encrypt with \
+                     more precision, or pass the number of bits of noise."
                 ),
             ));
         }

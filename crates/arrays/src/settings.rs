@@ -113,7 +113,8 @@ impl Integers {
         let (modulus, least) = (2 * degree, Integers::default_plain_modulus(degree));
         let good = moduli_with_slots(degree, t.max(least)).next().unwrap_or(least);
         let what = format!(
-            "it gives no slots for the elements of arrays; a prime that is 1 modulo {modulus}, twice the ring degree, does, such as {good}"
+            "it gives no slots for the elements of arrays; a prime that is 1 modulo {modulus}, \
+             twice the ring degree, does, such as {good}"
         );
         Err(BgvError::PlainModulus { t, what }.into())
     }
@@ -204,7 +205,8 @@ impl Settings {
         if shared_unit(&self.parameters, t) == Some(t) {
             let next = Integers::plain_modulus_from(&self.parameters, t)?;
             let what = format!(
-                "it is one of the moduli of ciphertexts, which have to be coprime to it; the next one that is possible is {next}"
+                "it is one of the moduli of ciphertexts, which have to be coprime to it; the next \
+                 one that is possible is {next}"
             );
             return Err(BgvError::PlainModulus { t, what }.into());
         }
@@ -325,8 +327,8 @@ impl Settings {
             return Ok(Scale::power_of_two(bits as i32));
         }
         Err(Error::Parameters(format!(
-            "a precision of {} bits takes a scale of 2^{:.0}; these parameters allow 2^{LEAST_SCALE} to 2^{room:.0}, \
-             precisions of {:.1} to {:.1} bits",
+            "a precision of {} bits takes a scale of 2^{:.0}; these parameters allow \
+             2^{LEAST_SCALE} to 2^{room:.0}, precisions of {:.1} to {:.1} bits",
             Short(precision),
             Short(bits),
             // Rounded inwards, so that both ends are allowed. Adding 0.0 removes the sign of a

@@ -246,7 +246,8 @@ impl TreeClient {
     pub fn decrypt(&self, interface: &TreeInterface, reply: &TreeReply) -> Result<Vec<f64>, Error> {
         if reply.interface != interface.digest {
             let what = format!(
-                "the reply was made for the interface {}, not for {}: read it by the interface that its query was made with, or fetch the server's present one and ask again",
+                "the reply was made for the interface {}, not for {}: read it by the interface \
+                 that its query was made with, or fetch the server's present one and ask again",
                 reply.interface, interface.digest
             );
             return Err(Error::argument("decrypt a reply of decision trees", what));
@@ -421,7 +422,8 @@ impl TreeServer {
         let need = plan.interface.digest;
         if query.interface != need {
             let what = format!(
-                "the query was made for the interface {}, where that of the model is {need}: fetch the server's present interface and encrypt the rows for it",
+                "the query was made for the interface {}, where that of the model is {need}: fetch \
+                 the server's present interface and encrypt the rows for it",
                 query.interface
             );
             return Err(Error::argument("evaluate decision trees", what));

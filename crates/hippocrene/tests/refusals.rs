@@ -42,7 +42,8 @@ fn layouts_of_a_few_elements_far_apart_are_refused() {
         let layout = Layout::new(vec![4], vec![stride], slots).unwrap();
         let refused = server.relayout(&array, layout).unwrap_err();
         let what = format!(
-            "shape [4] with strides [{stride}] takes {} slots: 16777216 are the most for so few elements",
+            "shape [4] with strides [{stride}] takes {} slots: 16777216 are the most for so few \
+             elements",
             3 * stride + 1
         );
         assert_eq!(refused.to_string(), format!("move elements: {what}"));

@@ -130,9 +130,9 @@ impl Pegasus {
         let fraction = INDEX_DEVIATIONS * index / degree;
         if fraction > 0.5 {
             let what = format!(
-                "among {size} numbers: their error takes {fraction:.2} of a table in the last round, \
-                 and 0.50 is the limit. Take fewer at a time, or numbers that are more precise \
-                 relative to their bound."
+                "among {size} numbers: their error takes {fraction:.2} of a table in the last \
+                 round, and 0.50 is the limit. Take fewer at a time, or numbers that are more \
+                 precise relative to their bound."
             );
             return argument(OPERATION, what);
         }

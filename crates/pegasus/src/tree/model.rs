@@ -205,8 +205,8 @@ impl TreeModel {
             let (low, high) = ranges.ends(*feature);
             if !(low..high).contains(threshold) {
                 let what = format!(
-                    "feature {feature} is split at {threshold}, outside its range from {low} to {high}. \
-                     Widen the range, or clamp the rows to it"
+                    "feature {feature} is split at {threshold}, outside its range from {low} to \
+                     {high}. Widen the range, or clamp the rows to it"
                 );
                 return argument(MAKE_MODEL, what);
             }

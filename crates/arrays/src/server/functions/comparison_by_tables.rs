@@ -235,7 +235,8 @@ impl Server {
             || how.precision.is_some_and(|asked| asked > bits)
         {
             let what = format!(
-                "tables have a gap of {gap:.2e} for numbers up to {} that are as precise as these, and {bits:.1} bits; {MORE}",
+                "tables have a gap of {gap:.2e} for numbers up to {} that are as precise as these, \
+                 and {bits:.1} bits; {MORE}",
                 Short(bound)
             );
             return Err(Error::argument(operation, what));
