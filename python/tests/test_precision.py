@@ -129,7 +129,7 @@ def test_bounds_that_do_not_fit_are_refused(client, secret):
     x = secret([1.0, 2.0])
     for declare in (x.with_bound, lambda bound: client.encrypt([1.0, 2.0], bound=bound)):
         with pytest.raises(
-            ArgumentError, match=r"values up to 1e300 take .* bits more than there are: scale"
+            ArgumentError, match=r"values up to 1e300 need .* bits more than the modulus has. Scale"
         ):
             declare(1e300)
         assert declare(1e9).capacity_bits > 0

@@ -150,8 +150,8 @@ impl ClientKey {
             let nothing =
                 KeyRequest { relinearisation: request.relinearisation, ..KeyRequest::only([]) };
             if *request != KeyRequest::default() && *request != nothing {
-                let what = "the parameter set has no special modulus, which the keys that are \
-                            asked for take";
+                let what = "the parameter set has no special modulus, which the requested keys \
+                            need";
                 return Err(Error::argument(OPERATION, what));
             }
             return Ok(EvaluationKeys::new(self.session.clone(), keys));

@@ -135,9 +135,8 @@ impl EncryptedArray {
         let interval = self.interval().declared(declared, OPERATION)?;
         if interval.bound() < self.bound() && self.has_strays() {
             let what = format!(
-                "other values up to {} stand between the elements, as slices and sums leave them, \
-                 and {} would not hold for these. Use Server::declare_interval, which sets them to \
-                 zero",
+                "stray slots, as slices and sums leave them, hold values up to {}, and {} would \
+                 not hold for these. Use Server::declare_interval, which sets them to zero.",
                 Short(self.bound()),
                 Short(interval.bound())
             );
@@ -389,8 +388,8 @@ impl EncryptedArray {
             return Ok(());
         }
         let what = format!(
-            "values up to {} take {:.1} bits more than there are: scale them down, ask for less \
-             precision, or take a preset with a larger modulus",
+            "values up to {} need {:.1} bits more than the modulus has. Scale them down, request \
+             less precision, or take a preset with a larger modulus.",
             Short(self.bound()),
             -capacity
         );

@@ -113,8 +113,8 @@ impl Integers {
         let (modulus, least) = (2 * degree, Integers::default_plain_modulus(degree));
         let good = moduli_with_slots(degree, t.max(least)).next().unwrap_or(least);
         let what = format!(
-            "it gives no slots for the elements of arrays; a prime that is 1 modulo {modulus}, \
-             twice the ring degree, does, such as {good}"
+            "it gives no slots for the elements of arrays. A prime that is 1 modulo {modulus}, \
+             twice the ring degree, gives slots, such as {good}."
         );
         Err(BgvError::PlainModulus { t, what }.into())
     }
@@ -205,8 +205,8 @@ impl Settings {
         if shared_unit(&self.parameters, t) == Some(t) {
             let next = Integers::plain_modulus_from(&self.parameters, t)?;
             let what = format!(
-                "it is one of the moduli of ciphertexts, which have to be coprime to it; the next \
-                 one that is possible is {next}"
+                "it is a unit of the ciphertext modulus, and they must be coprime. The next \
+                 possible one is {next}."
             );
             return Err(BgvError::PlainModulus { t, what }.into());
         }

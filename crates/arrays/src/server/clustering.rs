@@ -190,8 +190,8 @@ impl Server {
             return Err(Error::argument(operation, "the first operand has no points"));
         };
         if points.has_new_points() {
-            let what = "the points are new ones, to be assigned to the clusters of others, not to \
-                        be clustered";
+            let what = "the points were encrypted for existing clusters, to which they are only \
+                        assigned. Encrypt points to be clustered without clusters.";
             return Err(Error::argument(operation, what));
         }
         self.checked_rows(points, rows, operation)

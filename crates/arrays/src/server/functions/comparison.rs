@@ -334,8 +334,8 @@ impl Server {
         let bound = a.interval().bound();
         if let Some(gap) = how.gap.filter(|gap| *gap >= bound) {
             let what = format!(
-                "the gap is {}, and no value exceeds {}, so that none would be told from 0. Give a \
-                 smaller gap",
+                "the gap is {}, and no value exceeds {}, so no value can be told from 0. Request a \
+                 smaller gap.",
                 Short(gap),
                 Short(bound)
             );
@@ -487,8 +487,9 @@ impl Server {
         const OPERATION: &str = "absolute value";
         self.check(a, OPERATION)?;
         if self.form_of(&[a]).complex {
-            let what = "those of complex numbers are square roots: their squares are the real \
-                        parts of products with conjugates (in Python, (x * x.conj()).real)";
+            let what = "the array is complex, and real numbers are needed. The squares of absolute \
+                        values are the real parts of products with conjugates (in Python, (x * \
+                        x.conj()).real).";
             return Err(Error::argument(OPERATION, what));
         }
         let interval = a.interval();

@@ -114,9 +114,9 @@ impl Bootstraps {
         Err(CkksError::Argument {
             operation: OPERATION,
             what: format!(
-                "values up to {} leave {:.1} bits after the binary point: it is planned for values \
-                 up to {} with {:.1} bits, and the array asks for {:.1}; declare a bound \
-                 (with_bound) if they are smaller, or scale them down",
+                "values up to {} leave {:.1} bits after the binary point. The bootstrap is planned \
+                 for values up to {} with {:.1} bits, and the array requests {:.1}. Declare a \
+                 tighter bound (with_bound), or scale the values down.",
                 Short(bound),
                 (self.precision - k).max(0.0),
                 Short(planned),
@@ -163,9 +163,9 @@ impl Bootstraps {
         }
         let what = match capacity > most {
             true => format!(
-                "results with {:.1} bits of capacity: bootstraps with these keys give back \
-                 {most:.1} at most; ask for less, for keys with less precision, or take a preset \
-                 with a larger modulus",
+                "results with {:.1} bits of capacity: bootstraps with these keys restore at most \
+                 {most:.1}. Request less, make keys with less precision, or take a preset with a \
+                 larger modulus.",
                 Short(capacity)
             ),
             false => format!(
