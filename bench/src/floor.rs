@@ -78,7 +78,8 @@ impl Shape {
             value: self.multiplications() as f64 / REFERENCE_CLOCK,
             unit: "ms".into(),
             log_n: self.log_n,
-            source: "one multiplication of 512 bits in a cycle of 3.65 GHz, as the floors of the prototypes"
+            source: "one multiplication of 512 bits in a cycle of 3.65 GHz, as the floors of the \
+                     prototypes"
                 .into(),
         }
     }

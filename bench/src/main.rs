@@ -60,7 +60,8 @@ fn run(arguments: &Arguments) -> Result<()> {
     session.cores = Some(cores);
     if arguments.peers {
         eprintln!(
-            "measuring {}, which takes minutes (peers that are missing are installed or built first)",
+            "measuring {}, which takes minutes (peers that are missing are installed or built \
+             first)",
             table.live.join(" and ")
         );
         session.live = Live::measure(table.live);

@@ -13,8 +13,8 @@ pub type Work<'a> = &'a mut dyn FnMut() -> Result<()>;
 pub struct Budget {
     /// The duration of one sample. Short work is repeated to fill it.
     pub slice: Duration,
-    /// The total time of all samples of all pieces of work. It may be exceeded to take `min_samples`
-    /// samples of each.
+    /// The total time of all samples of all pieces of work. It may be exceeded to take
+    /// `min_samples` samples of each.
     pub total: Duration,
     /// The minimum number of samples of each piece of work.
     pub min_samples: usize,

@@ -107,7 +107,9 @@ impl BootstrappingDescription {
             None => "None".to_owned(),
         };
         format!(
-            "BootstrappingDescription(precision={precision:.1}, capacity_needed={capacity_needed:.1}, capacity_after={capacity_after:.1}, log2_failure_probability={fails})"
+            "BootstrappingDescription(precision={precision:.1}, \
+             capacity_needed={capacity_needed:.1}, capacity_after={capacity_after:.1}, \
+             log2_failure_probability={fails})"
         )
     }
 }

@@ -57,7 +57,8 @@ impl Kind {
         let (name, words) = match self {
             Kind::Deadline { seconds, .. } => {
                 let words = format!(
-                    "deadline: the work takes more than {seconds} s. Allow more time, or ask for less work."
+                    "deadline: the work takes more than {seconds} s. Allow more time, or ask for \
+                     less work."
                 );
                 ("DeadlineExceeded", words)
             }

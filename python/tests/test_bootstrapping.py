@@ -145,7 +145,7 @@ def test_less_capacity_takes_less_time():
     assert seconds == sorted(seconds, reverse=True)
     assert seconds[-1] < 0.8 * seconds[0]
     for wrong, words in (
-        (said.capacity_after + 1, "bootstraps with these keys give back"),
+        (said.capacity_after + 1, "bootstraps with these keys restore at most"),
         (0, "a positive number is possible, up to"),
         (float("nan"), "NaN bits of capacity"),
     ):

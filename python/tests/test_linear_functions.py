@@ -205,7 +205,7 @@ def test_one_multiplication_does(secret):
         (lambda v: np.bincount([0.5], weights=v), TypeError, "bincount"),
         (lambda v: np.bincount(v), ArgumentError, "pass it as minlength"),
         (lambda v: np.add.reduceat(v, [6]), IndexError, "out-of-bounds"),
-        (lambda v: np.add.reduceat(v, []), ShapeError, "one axis with an element"),
+        (lambda v: np.add.reduceat(v, []), ShapeError, "One axis with at least one element"),
         (
             lambda v: np.add.reduceat(v, [0], axis=1),
             ShapeError,

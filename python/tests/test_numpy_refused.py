@@ -54,7 +54,7 @@ T = np.arange(24.0).reshape(2, 3, 4) / 16 - 0.5
         (lambda x: np.corrcoef(x), r"numpy\.corrcoef .*numpy\.cov"),
         (
             lambda x: np.histogram([1], weights=x[:1], density=True),
-            "no density= of encrypted weights",
+            "no density= for encrypted weights",
         ),
         (lambda x: np.histogram(x), r"numpy\.histogram .*\(x > edge\)\.sum\(\)"),
         (lambda x: np.digitize(x, [0, 1]), r"numpy\.digitize .*\(x > edge\)"),

@@ -180,8 +180,8 @@ def test_a_sum_of_picked_elements_takes_one_product(secret, near):
     picked = encrypted[rows]
     assert "picked" in repr(picked)
     assert "picked" in repr(picked.copy())
-    # Properties are those after the move. Reading them moves nothing, so that sums are still computed
-    # without a move.
+    # Properties are those after the move. Reading them moves nothing, so that sums are still
+    # computed without a move.
     said = picked.capacity_bits, picked.precision_bits
     assert "picked" in repr(picked)
     (total, again) = (picked.sum(axis=0) for _ in range(2))

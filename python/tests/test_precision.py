@@ -129,7 +129,7 @@ def test_bounds_that_do_not_fit_are_refused(client, secret):
     x = secret([1.0, 2.0])
     for declare in (x.with_bound, lambda bound: client.encrypt([1.0, 2.0], bound=bound)):
         with pytest.raises(
-            ArgumentError, match=r"values up to 1e300 take .* bits more than there are: scale"
+            ArgumentError, match=r"values up to 1e300 need .* bits more than the modulus has. Scale"
         ):
             declare(1e300)
         assert declare(1e9).capacity_bits > 0
@@ -391,8 +391,8 @@ def test_variances_are_off_by_as_much_as_they_say(small, count, ddof):
         variance = server.load(client.encrypt(x)).var(ddof=ddof)
         squares += float(client.decrypt(variance) - x.var(ddof=ddof)) ** 2
         stated = 2.0**-variance.precision_bits
-    # With 40 errors, the measured standard deviation is 0.5 to 1.6 times the true one, except with a
-    # probability of about 10^-6. The true one is 0.4 to 0.8 times the stated one, which holds for
+    # With 40 errors, the measured standard deviation is 0.5 to 1.6 times the true one, except with
+    # a probability of about 10^-6. The true one is 0.4 to 0.8 times the stated one, which holds for
     # the worst values.
     assert 0.2 * stated <= math.sqrt(squares / runs) <= 1.3 * stated
 

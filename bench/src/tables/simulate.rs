@@ -1,5 +1,4 @@
-//! The table `simulate`: the costs predicted by a simulation without residues, against the real
-//! ones.
+//! The table `simulate`: the costs that dry runs predict, beside the measured ones.
 
 use std::sync::Arc;
 

@@ -233,8 +233,8 @@ impl<F: Elements> Array<F> {
         self
     }
 
-    /// Returns copies of these arrays that remember bootstraps of their own. Arrays that share their
-    /// ciphertexts still do.
+    /// Returns copies of these arrays that remember bootstraps of their own. Arrays that share
+    /// their ciphertexts still do.
     pub(crate) fn detached<const COUNT: usize>(arrays: [&Self; COUNT]) -> [Self; COUNT] {
         let mut cells: Vec<(&Self, Arc<OnceLock<_>>)> = Vec::new();
         arrays.map(|array| {

@@ -150,7 +150,8 @@ impl ClientKey {
             let nothing =
                 KeyRequest { relinearisation: request.relinearisation, ..KeyRequest::only([]) };
             if *request != KeyRequest::default() && *request != nothing {
-                let what = "the parameter set has no special modulus, which the keys that are asked for take";
+                let what = "the parameter set has no special modulus, which the requested keys \
+                            need";
                 return Err(Error::argument(OPERATION, what));
             }
             return Ok(EvaluationKeys::new(self.session.clone(), keys));
@@ -258,9 +259,9 @@ impl ClientKey {
     ///
     /// # Errors
     /// [`Error::Parameters`] when the moduli of `second` are not among this client's, or `second`
-    /// is this client. The moduli of [`ClientKey::second_key`] are among them, and so are those of any
-    /// other client of the same set. [`Error::Security`] when `second` is secure and this client's
-    /// set is not.
+    /// is this client. The moduli of [`ClientKey::second_key`] are among them, and so are those of
+    /// any other client of the same set. [`Error::Security`] when `second` is secure and this
+    /// client's set is not.
     pub fn transfer_key(&self, second: &ClientKey) -> Result<TransferKey, Error> {
         let (wide, narrow) = (self.session.context().rlwe(), second.session.context().rlwe());
         let key =
@@ -325,7 +326,8 @@ impl ClientKey {
     /// use hippocrene::{ClientKey, Integers, KeyRequest, Preset, Scheme, Server};
     ///
     /// let integers = Integers { scheme: Scheme::Bgv, plain_modulus: 65537 };
-    /// let client = ClientKey::generate_with(Preset::by_name("n13")?.settings()?.with_integers(integers)?, 1)?;
+    /// let settings = Preset::by_name("n13")?.settings()?.with_integers(integers)?;
+    /// let client = ClientKey::generate_with(settings, 1)?;
     /// let server = Server::new(client.evaluation_keys(&KeyRequest::default())?)?;
     ///
     /// let x = client.encrypt_integers(&[1, -2, 300], &[3])?;
@@ -487,8 +489,8 @@ impl ClientKey {
             return Err(Error::argument(
                 SHARING,
                 format!(
-                    "the values have {precision:.1} bits of precision after the binary point, and hiding their error with {bits} \
-                     bits of noise would leave nothing of them"
+                    "the values have {precision:.1} bits of precision after the binary point, and \
+                     hiding their error with {bits} bits of noise would leave nothing of them"
                 ),
             ));
         }
@@ -518,8 +520,9 @@ impl ClientKey {
             return Err(Error::argument(
                 SHARING,
                 format!(
-                    "the values have {precision:.1} bits of precision after the binary point, and hiding their error well while leaving \
-                     {LEFT_TO_SHARE} bits of them takes {need}: encrypt with more precision, or say how many bits of noise to add"
+                    "the values have {precision:.1} bits of precision after the binary point, and \
+                     {need} are needed to hide their error and leave {LEFT_TO_SHARE}. Encrypt with \
+                     more precision, or pass the number of bits of noise."
                 ),
             ));
         }

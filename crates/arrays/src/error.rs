@@ -157,7 +157,8 @@ impl From<CkksError> for Error {
             CkksError::BigFloat(e) => e.into(),
             CkksError::Capacity { .. } => Error::Capacity {
                 source: error,
-                advice: "bootstrap first, while there is enough for that, or start with a larger modulus"
+                advice: "bootstrap earlier, while enough capacity is left, or start with a larger \
+                         modulus"
                     .into(),
             },
             CkksError::ScaleMismatch { .. } => Error::Scale(error),
@@ -175,7 +176,8 @@ impl From<PegasusError> for Error {
             PegasusError::Domain { operation, have, limit } => Error::argument(
                 operation,
                 format!(
-                    "values up to {} are not within the {} that there is room for: declare a bound or a domain",
+                    "values up to {} do not fit, and at most {} is possible. Declare a tighter \
+                     bound or a domain.",
                     Short(have),
                     Short(limit)
                 ),
@@ -209,10 +211,14 @@ fn remedy(missing: &RlweError) -> &'static str {
         RlweError::MissingGaloisKey { operation, .. } | RlweError::KeyModulus { operation, .. }
             if operation.starts_with("rotation") =>
         {
-            ": make evaluation keys with it (KeyRequest; in Python, evaluation_keys(rotations=[...]), where no list is all powers of two, of which all others are composed)"
+            ": make evaluation keys with it (KeyRequest; in Python, \
+             evaluation_keys(rotations=[...])). Without a list, the keys are those for powers of \
+             two, which compose all rotations."
         }
         RlweError::MissingGaloisKey { operation, .. } if operation == "conjugation" => {
-            ": make evaluation keys with it (KeyRequest::conjugation; in Python, evaluation_keys(conjugation=True)); it also exchanges the two rows of slots that integers stand in, and those of integers have it where no rotations are listed"
+            ": make evaluation keys with it (KeyRequest::conjugation; in Python, \
+             evaluation_keys(conjugation=True)). For integers, it exchanges the two rows of slots, \
+             and is made if no rotations are listed."
         }
         _ => "",
     }

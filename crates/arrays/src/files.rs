@@ -304,7 +304,7 @@ pub fn check_replaceable(path: &Path) -> Result<(), Error> {
     if read && says_secret(&start) {
         let source = io::Error::new(
             io::ErrorKind::AlreadyExists,
-            "it holds a secret key, which nothing else is written over",
+            "it holds a secret key, which no other file may replace",
         );
         return Err(Error::Io { path: path.display().to_string(), source });
     }

@@ -100,7 +100,8 @@ impl IntegerArray {
         let Some(declared) = self.form().determined(interval) else {
             let (unsigned, signed) = (self.form().unsigned(), self.form().signed());
             let what = format!(
-                "integers {interval} wrap around modulo {}. Declare an interval {unsigned} or {signed}, or encrypt with a larger plain modulus",
+                "integers {interval} wrap around modulo {}. Declare an interval {unsigned} or \
+                 {signed}, or encrypt with a larger plain modulus",
                 self.plain_modulus()
             );
             return Err(Error::argument(OPERATION, what));
@@ -145,7 +146,9 @@ pub(crate) fn encrypt_integers(
     if values.iter().any(|x| *x < -half || *x >= t as i64) {
         // The message does not say which value, since values are secret.
         let what = format!(
-            "a value lies outside [{}, {}], and would wrap around modulo {t}. Encrypt with a larger plain modulus, or reduce the values first if wrapping is meant (in Python, wrap=True)",
+            "a value lies outside [{}, {}], and would wrap around modulo {t}. Encrypt with a \
+             larger plain modulus, or reduce the values first if wrapping is meant (in Python, \
+             wrap=True)",
             -half,
             t - 1
         );

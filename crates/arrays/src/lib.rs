@@ -2,12 +2,12 @@
 //! server on them.
 //!
 //! [`ClientKey`] encrypts arrays and makes the [`EvaluationKeys`] that a [`Server`] computes with.
-//! A [`Session`] is the settings of both, made ready to compute with. A [`Simulation`] predicts what
-//! a server's computation costs and what errors it has.
+//! A [`Session`] is the settings of both, made ready to compute with. A [`Simulation`] predicts
+//! what a server's computation costs and what errors it has.
 //!
-//! Users import the crate `hippocrene` instead. It has the same names, and adds presets and the wire
-//! format. This crate knows neither of them. It has [`files`] that are written all or nothing, and
-//! the kinds and errors of the [`mod@format`], since profiles and errors name them.
+//! Users import the crate `hippocrene` instead. It has the same names, and adds presets and the
+//! wire format. This crate knows neither of them. It has [`files`] that are written all or nothing,
+//! and the kinds and errors of the [`mod@format`], since profiles and errors name them.
 
 mod array;
 mod bits;

@@ -126,7 +126,8 @@ impl EncryptedArray {
         let declared = Interval::finite(interval.low(), interval.high())?;
         if self.is_complex() && declared != Interval::symmetric(declared.bound()) {
             let what = format!(
-                "the array is complex, and {declared} is not symmetric. Declare a bound on absolute values"
+                "the array is complex, and {declared} is not symmetric. Declare a bound on \
+                 absolute values"
             );
             return Err(Error::argument(OPERATION, what));
         }
@@ -134,7 +135,8 @@ impl EncryptedArray {
         let interval = self.interval().declared(declared, OPERATION)?;
         if interval.bound() < self.bound() && self.has_strays() {
             let what = format!(
-                "other values up to {} stand between the elements, as slices and sums leave them, and {} would not hold for these. Use Server::declare_interval, which sets them to zero",
+                "stray slots, as slices and sums leave them, hold values up to {}, and {} would \
+                 not hold for these. Use Server::declare_interval, which sets them to zero.",
                 Short(self.bound()),
                 Short(interval.bound())
             );
@@ -228,8 +230,9 @@ impl EncryptedArray {
             true => Ok(()),
             false => Err(Error::argument(
                 operation,
-                "the error of the array is not known: its estimate exceeded a sixteenth of the values before a bootstrap. Declare \
-                 how precise the elements are (with_precision_bits) if that is known from elsewhere",
+                "the error of the array is not known: its estimate exceeded a sixteenth of the \
+                 values before a bootstrap. Declare how precise the elements are \
+                 (with_precision_bits) if that is known from elsewhere",
             )),
         }
     }
@@ -385,7 +388,8 @@ impl EncryptedArray {
             return Ok(());
         }
         let what = format!(
-            "values up to {} take {:.1} bits more than there are: scale them down, ask for less precision, or take a preset with a larger modulus",
+            "values up to {} need {:.1} bits more than the modulus has. Scale them down, request \
+             less precision, or take a preset with a larger modulus.",
             Short(self.bound()),
             -capacity
         );
@@ -403,7 +407,8 @@ impl EncryptedArray {
             return Ok(());
         }
         let what = format!(
-            "at a precision of {:.1} bits the error of encryption is about {}, and values are up to {}. Ask for more precision, or scale the values up",
+            "at a precision of {:.1} bits the error of encryption is about {}, and values are up \
+             to {}. Ask for more precision, or scale the values up",
             self.precision(),
             Short((-bits).exp2()),
             Short(bound)

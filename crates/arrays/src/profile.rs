@@ -151,7 +151,8 @@ pub fn load(path: &Path) -> Result<Profile, Error> {
             _ => kind.to_string(),
         };
         let what = format!(
-            "the tuning profile cannot be read: {why} (`hippocrene tune` makes a new one, and {VARIABLE} names another)"
+            "the tuning profile cannot be read: {why} (`hippocrene tune` makes a new one, and \
+             {VARIABLE} names another)"
         );
         Error::Io { path: path.display().to_string(), source: io::Error::new(kind, what) }
     };

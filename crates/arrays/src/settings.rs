@@ -113,7 +113,8 @@ impl Integers {
         let (modulus, least) = (2 * degree, Integers::default_plain_modulus(degree));
         let good = moduli_with_slots(degree, t.max(least)).next().unwrap_or(least);
         let what = format!(
-            "it gives no slots for the elements of arrays; a prime that is 1 modulo {modulus}, twice the ring degree, does, such as {good}"
+            "it gives no slots for the elements of arrays. A prime that is 1 modulo {modulus}, \
+             twice the ring degree, gives slots, such as {good}."
         );
         Err(BgvError::PlainModulus { t, what }.into())
     }
@@ -204,7 +205,8 @@ impl Settings {
         if shared_unit(&self.parameters, t) == Some(t) {
             let next = Integers::plain_modulus_from(&self.parameters, t)?;
             let what = format!(
-                "it is one of the moduli of ciphertexts, which have to be coprime to it; the next one that is possible is {next}"
+                "it is a unit of the ciphertext modulus, and they must be coprime. The next \
+                 possible one is {next}."
             );
             return Err(BgvError::PlainModulus { t, what }.into());
         }
@@ -221,9 +223,9 @@ impl Settings {
     /// bits of capacity.
     ///
     /// The set consists of the sprout and the first units, as few as leave that capacity
-    /// ([`Parameters::key_transfer_set`]). This assumes the precision of these settings and values up to 1.
-    /// Its keys are smaller than those of these settings. If integers are enabled, `capacity` is
-    /// the noise budget of their arrays after the conversion, in bits.
+    /// ([`Parameters::key_transfer_set`]). This assumes the precision of these settings and values
+    /// up to 1. Its keys are smaller than those of these settings. If integers are enabled,
+    /// `capacity` is the noise budget of their arrays after the conversion, in bits.
     ///
     /// # Errors
     /// [`Error::Argument`] when the capacity is not positive, or needs all units, so that nothing
@@ -325,8 +327,8 @@ impl Settings {
             return Ok(Scale::power_of_two(bits as i32));
         }
         Err(Error::Parameters(format!(
-            "a precision of {} bits takes a scale of 2^{:.0}; these parameters allow 2^{LEAST_SCALE} to 2^{room:.0}, \
-             precisions of {:.1} to {:.1} bits",
+            "a precision of {} bits takes a scale of 2^{:.0}; these parameters allow \
+             2^{LEAST_SCALE} to 2^{room:.0}, precisions of {:.1} to {:.1} bits",
             Short(precision),
             Short(bits),
             // Rounded inwards, so that both ends are allowed. Adding 0.0 removes the sign of a

@@ -149,12 +149,14 @@ impl Deref for TreePlan {
 /// ```no_run
 /// # fn main() -> Result<(), hippocrene::Error> {
 /// use hippocrene::{
-///     DecisionTree, FeatureRanges, TreeClient, TreeInterface, TreeModel, TreeNode, TreeServer, TreeTables,
+///     DecisionTree, FeatureRanges, TreeClient, TreeInterface, TreeModel, TreeNode, TreeServer,
+///     TreeTables,
 /// };
 ///
 /// let tables = TreeTables::by_name("lut12")?;
 /// let ranges = FeatureRanges::new(vec![(0.0, 10.0), (-1.0, 1.0)])?; // public; or `of_sample`
-/// let interface = TreeInterface::new(tables, ranges.clone(), "pressure, tilt: 0 for shut, 1 for open");
+/// let labels = "pressure, tilt: 0 for shut, 1 for open";
+/// let interface = TreeInterface::new(tables, ranges.clone(), labels);
 ///
 /// let client = TreeClient::generate(tables)?;
 /// let query = client.encrypt(&interface, &[2.5, 0.25])?;
@@ -244,7 +246,8 @@ impl TreeClient {
     pub fn decrypt(&self, interface: &TreeInterface, reply: &TreeReply) -> Result<Vec<f64>, Error> {
         if reply.interface != interface.digest {
             let what = format!(
-                "the reply was made for the interface {}, not for {}: read it by the interface that its query was made with, or fetch the server's present one and ask again",
+                "the reply was made for the interface {}, not for {}: read it by the interface \
+                 that its query was made with, or fetch the server's present one and ask again",
                 reply.interface, interface.digest
             );
             return Err(Error::argument("decrypt a reply of decision trees", what));
@@ -419,7 +422,8 @@ impl TreeServer {
         let need = plan.interface.digest;
         if query.interface != need {
             let what = format!(
-                "the query was made for the interface {}, where that of the model is {need}: fetch the server's present interface and encrypt the rows for it",
+                "the query was made for the interface {}, where that of the model is {need}: fetch \
+                 the server's present interface and encrypt the rows for it",
                 query.interface
             );
             return Err(Error::argument("evaluate decision trees", what));

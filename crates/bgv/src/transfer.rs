@@ -9,9 +9,9 @@ const OPERATION: &str = "transfer to the second key";
 impl Context {
     /// Transfers a ciphertext `a` of the parameter set `first` to this context and its secret key.
     ///
-    /// This context belongs to the second parameter set ([`rlwe::Parameters::key_transfer_set`]). The
-    /// transfer is one key switch with one modulus switch `Q -> Q'`, modulo the moduli that both
-    /// sets have in common. Message and factor stay: `c0 + c1 s = (Q/t) g m + e` becomes
+    /// This context belongs to the second parameter set ([`rlwe::Parameters::key_transfer_set`]).
+    /// The transfer is one key switch with one modulus switch `Q -> Q'`, modulo the moduli that
+    /// both sets have in common. Message and factor stay: `c0 + c1 s = (Q/t) g m + e` becomes
     /// `(Q'/t) g m + (Q'/Q) e`. An error that is larger than rounding shrinks with the modulus, so
     /// it costs no noise budget.
     ///

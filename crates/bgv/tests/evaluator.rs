@@ -303,7 +303,8 @@ fn powers_of_plain_factors_are_exact_to_the_last_bit_of_the_budget() {
                 let (estimated, measured) = (a.budget_bits(&s.context), s.budget(&a));
                 assert!(
                     measured >= estimated,
-                    "{turns:?} {plus}: after {count}, {measured:.1} bits are measured, {estimated:.1} estimated"
+                    "{turns:?} {plus}: after {count}, {measured:.1} bits are measured, \
+                     {estimated:.1} estimated"
                 );
                 // The estimate loses half a bit or more with each product, except with the first
                 // one by a vector.

@@ -187,7 +187,8 @@ fn products_with_exchanged_rows_are_within_the_budget() {
                 let (have, there) = (product.budget_bits(&s.context), s.budget(&product));
                 assert!(
                     have <= there,
-                    "{what}, {usable} bits, squared {squared}: {have} bits are estimated, but {there} are measured"
+                    "{what}, {usable} bits, squared {squared}: {have} bits are estimated, but \
+                     {there} are measured"
                 );
                 let Ok(square) = s.evaluator.mul(&product, &product) else { break };
                 product = square;

@@ -9,8 +9,8 @@ use crate::{Ciphertext, CkksError, Context};
 const OPERATION: &str = "transfer to the second key";
 
 /// Transfers ciphertexts from a first context to a second one
-/// ([`hippocrene_rlwe::Parameters::key_transfer_set`]), where computation continues with smaller keys. It
-/// holds no secret.
+/// ([`hippocrene_rlwe::Parameters::key_transfer_set`]), where computation continues with smaller
+/// keys. It holds no secret.
 ///
 /// # Examples
 /// ```

@@ -317,7 +317,8 @@ fn delimiter(text: &str) -> Result<u8, String> {
                 Ok(byte)
             }
             _ => Err(
-                "one ASCII character that does not occur in numbers is needed, such as ';', or \\t for tabs"
+                "one ASCII character that does not occur in numbers is needed, such as ';', or \\t \
+                 for tabs"
                     .to_owned(),
             ),
         },

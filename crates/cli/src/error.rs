@@ -20,7 +20,8 @@ pub enum CliError {
     },
     /// The array is encrypted for another key.
     #[error(
-        "{}: it is encrypted for the key {have}, and {} is the key {need}: use the secret key of {have}",
+        "{}: it is encrypted for the key {have}, and {} is the key {need}: use the secret key of \
+         {have}",
         path.display(),
         key.display()
     )]

@@ -244,8 +244,8 @@ fn useless_keys_are_refused() {
         (
             &["keygen", "-p", "n13", "-o", &other, "--scheme", "bgv", "--plain-modulus", "7"],
             2,
-            "plaintext modulus 7: it gives no slots for the elements of arrays; a prime that is 1 \
-             modulo 16384, twice the ring degree, does, such as 65537",
+            "plaintext modulus 7: it gives no slots for the elements of arrays. A prime that is 1 \
+             modulo 16384, twice the ring degree, gives slots, such as 65537",
         ),
         (
             &["second", "-k", &public, "-c", "40", "-o", &other],

@@ -325,7 +325,7 @@ fn bits_that_move_by_one_rotation_need_no_bootstrap() {
             .and(&pick(0, 4, 2).0.unwrap(), &pick(0, 4, 1).0.unwrap())
             .unwrap_err()
             .to_string();
-        assert!(error.starts_with("and: ") && error.contains("stand differently"), "{error}");
+        assert!(error.starts_with("and: ") && error.contains("different layouts"), "{error}");
     }
 }
 

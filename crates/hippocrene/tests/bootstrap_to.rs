@@ -67,7 +67,7 @@ fn bootstraps_stop_at_the_requested_capacity() {
         }
         let beyond = described.capacity_after + 1.0;
         for (capacity, words) in [
-            (beyond, "bootstraps with these keys give back"),
+            (beyond, "bootstraps with these keys restore at most"),
             (f64::INFINITY, "inf bits of capacity: bootstraps with these keys"),
             (1e300, "with 1.0e300 bits of capacity: bootstraps with these keys"),
             (0.0, "0 bits of capacity: a positive number is possible, up to"),

@@ -532,7 +532,7 @@ fn larger_values_are_scaled_for_the_bootstrap() {
             Err(error) => break error.to_string(),
         }
     };
-    assert!(error.contains("declare a bound"), "{error}");
+    assert!(error.contains("Declare a tighter bound"), "{error}");
 }
 
 /// Circuits of several stages ask a server for capacity on the way.
@@ -619,7 +619,7 @@ fn errors_name_missing_keys_and_capacity() {
         matches!(error, Error::Capacity { .. }) && error.to_string().contains("bootstrap needs"),
         "{error}"
     );
-    assert!(error.to_string().contains("so it has to come earlier"), "{error}");
+    assert!(error.to_string().contains("so bootstrap earlier"), "{error}");
     // Operations that need no capacity still work.
     let y = server.negate(&a).unwrap();
     assert!((client.decrypt(&y).unwrap()[0] + 0.5 / 4096.0).abs() < 1e-5);
@@ -631,7 +631,7 @@ fn errors_name_missing_keys_and_capacity() {
     let precise = server.with_precision(most - server.bootstrap_reserve().unwrap()).unwrap();
     let error = precise.polynomial(&spent(&client, &server, &x, &[2]), &deep).unwrap_err();
     assert!(matches!(error, Error::Capacity { .. }), "{error}");
-    assert!(error.to_string().contains("bootstraps with these keys give back"), "{error}");
+    assert!(error.to_string().contains("bootstraps with these keys restore at most"), "{error}");
     // The bound is far larger than any value.
     let wide = (0..40)
         .try_fold(client.encrypt(&x, &[2]).unwrap(), |a, _| bare.square(&a.with_bound(1e30)?))

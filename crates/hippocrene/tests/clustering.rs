@@ -130,10 +130,13 @@ fn clusters_of_points_in_files() {
         ),
         (server.assign_new_points(&sent, &second).map(|_| ()).unwrap_err(), "has no new points"),
         (server.assign_new_points(&second, &second).map(|_| ()).unwrap_err(), "has no new points"),
-        (server.cluster(&new_points, &second).map(|_| ()).unwrap_err(), "the points are new ones"),
+        (
+            server.cluster(&new_points, &second).map(|_| ()).unwrap_err(),
+            "the points were encrypted for existing clusters",
+        ),
         (
             server.start_clusters(&new_points, &[0, 1]).map(|_| ()).unwrap_err(),
-            "the points are new ones",
+            "the points were encrypted for existing clusters",
         ),
         (refused_new(&new[..3]), "3 numbers for points of dimension 2"),
         (refused_new(&[0.0; 26]), "1 to 12 points are possible at one time"),
@@ -284,7 +287,7 @@ fn clustering_without_keys_or_with_invalid_points_is_refused() {
             &[0.0, 1e300],
             "distances are too large for a number",
         ),
-        (&[0.0, 1e-300, 0.0, 0.0], &[0.0, 1e-300], "count them in a smaller unit"),
+        (&[0.0, 1e-300, 0.0, 0.0], &[0.0, 1e-300], "Measure them in a smaller unit"),
     ];
     for (points, start, what) in wrong {
         let refused = client.encrypt_points(&asked, points, start).unwrap_err();

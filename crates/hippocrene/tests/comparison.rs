@@ -292,7 +292,7 @@ fn advice_on_comparisons_is_about_their_gap() {
     ] {
         let error = compared.unwrap_err().to_string();
         assert!(
-            error.contains("a wider gap and less precision of the comparison take less"),
+            error.contains("a comparison with a wider gap or a lower precision needs less"),
             "{error}"
         );
     }

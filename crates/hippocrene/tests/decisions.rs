@@ -1,5 +1,5 @@
-//! Operations are decided before a ciphertext is computed: nothing is computed in vain, and keys are
-//! found missing before any work.
+//! Operations are decided before a ciphertext is computed: nothing is computed in vain, and keys
+//! are found missing before any work.
 
 use crate::common::{insecure_grafted, numbers};
 use hippocrene::{

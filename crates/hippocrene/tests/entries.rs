@@ -107,7 +107,8 @@ fn invalid_tables_and_places_are_refused() {
     says(server.entries(&a, &[1.0, f64::NAN, 2.0], None), "entry 1 is NaN");
     says(
         server.entries(&a, &[1.0, 2.0], None),
-        "values from 0 to 2 are possible, and places are integers from 0 to 1. Declare the interval (0, 1)",
+        "values from 0 to 2 are possible, and places are integers from 0 to 1. Declare the \
+         interval (0, 1)",
     );
     says(
         server.entries(&a, &[1.0, 2.0, 4.0], Some(60.0)),

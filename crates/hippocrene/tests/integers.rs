@@ -95,7 +95,9 @@ fn signs_and_public_keys() {
         .unwrap_err();
     assert_eq!(error.kind(), "ParameterError");
     assert!(
-        error.to_string().contains("1 modulo 128, twice the ring degree, does, such as 65537"),
+        error
+            .to_string()
+            .contains("1 modulo 128, twice the ring degree, gives slots, such as 65537"),
         "{error}"
     );
 }
@@ -126,12 +128,12 @@ fn plaintext_moduli_of_any_size_are_found() {
             };
             let error = with(unit).unwrap_err().to_string();
             let next = Integers::plain_modulus_from(&parameters, unit).unwrap();
-            assert!(error.contains(&format!("one that is possible is {next}")), "{error}");
+            assert!(error.contains(&format!("next possible one is {next}")), "{error}");
             assert!(with(next).is_ok());
         }
     }
     let error = Integers::check_slots(1 << 30, 1 << 14).unwrap_err().to_string();
-    assert!(error.contains("does, such as 1073872897"), "{error}");
+    assert!(error.contains("gives slots, such as 1073872897"), "{error}");
 }
 
 #[test]

@@ -181,7 +181,7 @@ fn functions_of_arrays_with_keys_that_were_stored() {
         (server.max_pool(&x, 0), "windows of 0"),
         (server.largest(&x_2, Some(2)), "max: there is no axis 2 in shape [4, 6]"),
         (server.top_k(&x, 6, None), "6 of 5 numbers"),
-        (server.quantile(&x, &[], None), "no share is asked for"),
+        (server.quantile(&x, &[], None), "no share is requested"),
         (server.quantile(&x, &[0.5, 1.5], None), "a share of 1.5: 0 to 1"),
         (server.quantile(&x, &[f64::NAN], None), "a share of NaN"),
         (server.argsort(&encrypt(&client, &[1.0; 1024], &[1024], 4.0), None), "among 1024 numbers"),
@@ -304,12 +304,12 @@ fn functions_of_arrays_with_keys_that_were_stored() {
         (server.sign(&left, asked(Some(0.01), None)), "tables have a gap of"),
         (
             server.maximum(&left, &right, asked(None, Some(9.0))),
-            "bits; more takes bootstrapping keys",
+            "bits. More needs bootstrapping keys",
         ),
         (server.abs(&left, asked(None, Some(9.0))), "absolute value: tables have"),
         (
             server.greater(&left, &right, asked(None, Some(20.0))),
-            "bits; more takes bootstrapping keys",
+            "bits. More needs bootstrapping keys",
         ),
         (server.is_close(&left, &right, 0.1), "is close: a tolerance of 0.1"),
     ] {
@@ -381,7 +381,7 @@ fn results_are_bootstrapped_if_capacity_allows() {
     };
     assert_eq!(simulated(20, None), (Some(chosen), None));
     for (units, capacity, words) in [
-        (20, Some(31.0), "make keys of look-ups with more capacity (LookUps)"),
+        (20, Some(31.0), "make table keys with more capacity (LookUps)"),
         (12, None, "take a preset with a larger modulus"),
     ] {
         let (chosen, error) = simulated(units, capacity);
@@ -389,10 +389,7 @@ fn results_are_bootstrapped_if_capacity_allows() {
             panic!("{units} units, {chosen:?} bits: a bootstrap takes {reserve}")
         });
         assert_eq!(chosen, capacity.or(Some(30.0)));
-        assert!(
-            error.contains("where a bootstrap of them takes") && error.contains(words),
-            "{error}"
-        );
+        assert!(error.contains("and a bootstrap needs") && error.contains(words), "{error}");
     }
 }
 

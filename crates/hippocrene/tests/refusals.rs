@@ -42,7 +42,8 @@ fn layouts_of_a_few_elements_far_apart_are_refused() {
         let layout = Layout::new(vec![4], vec![stride], slots).unwrap();
         let refused = server.relayout(&array, layout).unwrap_err();
         let what = format!(
-            "shape [4] with strides [{stride}] takes {} slots: 16777216 are the most for so few elements",
+            "shape [4] with strides [{stride}] takes {} slots: 16777216 are the most for so few \
+             elements",
             3 * stride + 1
         );
         assert_eq!(refused.to_string(), format!("move elements: {what}"));
@@ -196,5 +197,5 @@ fn errors_in_a_step_state_the_capacity_of_the_operands() {
     // The rows of `x` are in another order than in a fresh array. Moving them uses up the capacity.
     let error = server.dot(&server.transpose(&x).unwrap(), &y).unwrap_err().to_string();
     let have = y.capacity_bits(server.session());
-    assert!(error.contains(&format!("of {have:.1} that the operands have")), "{error}");
+    assert!(error.contains(&format!("the operands have {have:.1}, and")), "{error}");
 }

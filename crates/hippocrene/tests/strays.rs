@@ -154,7 +154,8 @@ proptest! {
                 (0..picked[axis]).map(|k| values[(e / inner * picked[axis] + k) * inner + e % inner]).sum()
             };
             let expected: Vec<f64> = (0..values.len() / picked[axis]).map(along).collect();
-            assert_close(&client.decrypt(&sum).unwrap(), &expected, "a sum along an axis of a slice");
+            assert_close(&client.decrypt(&sum).unwrap(), &expected, "a sum along an axis of a \
+                                                                     slice");
             prop_assert!(modulus_bits(&sum, &server) > left - 1e-6);
             // Broadcasting a sum against the slice, and summing again, shows that the stated
             // contents of its slots are true.

@@ -202,7 +202,8 @@ fn errors_name_the_mistake() {
             "evaluation",
             160,
             &absurd[..8],
-            "the modulus of a key is 0xffffffffffffffff with sprout 0b0 and 2^0; it must be a divisor",
+            "the modulus of a key is 0xffffffffffffffff with sprout 0b0 and 2^0; it must be a \
+             divisor",
         ),
         ("evaluation", 160, &[7], "the modulus of a key is 0x7 with"),
         (
@@ -451,7 +452,8 @@ fn fields_of_a_bootstrap_are_checked() {
         (
             126,
             &[7],
-            "modulus of the key from the sparse secret is 0x7 with sprout 0b0 and 2^0; it must be a divisor",
+            "modulus of the key from the sparse secret is 0x7 with sprout 0b0 and 2^0; it must be \
+             a divisor",
         ),
         (8, &[3], "flags of a bootstrap is 3; it must be without 2 and 4, as it is iterated"),
         (8, &[5], "flags of a bootstrap is 5; it must be without 2 and 4, as it is iterated"),
@@ -459,7 +461,8 @@ fn fields_of_a_bootstrap_are_checked() {
         (
             144,
             &negative,
-            "precision that a bootstrap is iterated to is -1; it must be 0 for one bootstrap, or from 1",
+            "precision that a bootstrap is iterated to is -1; it must be 0 for one bootstrap, or \
+             from 1",
         ),
         (144, &zero, "precision that a bootstrap is iterated to is -0"),
         (levels, &[17], "stages of a level is 17"),
@@ -527,7 +530,8 @@ fn fields_of_gates_are_checked() {
         (
             98,
             &[7],
-            "modulus of the key from the sparse secret is 0x7 with sprout 0b0 and 2^0; it must be a divisor",
+            "modulus of the key from the sparse secret is 0x7 with sprout 0b0 and 2^0; it must be \
+             a divisor",
         ),
         (levels, &[17], "stages of a level is 17"),
         (levels + 4, &nan, "bits of a level's scale is NaN"),

@@ -26,7 +26,7 @@ pub enum PegasusError {
     #[error(transparent)]
     Fhew(#[from] FhewError),
     /// Values may be larger than their modulus or the domain of a table allows.
-    #[error("{operation}: values up to {have} are not within the {limit} that there is room for")]
+    #[error("{operation}: values up to {have} do not fit, and at most {limit} is possible")]
     Domain {
         /// The operation.
         operation: &'static str,

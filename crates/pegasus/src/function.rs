@@ -123,7 +123,7 @@ impl Function {
         }
         let (name, low, high) = (self.name(), Short(low), Short(high));
         let what = format!(
-            "{name} is defined {on}, but not on all of [{low}, {high}]. Say another domain, and \
+            "{name} is defined {on}, but not on all of [{low}, {high}]. Pass another domain, and \
              declare that the values \
              lie in it (with_interval)."
         );

@@ -319,7 +319,8 @@ fn rounds(n: usize) -> Vec<Vec<(usize, usize)>> {
 mod tests {
     use super::*;
 
-    /// By the principle of zeros and ones.
+    /// Tries all sequences of zeros and ones. A network that sorts them sorts everything (the
+    /// zero-one principle, Knuth 5.3.4).
     #[test]
     fn networks_sort() {
         for n in 1..=12usize {

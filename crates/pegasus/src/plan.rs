@@ -266,8 +266,8 @@ impl PegasusPlan {
                 argument(
                     OPERATION,
                     format!(
-                        "repacking needs a modulus of {needed_bits:.1} bits for results of {:.0} bits \
-                         of capacity; there are {have:.1}{fits}",
+                        "repacking needs a modulus of {needed_bits:.1} bits for results of {:.0} \
+                         bits of capacity; there are {have:.1}{fits}",
                         l.output_bits
                     ),
                 )

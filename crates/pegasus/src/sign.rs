@@ -105,8 +105,8 @@ impl Pegasus {
         if !(tolerance > gap && tolerance <= a.bound()) {
             let [tolerance, bound] = [tolerance, a.bound()].map(Short);
             let what = format!(
-                "a tolerance of {tolerance}: these tables tell {gap:.2e} from 0 of numbers up to \
-                 {bound} that are as precise as these"
+                "a tolerance of {tolerance}: these tables tell {gap:.2e} from 0, for numbers up \
+                 to {bound} with the error of these"
             );
             return argument(OPERATION, what);
         }

@@ -130,9 +130,9 @@ impl Pegasus {
         let fraction = INDEX_DEVIATIONS * index / degree;
         if fraction > 0.5 {
             let what = format!(
-                "among {size} numbers: their error takes {fraction:.2} of a table in the last round, \
-                 and 0.50 is the limit. Take fewer at a time, or numbers that are more precise \
-                 relative to their bound."
+                "among {size} numbers: their error takes {fraction:.2} of a table in the last \
+                 round, and 0.50 is the limit. Take fewer at a time, or numbers that are more \
+                 precise relative to their bound."
             );
             return argument(OPERATION, what);
         }
@@ -141,8 +141,8 @@ impl Pegasus {
         Ok(f64::from(last).exp2() * wide / (1.0 + self.plan().literal().margin))
     }
 
-    /// Returns [`Pegasus::tournament_bound_factor`] for the numbers in the slots of `a`, with the noise that
-    /// extraction gives the number in `slot`.
+    /// Returns [`Pegasus::tournament_bound_factor`] for the numbers in the slots of `a`, with the
+    /// noise that extraction gives the number in `slot`.
     ///
     /// # Errors
     /// Returns the errors of [`Pegasus::to_coefficients`], [`Pegasus::extract`] and

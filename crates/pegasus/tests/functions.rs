@@ -152,7 +152,8 @@ fn stated_errors_include_the_errors_of_numbers() {
             let most_off = (worst(&errors).log2() + y.precision_bits()).exp2();
             assert!(
                 most_off < CERTAIN,
-                "{name} by {most}, numbers with an error of {off}: {most_off} times the stated error"
+                "{name} by {most}, numbers with an error of {off}: {most_off} times the stated \
+                 error"
             );
         }
     }

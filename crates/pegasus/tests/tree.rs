@@ -119,7 +119,8 @@ proptest! {
         let results = client.results(&model, &plan, &rows);
         for (row, got) in rows.chunks(features).zip(results.chunks(outputs)) {
             for (got, expected) in got.iter().zip(model.evaluate(row).unwrap()) {
-                prop_assert!((got - expected).abs() < 0.1, "{row:?}: {got} for {expected}, {plan:?}");
+                prop_assert!((got - expected).abs() < 0.1, "{row:?}: {got} for {expected}, \
+                                                            {plan:?}");
             }
         }
     }

@@ -35,7 +35,8 @@ impl MemoryMeter {
         self.0.live.load(Relaxed)
     }
 
-    /// Returns the maximum number of bytes in use at one time since the last [`MemoryMeter::reset`].
+    /// Returns the maximum number of bytes in use at one time since the last
+    /// [`MemoryMeter::reset`].
     pub fn peak(&self) -> usize {
         self.0.peak.load(Relaxed)
     }

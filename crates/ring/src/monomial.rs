@@ -15,8 +15,8 @@ pub(crate) const PERIOD: usize = 64;
 
 /// The values of all monomials of one ring, in the evaluation domain.
 ///
-/// [`crate::elementwise::Elementwise::inner_product_times_monomials`] reads them. Each block of 64 values is
-/// a row times a power of `psi`. There are 64 rows, one for each exponent modulo 64.
+/// [`crate::elementwise::Elementwise::inner_product_times_monomials`] reads them. Each block of 64
+/// values is a row times a power of `psi`. There are 64 rows, one for each exponent modulo 64.
 ///
 /// ```
 /// use hippocrene_ring::{Kernel, ResidueRing, elementwise::KeyLimb, primes::ntt_primes};

@@ -23,8 +23,8 @@ pub enum Domain {
 /// moduli of its limbs. Its owner does.
 ///
 /// A polynomial of a *dry run* ([`Poly::dry_run`]) has the same number of limbs as any other, but
-/// every limb is empty. Loops over limbs and residues then have nothing to do. A [`crate::MemoryMeter`]
-/// counts the memory that the residues would need.
+/// every limb is empty. Loops over limbs and residues then have nothing to do. A
+/// [`crate::MemoryMeter`] counts the memory that the residues would need.
 ///
 /// ```
 /// use hippocrene_ring::{Domain, Poly};

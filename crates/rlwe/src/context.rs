@@ -1,10 +1,11 @@
 //! A parameter set with everything that computing with it needs.
 //!
-//! A [`Context`] consists of parts that know less than it does:
-//! - [`Rings`]: the residue rings of all limbs;
+//! A [`Context`] has four parts, which do not depend on it:
+//!
+//! - [`Rings`]: the residue rings of all limbs.
 //! - [`Plans`]: the constants of operations, which are made from the rings on first use. A dry run
-//!   shares rings and plans with the context that it represents;
-//! - [`Memory`]: pools of memory, and the cache of keys in other forms;
+//!   shares rings and plans with the context that it represents.
+//! - [`Memory`]: pools of memory, and the cache of derived keys.
 //! - [`Ledger`]: the record of a dry run.
 //!
 //! Operations are methods of the context in the modules of their subject, such as
@@ -239,18 +240,18 @@ impl Context {
         self.memory.scratch.bytes()
     }
 
-    /// The bytes of dropped polynomials that are kept for new ones.
+    /// The number of bytes of dropped polynomials that are kept for reuse.
     pub fn spare_memory(&self) -> usize {
         self.memory.spare.bytes()
     }
 
-    /// Wipes and frees the memory that operations have used and keep for the next operation.
+    /// Wipes and frees the memory that operations keep for reuse.
     pub fn forget(&self) {
         self.memory.forget();
         self.rings.forget();
     }
 
-    /// Returns a polynomial for a ciphertext, without limbs yet.
+    /// Returns a polynomial without limbs, for a part of a ciphertext.
     pub(crate) fn part(&self) -> Poly {
         match &self.ledger {
             None => Poly::with_spare(self.degree(), Domain::Evaluation, &self.memory.spare),

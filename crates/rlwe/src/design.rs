@@ -1,12 +1,12 @@
 //! Parameter sets that meet a request, by the re-design rule of GRAFT 4.1 and G.
 //!
-//! In a simple chain, the scale fixes the number of primes. With a sprout, the primes are words,
-//! and only the numbers of units and of specials are left to choose. The rule, which the paper
-//! applies in its Tables 2 and 12, has two steps:
+//! In a simple chain, the scale fixes the number of primes. With a sprout, units and specials are
+//! about as large as a word allows, and only their numbers are left to choose. The rule, which the
+//! paper applies in its Tables 2 and 12, has two steps:
 //!
-//! 1. Use the fewest words that hold the requested modulus.
+//! 1. Use the fewest units that hold the requested modulus.
 //! 2. Divide `log2(PQ)` between `Q` and `P` such that a key switch needs the fewest transforms. It
-//!    needs `(dnum + 2) (L + K)` (MG23) for the `L` limbs of `Q` and the `K` specials.
+//!    needs `(dnum + 2) (L + K)` transforms (MG23) for the `L` limbs of `Q` and the `K` specials.
 //!
 //! `P` is at least as large as the largest digit, so `dnum` is about `log2 Q / log2 P`.
 

@@ -45,8 +45,8 @@ impl Parameters {
         Parameters::new(self.second_literal(top)?)
     }
 
-    /// [`Parameters::key_transfer_set`] without the security checks, for tests. **Nothing encrypted with such
-    /// a set is secret.**
+    /// [`Parameters::key_transfer_set`] without the security checks, for tests. **Nothing encrypted
+    /// with such a set is secret.**
     ///
     /// # Errors
     /// Returns the same errors as `second`, except those of security.

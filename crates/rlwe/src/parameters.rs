@@ -125,8 +125,8 @@ impl Parameters {
         let degree = 1usize << log_degree;
         if units.is_empty() || units.len() + specials.len() > MAX_UNITS_AND_SPECIALS {
             return fail(format!(
-                "{} units and {} specials, 1 to {MAX_UNITS_AND_SPECIALS} factors with at least one unit are \
-                 supported",
+                "{} units and {} specials, 1 to {MAX_UNITS_AND_SPECIALS} factors with at least one \
+                 unit are supported",
                 units.len(),
                 specials.len()
             ));

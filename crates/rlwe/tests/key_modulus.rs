@@ -46,7 +46,8 @@ fn smaller_keys_have_the_noise_they_state_at_every_divisor() {
                 let estimated = estimated.log2_std();
                 assert!(
                     (measured - estimated).abs() < 1.5f64.log2(),
-                    "{gadget:?} at {modulus:?}: measured 2^{measured:.2}, estimated 2^{estimated:.2}"
+                    "{gadget:?} at {modulus:?}: measured 2^{measured:.2}, estimated \
+                     2^{estimated:.2}"
                 );
                 assert!(
                     estimated <= limit + 0.1,
@@ -134,7 +135,8 @@ fn above_its_modulus_a_key_is_refused_and_both_are_named() {
     let message = context.zero(top, Domain::Evaluation);
     let a = secret.encrypt(context, &message, top).unwrap().expand(context);
     let mut out = Ciphertext::empty(context);
-    let words = "the key is modulo 162.0 bits (4 limbs), no multiple of the 322.0 bits (8 limbs) that are needed";
+    let words = "the key is modulo 162.0 bits (4 limbs), no multiple of the 322.0 bits (8 limbs) \
+                 that are needed";
     let refused = |result: Result<(), RlweError>| {
         let error = result.unwrap_err().to_string();
         assert!(error.contains(words), "{error}");

@@ -38,7 +38,8 @@ fn every_gadget_at_every_modulus_has_the_noise_it_states() {
                     context.key_switch_noise_with(modulus, gadget, modulus).unwrap().log2_std();
                 assert!(
                     (measured - estimated).abs() < 1.5f64.log2(),
-                    "{gadget:?} at {modulus:?}: measured 2^{measured:.2}, estimated 2^{estimated:.2}"
+                    "{gadget:?} at {modulus:?}: measured 2^{measured:.2}, estimated \
+                     2^{estimated:.2}"
                 );
                 assert!(
                     estimated <= limit + 0.1,

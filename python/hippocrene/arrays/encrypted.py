@@ -98,7 +98,8 @@ OPERATORS = {
     "__abs__": "abs",
     "__invert__": "~",
 }
-# Maximum number of elements whose places are all made to index them. Chosen: it takes 2 microseconds.
+# Maximum number of elements whose places are all made to index them. Chosen: it takes 2
+# microseconds.
 _FEW = 4096
 # Operators and conversions of one operand.
 UNARY = ("__neg__", "__pos__", "__abs__", "__invert__", "__bool__", "__float__", "__int__")

@@ -754,8 +754,8 @@ class NumberArray(ArithmeticArray, holds=("numbers",)):
     def __abs__(self) -> Self:
         return self.abs()
 
-    # Functions and order, by look-up tables. The methods need keys made with ``tables=True``, except
-    # where they say otherwise.
+    # Functions and order, by look-up tables. The methods need keys made with ``tables=True``,
+    # except where they say otherwise.
 
     def apply(
         self,

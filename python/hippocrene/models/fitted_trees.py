@@ -333,8 +333,8 @@ def check_inside(trees: list[Nodes], how: Comparing) -> None:
             if not low <= threshold < high:
                 raise ArgumentError(
                     f"from_sklearn: feature {how.name(feature)} is split at {threshold:.12g}, outside its range from "
-                    f"{low:.12g} to {high:.12g}. Give a sample or ranges with values on either side, or say clamp=True "
-                    "if rows never leave the range."
+                    f"{low:.12g} to {high:.12g}. Give a sample or ranges with values on either side, or pass "
+                    "clamp=True if rows never leave the range."
                 )
 
 

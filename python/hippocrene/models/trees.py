@@ -264,7 +264,7 @@ class PrivateDecisionTree(Local):
         - Regression: a 1000th of the range of the results.
         - Scores and values of a gradient boosting: a 1000th of the largest range of a tree times
           the number of trees.
-        - Large forests, where this is not possible: the least deviation that is.
+        - Large forests that cannot reach these: the least deviation that they can reach.
 
         `PrivateDecisionTree.deviation` is the deviation that was reached. With several targets,
         each has its own range and may have its own deviation, as in ``[0.1, 20.0]``. A given
@@ -277,8 +277,8 @@ class PrivateDecisionTree(Local):
         trees, outputs, classes = parts(model)
         if (sample is None) == (ranges is None):
             raise TypeError(
-                "from_sklearn: pass either a sample, which is rows with values of the features, or ranges, which are "
-                "their least and largest values"
+                "from_sklearn: pass either a sample or ranges. A sample is rows with values of the "
+                "features, and ranges are the least and the largest value of each feature."
             )
         features = int(model.n_features_in_)
         names, kind = feature_names(model), row_type(model)

@@ -277,7 +277,8 @@ def _counts(x: Any, weights: Any, bins: Any) -> Any:
     if x.ndim != 1 or (weights is not None and np.shape(weights) != x.shape):
         of_weights = "" if weights is None else f", weights of shape {np.shape(weights)}"
         raise ShapeError(
-            f"bincount takes arrays of one axis, and weights for each place: shape {x.shape}{of_weights}"
+            f"bincount: the values have the shape {x.shape}{of_weights}. Values with one axis are "
+            "needed, and weights of the same shape."
         )
     with named("bincount", "entries_of", "numpy.stack", "multiply", "sum"):
         ones = x.entries_of(np.eye(count, dtype=np.int64))
@@ -299,7 +300,8 @@ def histogram(*args: Any, **keywords: Any) -> Any:
         raise refusal("histogram")
     if density:
         raise TypeError(
-            "numpy.histogram takes no density= of encrypted weights: divide the sums by that of all"
+            "numpy.histogram takes no density= for encrypted weights. Decrypt the sums, and divide them "
+            "by their total and by the widths of the bins."
         )
     values = to_array(a, "histogram")
     if values.shape != weights.shape:
@@ -329,7 +331,8 @@ def reduceat(a: Any, indices: Any, axis: Any = 0) -> Any:
     starts = to_array(indices, "add.reduceat")
     if starts.ndim != 1 or not starts.size:
         raise ShapeError(
-            f"add.reduceat: indices of shape {starts.shape}, and one axis with an element or more is needed"
+            f"add.reduceat: the indices have the shape {starts.shape}. One axis with at least one "
+            "element is needed."
         )
     # numpy refuses invalid indices.
     np.add.reduceat(np.zeros(length), starts)

@@ -24,7 +24,8 @@ impl ClientKey {
     ///
     /// let preset = Preset::by_name("bits14")?;
     /// let client = ClientKey::generate(preset.settings()?)?;
-    /// let server = Server::new(client.evaluation_keys(&KeyRequest::bits(preset.bits()?))?)?; // holds no secret
+    /// let keys = client.evaluation_keys(&KeyRequest::bits(preset.bits()?))?;
+    /// let server = Server::new(keys)?; // holds no secret
     ///
     /// let plan = client.bit_plan(preset.bits()?)?;
     /// let x = client.encrypt_bits(&plan, &[true, true, false, false], &[4])?;

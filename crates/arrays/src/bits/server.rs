@@ -328,7 +328,8 @@ impl BitServer {
                 let (left, right) = (inputs[0].shape(), a.shape());
                 let what = match left == right {
                     true => format!(
-                        "arrays of bits of shape {left:?} that stand differently, as rows and columns do: what was picked is for gates with what was picked in the same way"
+                        "the operands have the shape {left:?} and different layouts. Select the \
+                         elements of both in the same way."
                     ),
                     false => format!("arrays of bits of shapes {left:?} and {right:?}"),
                 };

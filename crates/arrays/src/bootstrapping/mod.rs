@@ -121,8 +121,9 @@ impl Bootstrapping {
             return Ok((plan, way));
         }
         Err(Error::Parameters(format!(
-            "a bootstrap with {precision:.1} bits of precision leaves {left:.0} bits of capacity with these parameters; the next one needs {need:.0}, and a product \
-             in between {product:.0}: ask for less precision, or take a preset with a larger modulus; {}",
+            "a bootstrap with {precision:.1} bits of precision leaves {left:.0} bits of capacity \
+             with these parameters; the next one needs {need:.0}, and a product in between \
+             {product:.0}: ask for less precision, or take a preset with a larger modulus; {}",
             rule::PRESETS
         )))
     }

@@ -77,8 +77,9 @@ pub(super) fn check(session: &Session, how: &Bootstrapping) -> Result<(), Error>
     if parameters.security().is_some() && base_limit(parameters).is_none() {
         let degree = parameters.log_degree();
         return Err(Error::Parameters(format!(
-            "there is no bootstrapping at the ring degree 2^{degree}: no limit is known there for the sparse secret of Hamming weight {SPARSE_WEIGHT} under which a \
-             modulus is raised; {PRESETS}"
+            "there is no bootstrapping at the ring degree 2^{degree}: no limit is known there for \
+             the sparse secret of Hamming weight {SPARSE_WEIGHT} under which a modulus is raised; \
+             {PRESETS}"
         )));
     }
     Ok(())
@@ -135,8 +136,9 @@ pub(super) fn literal(
         .expect("a sum of h + 1 numbers below 1/2 does not reach (h + 1)/2");
     let reduction = reduction(k, bits).map_err(|error| match error {
         Error::Argument { .. } => Error::Parameters(format!(
-            "a bootstrap with {:.1} bits of precision for values up to {} has to keep {bits:.1} bits of them, which no reduction does ({error}): ask for less precision, or a \
-             smaller bound",
+            "a bootstrap with {:.1} bits of precision for values up to {} has to keep {bits:.1} \
+             bits of them, which no reduction does ({error}): ask for less precision, or a smaller \
+             bound",
             way.one,
             Short(how.bound)
         )),
@@ -216,8 +218,9 @@ fn base_bits(parameters: &Parameters, bits: f64, rounded: f64) -> Result<f64, Er
         base += 1.0;
         if base > limit || base > 4.0 * LARGEST_SPECIAL {
             return Err(Error::Parameters(format!(
-                "a bootstrap with so much precision needs a base modulus with {bits:.0} bits above its errors: with the sparse secret of Hamming weight {SPARSE_WEIGHT} there are too few \
-                 at the ring degree 2^{}; {PRESETS}",
+                "a bootstrap with so much precision needs a base modulus with {bits:.0} bits above \
+                 its errors: with the sparse secret of Hamming weight {SPARSE_WEIGHT} there are \
+                 too few at the ring degree 2^{}; {PRESETS}",
                 parameters.log_degree()
             )));
         }

@@ -76,7 +76,8 @@ impl ClientKey {
         let frame = frame.map_err(|error| match error {
             Error::Parameters(_) => Error::argument(
                 OPERATION,
-                "the points are nearer to each other than the precision can be that there is: count them in a smaller unit",
+                "the points are too near to each other for the highest precision. Measure them in \
+                 a smaller unit.",
             ),
             error => error,
         })?;

@@ -85,7 +85,8 @@ impl Clustering {
             if *have.layout() != need {
                 let (have, need) = (have.layout(), &need);
                 let what = format!(
-                    "{what} of shape {:?} with strides {:?} in {} slots, where {:?} with strides {:?} in {} is needed",
+                    "{what} of shape {:?} with strides {:?} in {} slots, where {:?} with strides \
+                     {:?} in {} is needed",
                     have.shape(),
                     have.strides(),
                     have.slots(),

@@ -167,8 +167,8 @@ impl Server {
         operation: &'static str,
     ) -> Result<(&KMeans, KMeansState), Error> {
         let k_means = self.k_means.as_ref().ok_or_else(|| {
-            let what =
-                "this server has no keys for k-means: make evaluation keys with them (LookUps::clusters)";
+            let what = "this server has no keys for k-means: make evaluation keys with them \
+                        (LookUps::clusters)";
             Error::NoKeys { operation, what }
         })?;
         let shape = k_means.plan().shape();
@@ -190,7 +190,8 @@ impl Server {
             return Err(Error::argument(operation, "the first operand has no points"));
         };
         if points.has_new_points() {
-            let what = "the points are new ones, to be assigned to the clusters of others, not to be clustered";
+            let what = "the points were encrypted for existing clusters, to which they are only \
+                        assigned. Encrypt points to be clustered without clusters.";
             return Err(Error::argument(operation, what));
         }
         self.checked_rows(points, rows, operation)

@@ -259,7 +259,8 @@ impl Server {
     /// [`Error::NoKeys`] if there are no keys of bits.
     pub fn bits(&self) -> Result<&BitServer, Error> {
         self.bits.as_ref().ok_or_else(|| {
-            let what = "this server has no keys of bits: make evaluation keys with them (KeyRequest::bits; in Python, those of a client of a preset of bits)";
+            let what = "this server has no keys of bits: make evaluation keys with them \
+                        (KeyRequest::bits; in Python, those of a client of a preset of bits)";
             Error::NoKeys { operation: "compute on bits", what }
         })
     }
@@ -289,7 +290,8 @@ impl Server {
             return Ok(());
         }
         let what = format!(
-            "shape {:?} with strides {:?} takes {have} slots: {most} are the most for so few elements",
+            "shape {:?} with strides {:?} takes {have} slots: {most} are the most for so few \
+             elements",
             layout.shape(),
             layout.strides()
         );

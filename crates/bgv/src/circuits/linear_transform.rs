@@ -207,8 +207,8 @@ impl LinearTransform {
                 (p.rotation, entries.iter().map(|x| x.0 as usize).max().unwrap_or(0));
             if rotation >= row || last >= degree {
                 return fail(format!(
-                    "a diagonal of rotation {rotation} has an integer in slot {last}. Rotations must be \
-                     below {row} and slots below {degree}."
+                    "a diagonal of rotation {rotation} has an integer in slot {last}. Rotations \
+                     must be below {row} and slots below {degree}."
                 ));
             }
         }

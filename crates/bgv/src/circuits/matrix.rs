@@ -60,8 +60,8 @@ impl Matrix {
         let fits = (1..=row).contains(&rows) && (1..=row).contains(&columns);
         if !fits || matrix.iter().any(|row| row.len() != columns) {
             let what = format!(
-                "the matrix has {rows} rows and its first row has {columns} entries. 1 to {row} rows \
-                 of the same length from 1 to {row} are needed."
+                "the matrix has {rows} rows and its first row has {columns} entries. 1 to {row} \
+                 rows of the same length from 1 to {row} are needed."
             );
             return Err(BgvError::Argument { operation: "make a matrix", what });
         }

@@ -56,7 +56,8 @@ impl Bootstrapper {
             return Err(CkksError::Argument {
                 operation: OPERATION,
                 what: format!(
-                    "the errors of the values are estimated at 2^{:.1}, which does not fit the range together with values up to {}. If you know that the errors are smaller, \
+                    "the errors of the values are estimated at 2^{:.1}, which does not fit the \
+                     range together with values up to {}. If you know that the errors are smaller, \
                      as in iterations that correct themselves, declare it (with_precision_bits)",
                     -a.precision_bits(),
                     Short(literal.bound)

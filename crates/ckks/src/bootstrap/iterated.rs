@@ -72,8 +72,9 @@ impl Bootstrapper {
                 return Err(CkksError::Argument {
                     operation: OPERATION,
                     what: format!(
-                        "the iterations end at a precision of {have:.1} bits, and {wanted:.1} are needed. One bootstrap is too imprecise, or the scale of the operand, 2^{:.1}, \
-                         is too small",
+                        "the iterations end at a precision of {have:.1} bits, and {wanted:.1} are \
+                         needed. One bootstrap is too imprecise, or the scale of the operand, \
+                         2^{:.1}, is too small",
                         a.scale().log2()
                     ),
                 });

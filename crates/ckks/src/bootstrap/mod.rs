@@ -5,8 +5,8 @@
 //! `Q`, with a small integer polynomial `I`. Reading it modulo `Q` *raises* the modulus. Then the
 //! coefficients of `t/q0` are moved into slots ([`crate::circuits::HomomorphicDft`]). There the
 //! function `x - round(x)` removes `I` ([`crate::approximation::ModularReduction`]) and leaves
-//! `m/q0`. The slots are moved back into coefficients. [`Order`] tells whether that step comes last,
-//! or first, at a small modulus, on the operand.
+//! `m/q0`. The slots are moved back into coefficients. [`Order`] tells whether that step comes
+//! last, or first, at a small modulus, on the operand.
 //!
 //! [`BootstrapPlan`] holds everything that does not depend on keys: transforms, scales, moduli, the
 //! rotations whose keys are needed, and the failure probability. [`Bootstrapper`] is the plan with

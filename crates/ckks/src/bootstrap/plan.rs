@@ -143,8 +143,8 @@ impl BootstrapPlan {
         if output > most {
             let (top, consumed) = (most + plan.bits(), plan.bits());
             let what = format!(
-                "the largest modulus has {top:.1} bits and the bootstrap uses {consumed:.1}, so that \
-                 fewer than {output:.1} are left for the result"
+                "the largest modulus has {top:.1} bits and the bootstrap uses {consumed:.1}, so \
+                 that fewer than {output:.1} are left for the result"
             );
             return Err(CkksError::Argument { operation: OPERATION, what });
         }

@@ -20,8 +20,9 @@ pub enum EncodeError {
     },
     /// The scaled values do not fit the modulus.
     #[error(
-        "encode: values at scale 2^{scale_bits:.2} need a modulus of {needed_bits} bits, it has {modulus_bits:.1}: take a \
-         smaller scale (less precision) or a larger modulus (another preset)"
+        "encode: values at scale 2^{scale_bits:.2} need a modulus of {needed_bits} bits, it has \
+         {modulus_bits:.1}: take a smaller scale (less precision) or a larger modulus (another \
+         preset)"
     )]
     TooLarge {
         /// `log2` of the scale.

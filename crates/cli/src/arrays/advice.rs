@@ -108,8 +108,8 @@ pub(super) fn advice(cell: &str) -> &'static str {
     } else if cell.bytes().any(|byte| byte.is_ascii_digit()) && !is_name(cell) {
         "Write plain numbers such as -1234.5, without units, percent signs or thousands separators."
     } else {
-        "Write categories as numbers, or as a column of 0 and 1 for each category (pandas: pd.get_dummies(df)), or \
-         leave the column out with --columns."
+        "Write categories as numbers, or as a column of 0 and 1 for each category (pandas: \
+         pd.get_dummies(df)), or leave the column out with --columns."
     }
 }
 

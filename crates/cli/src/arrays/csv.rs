@@ -165,8 +165,8 @@ fn other_delimiter(text: &str) -> Option<String> {
                 Some(format!("The first line is divided by {name}: give --delimiter {say}."))
             }
             (true, true, true) => Some(format!(
-                "The first line seems to be divided by {name}, with decimal commas: give --delimiter {say}, and write \
-                 decimal points."
+                "The first line seems to be divided by {name}, with decimal commas: give \
+                 --delimiter {say}, and write decimal points."
             )),
             _ => None,
         }
@@ -391,7 +391,8 @@ impl FirstLine {
     fn header_refusal(&self, why: &str, cell: &str) -> Refusal {
         let (line, shown) = (self.line, shown(&self.cells));
         let what = format!("line {line} ({shown}) may be a header or values: {why}");
-        let flags = "Give --header if it holds the names of the columns, or --no-header if it holds values.";
+        let flags = "Give --header if it holds the names of the columns, or --no-header if it \
+                     holds values.";
         let ends_empty = self.cells.len() > 1 && self.cells.last().is_some_and(String::is_empty);
         let last = match ends_empty {
             true => {
@@ -406,7 +407,8 @@ impl FirstLine {
     /// The error for a first column that may be a row index.
     fn index_refusal(&self, why: &str) -> Refusal {
         let what = format!("the first column looks like a row index: {why}");
-        let flags = "Give --index to leave it out, --no-index to encrypt it, or choose columns with --columns.";
+        let flags = "Give --index to leave it out, --no-index to encrypt it, or choose columns \
+                     with --columns.";
         Refusal::new(what, flags)
     }
 }

@@ -20,7 +20,8 @@ impl Display for Bootstrap<'_> {
         let what = if *complex { "complex and real" } else { "real" };
         write!(
             f,
-            "bootstraps {what} arrays of values up to {bound}, with {precision:.1} bits after the binary point"
+            "bootstraps {what} arrays of values up to {bound}, with {precision:.1} bits after the \
+             binary point"
         )?;
         write!(f, "\n  slots       {}", self.0.slots)?;
         if self.0.iterations > 1 {

@@ -194,7 +194,8 @@ impl Job<'_> {
         }
         if self.format == Format::Csv && !self.prints_json(console) {
             return Err(CliError::Usage(format!(
-                "{path} holds complex numbers, which comma-separated values do not: write them as .npy"
+                "{path} holds complex numbers, which comma-separated values do not: write them as \
+                 .npy"
             )));
         }
         let values = console.step("decrypt", || Ok(self.client.decrypt_complex(encrypted)?))?;
@@ -259,8 +260,8 @@ impl Job<'_> {
         let (names, columns) = (self.names.len(), shape.get(1).copied().unwrap_or(1));
         match &self.decrypt.header_from {
             Some(path) if names != columns => Err(CliError::Usage(format!(
-                "--header-from: {} names {}, and the array of shape {shape:?} has {}. If the array comes from \
-                 this file, give the same --columns or --index as to encrypt.",
+                "--header-from: {} names {}, and the array of shape {shape:?} has {}. If the array \
+                 comes from this file, give the same --columns or --index as to encrypt.",
                 path.display(),
                 count(names, "column"),
                 count(columns, "column")

@@ -120,13 +120,15 @@ pub(super) fn run(
     let table = encrypt.table();
     let is_table = !encrypt.columns.is_empty() || table.header.is_some() || table.index.is_some();
     if format == Format::Npy && is_table {
-        let what = "--columns, --delimiter, --header and --index are for comma-separated values: this is .npy";
+        let what = "--columns, --delimiter, --header and --index are for comma-separated values: \
+                    this is .npy";
         return Err(CliError::Usage(what.to_owned()));
     }
     let by_name = table.columns.iter().flatten().find(|column| matches!(column, Column::Name(_)));
     if let (Some(false), Some(Column::Name(name))) = (table.header, by_name) {
         return Err(CliError::Usage(format!(
-            "--columns: {name:?} is the name of a column, but with --no-header columns have no names: give its place"
+            "--columns: {name:?} is the name of a column, but with --no-header columns have no \
+             names: give its place"
         )));
     }
     if let Some(bound) = encrypt.bound.filter(|bound| !(bound.is_finite() && *bound >= 0.0)) {
@@ -144,7 +146,8 @@ pub(super) fn run(
         Preset::of_bits(key.session().settings())
     {
         if interval.is_some() || encrypt.precision.is_some() || encrypt.wrap {
-            let what = "--interval, --bound, --precision and --wrap are not for bits, which these keys encrypt";
+            let what = "--interval, --bound, --precision and --wrap are not for bits, which these \
+                        keys encrypt";
             return Err(CliError::Usage(what.to_owned()));
         }
         let Contents { numbers: bits, names } = Array::<bool>::read(input, format, &table)?;

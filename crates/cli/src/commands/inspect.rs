@@ -151,8 +151,8 @@ fn write_keys(f: &mut fmt::Formatter<'_>, keys: &KeysInspection) -> fmt::Result 
     let what = if complex { "complex and real" } else { "real" };
     write!(
         f,
-        "\n  bootstraps  {what} arrays of values up to {bound} in {slots} slots: {precision:.1} bits \
-         after the binary point{}",
+        "\n  bootstraps  {what} arrays of values up to {bound} in {slots} slots: {precision:.1} \
+         bits after the binary point{}",
         if iterated { ", iterated" } else { "" }
     )?;
     write_sparse(f, sparse_weight, sparse_log2_pq, sparse_log2_pq_limit)
@@ -199,7 +199,8 @@ fn write_array(f: &mut fmt::Formatter<'_>, array: &ArrayInspection) -> fmt::Resu
                 true => write!(f, "\n  precision   not known ({precision:.1} bits requested)")?,
                 false => write!(
                     f,
-                    "\n  precision   {precision_bits:.1} bits after the binary point ({precision:.1} requested)"
+                    "\n  precision   {precision_bits:.1} bits after the binary point \
+                     ({precision:.1} requested)"
                 )?,
             }
             ("capacity", capacity_bits)

@@ -73,7 +73,8 @@ fn generate(
         && (keygen.precision.is_some() || keygen.scheme != Scheme::Ckks)
     {
         let what = format!(
-            "--precision is for numbers, and --scheme for integers: keys of the preset {} encrypt bits",
+            "--precision is for numbers, and --scheme for integers: keys of the preset {} encrypt \
+             bits",
             preset.name
         );
         return Err(CliError::Usage(what));

@@ -13,7 +13,8 @@ impl Display for LookedUp<'_> {
         write!(f, "\n  capacity    {capacity:.0} bits are left")?;
         write!(
             f,
-            "\n  failure     with probability 2^{log2_failure_probability:.0} for each ciphertext of {slots} numbers"
+            "\n  failure     with probability 2^{log2_failure_probability:.0} for each ciphertext \
+             of {slots} numbers"
         )
     }
 }

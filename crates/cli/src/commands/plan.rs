@@ -38,8 +38,8 @@ impl Display for Printed {
         };
         write!(
             f,
-            "{preset}, kernel {kernel}, by {by}\n\n units  limbs    bits  blocks  digits  specials    \
-             method     time    as is"
+            "{preset}, kernel {kernel}, by {by}\n\n units  limbs    bits  blocks  digits  \
+             specials    method     time    as is"
         )?;
         for row in moduli {
             let Planned { units, limbs, bits, group, digits, special_limbs, .. } = row;
@@ -53,12 +53,10 @@ impl Display for Printed {
             )?;
         }
         f.write_str(
-            "\n\n\
-             limbs     of the modulus: its units and its limbs of the sprout\n\
-             blocks    of the key that make one digit\n\
-             specials  limbs of the special modulus\n\
-             method    single decomposition, or double with the number of groups of the second one\n\
-             time      of a key switch as predicted, in milliseconds; as is: with the unchanged gadget of the key",
+            "\n\nlimbs     of the modulus: its units and its limbs of the sprout\nblocks    of the \
+             key that make one digit\nspecials  limbs of the special modulus\nmethod    single \
+             decomposition, or double with the number of groups of the second one\ntime      of a \
+             key switch as predicted, in milliseconds; as is: with the unchanged gadget of the key",
         )?;
         if let Some(described) = &self.bootstrapping {
             write!(f, "\n\n{}", Bootstrap(described))?;

@@ -16,8 +16,8 @@ struct Table {
 impl Display for Table {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(
-            "name           degree  secret   log2 PQ  usable  sprout            scale limbs  specials  rank        key   unseeded  \
-             failure             security\n",
+            "name           degree  secret   log2 PQ  usable  sprout            scale limbs  \
+             specials  rank        key   unseeded  failure             security\n",
         )?;
         let mut sources: Vec<&str> = Vec::new();
         for preset in &self.presets {
@@ -31,13 +31,11 @@ impl Display for Table {
             writeln!(f, "[{}]       {source}", i + 1)?;
         }
         f.write_str(
-            "\
-             usable    bits of the modulus of fresh ciphertexts\n\
-             scale     of a simple chain; sets with a sprout go with any\n\
-             limbs     of fresh ciphertexts\n\
-             specials  how many special primes, and their bits together\n\
-             key       the relinearisation key as stored; unseeded: with its seed written out\n\
-             failure   how likely a bootstrap of numbers fails, and one of bits, where there are any",
+            "usable    bits of the modulus of fresh ciphertexts\nscale     of a simple chain; sets \
+             with a sprout go with any\nlimbs     of fresh ciphertexts\nspecials  how many special \
+             primes, and their bits together\nkey       the relinearisation key as stored; \
+             unseeded: with its seed written out\nfailure   how likely a bootstrap of numbers \
+             fails, and one of bits, where there are any",
         )
     }
 }
@@ -58,8 +56,9 @@ impl Display for Line<'_> {
         let (seeded, unseeded) = (size(seeded as u64), size(unseeded as u64));
         write!(
             f,
-            "{name:<14}{ring_degree:>7}  {secret:<7}{log2_pq:>9.1}{usable_bits:>8.1}  {sprout:<16}{scale:>7}{limbs:>6}{specials:>10}\
-             {gadget_rank:>6}{seeded:>11}{unseeded:>11}  {:<20}",
+            "{name:<14}{ring_degree:>7}  {secret:<7}{log2_pq:>9.1}{usable_bits:>8.1}  \
+             {sprout:<16}{scale:>7}{limbs:>6}{specials:>10}{gadget_rank:>6}{seeded:>11}{unseeded:>11}  \
+             {:<20}",
             failures(&self.0.bootstraps)
         )?;
         let SecurityDescription { bits, log2_pq_limit, source } = self.0.security;

@@ -150,8 +150,8 @@ impl Shape {
         if values.is_empty() || !values.len().is_multiple_of(d) || values.len() > max_points * d {
             let have = values.len();
             let what = format!(
-                "{have} numbers for points of dimension {d}: 1 to {max_points} points are possible at \
-                 one time"
+                "{have} numbers for points of dimension {d}: 1 to {max_points} points are possible \
+                 at one time"
             );
             return argument(OPERATION, what);
         }

@@ -251,7 +251,7 @@ impl Reduced {
             }
             Reduced::Leaf(_) => {
                 let what = format!(
-                    "a path asks for {} features; with these tables {} are told apart",
+                    "a path asks for {} features, and with these tables {} can be told apart",
                     path.len(),
                     limit.saturating_sub(1)
                 );

@@ -23,11 +23,10 @@
 //! - **Reply.** The sum is switched back to the LWE secret, and to the smallest modulus at which it
 //!   has the requested precision.
 //!
-//! A comparison is certain, except once in `10^10` times, if the feature is
-//! [`TreeParameters::margin`] positions of the last digit away from the threshold.
-//! [`TreePlan::log2_failure_probability`] is log2 of the probability that one sum is mistaken for
-//! another. The reply's noise is not flooded, so it may reveal something about the trees to the
-//! owner of the secret key.
+//! If the feature is [`TreeParameters::margin`] positions of the last digit away from the
+//! threshold, a comparison is wrong in one of `10^10` cases. [`TreePlan::log2_failure_probability`]
+//! is log2 of the probability that one sum is mistaken for another. The reply's noise is not
+//! flooded, so it may reveal something about the trees to the owner of the secret key.
 
 mod blocks;
 mod comparison;

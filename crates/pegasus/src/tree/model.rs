@@ -205,8 +205,8 @@ impl TreeModel {
             let (low, high) = ranges.ends(*feature);
             if !(low..high).contains(threshold) {
                 let what = format!(
-                    "feature {feature} is split at {threshold}, outside its range from {low} to {high}. \
-                     Widen the range, or clamp the rows to it"
+                    "feature {feature} is split at {threshold}, outside its range from {low} to \
+                     {high}. Widen the range, or clamp the rows to it"
                 );
                 return argument(MAKE_MODEL, what);
             }
@@ -258,10 +258,10 @@ impl TreeModel {
         self.firm
     }
 
-    /// The standard deviation at which integers can be distinguished.
+    /// The largest standard deviation of outputs that are class numbers, which are integers.
     ///
-    /// Half the distance between integers is 6.5 standard deviations. A larger error occurs once in
-    /// `10^10` times.
+    /// Half the distance between integers is 6.5 such deviations. An error is larger in one of
+    /// `10^10` cases.
     pub const CLASSES: f64 = 0.5 / super::parameters::MIN_GATE_DEVIATIONS;
 
     /// The ranges of features.

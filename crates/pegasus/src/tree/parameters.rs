@@ -9,7 +9,7 @@ use crate::SwitchingDigits;
 /// The required distance between neighbouring block states or class numbers, in standard deviations
 /// (chosen).
 ///
-/// A larger error occurs once in `10^10` times.
+/// An error is larger in one of `10^10` cases.
 pub(super) const MIN_GATE_DEVIATIONS: f64 = 6.5;
 
 /// The fraction of the `N` positions that is kept free at either end of the first digit (chosen).

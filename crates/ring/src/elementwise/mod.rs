@@ -118,8 +118,8 @@ pub struct ExtraSummands<'a> {
 /// ```
 pub type PairTerm<'a> = (&'a [u64], [&'a [u64]; 2]);
 
-/// A term of [`Elementwise::inner_product_times_monomials`]: digits of a key with their multipliers, and the
-/// monomial.
+/// A term of [`Elementwise::inner_product_times_monomials`]: digits of a key with their
+/// multipliers, and the monomial.
 ///
 /// See [`crate::monomial::Monomials`] for an example.
 pub type MonomialTerm<'a> = (&'a [(usize, &'a [u64])], Monomial<'a>);

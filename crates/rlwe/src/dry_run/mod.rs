@@ -117,8 +117,8 @@ impl Context {
         }
     }
 
-    /// Calls `f` with the profile that predicts times. This is the one of [`Context::set_cost_profile`]
-    /// or, by default, the one that plans key switches.
+    /// Calls `f` with the profile that predicts times. This is the one of
+    /// [`Context::set_cost_profile`] or, by default, the one that plans key switches.
     pub fn priced<T>(&self, f: impl FnOnce(&Profile) -> T) -> T {
         match &self.ledger {
             Some(ledger) => ledger.priced(self.profile(), f),

@@ -23,8 +23,8 @@ impl Context {
     /// [`crate::RotationFactor::repeated`] for `p(X^8)`, at an eighth of the cost.
     ///
     /// # Errors
-    /// Returns [`RlweError::Modulus`] if [`Context::can_omit_repeats`] is false or if the position is
-    /// not in `extended`.
+    /// Returns [`RlweError::Modulus`] if [`Context::can_omit_repeats`] is false or if the position
+    /// is not in `extended`.
     pub fn ring_without_repeats(
         &self,
         extended: Modulus,

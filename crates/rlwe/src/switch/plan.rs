@@ -36,7 +36,8 @@ pub(super) struct Target {
     factor: u64,
 }
 
-/// How a limb is computed from `x` and from `delta`. The converter returns `delta` times its factor.
+/// How a limb is computed from `x` and from `delta`. The converter returns `delta` times its
+/// factor.
 ///
 /// `u` is `S~^{-1}`. At [`Modulus::TWO`], `S~` is `S` without its power of two. Elsewhere it is
 /// `S`.

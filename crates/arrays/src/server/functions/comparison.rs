@@ -334,7 +334,8 @@ impl Server {
         let bound = a.interval().bound();
         if let Some(gap) = how.gap.filter(|gap| *gap >= bound) {
             let what = format!(
-                "the gap is {}, and no value exceeds {}, so that none would be told from 0. Give a smaller gap",
+                "the gap is {}, and no value exceeds {}, so no value can be told from 0. Request a \
+                 smaller gap.",
                 Short(gap),
                 Short(bound)
             );
@@ -486,8 +487,9 @@ impl Server {
         const OPERATION: &str = "absolute value";
         self.check(a, OPERATION)?;
         if self.form_of(&[a]).complex {
-            let what = "those of complex numbers are square roots: their squares are the real parts of products with \
-                        conjugates (in Python, (x * x.conj()).real)";
+            let what = "the array is complex, and real numbers are needed. The squares of absolute \
+                        values are the real parts of products with conjugates (in Python, (x * \
+                        x.conj()).real).";
             return Err(Error::argument(OPERATION, what));
         }
         let interval = a.interval();
@@ -553,11 +555,11 @@ impl Server {
 
     /// Returns the result by tables if `is_by_tables` says so, and by polynomials otherwise.
     ///
-    /// With bootstrapping keys, polynomials may be impossible. A bootstrap may restore less capacity
-    /// than a stage needs, or return values that are not precise enough for the gap. Tables are then
-    /// used after all, if their gap is narrow enough. Otherwise polynomials do without bootstraps.
-    /// That needs enough capacity in the operands, and leaves none reserved for a later bootstrap,
-    /// as the result may be the last one.
+    /// With bootstrapping keys, polynomials may be impossible. A bootstrap may restore less
+    /// capacity than a stage needs, or return values that are not precise enough for the gap.
+    /// Tables are then used after all, if their gap is narrow enough. Otherwise polynomials do
+    /// without bootstraps. That needs enough capacity in the operands, and leaves none reserved for
+    /// a later bootstrap, as the result may be the last one.
     fn by_either<const COUNT: usize>(
         &self,
         operands: [&EncryptedArray; COUNT],
@@ -729,8 +731,9 @@ fn within_ends(a: EncryptedArray, (low, high): (f64, f64), bound: f64) -> Encryp
 /// The error for values up to `bound` that are all smaller than `gap`.
 pub(in crate::server) fn indistinct(bound: f64, gap: f64, operation: &'static str) -> Error {
     let what = format!(
-        "no value exceeds {:.1e}, but only those from a gap of {:.1e} on can be told from 0. Scale the values up before they \
-         are encrypted, encrypt them with more precision, or declare a tighter interval (in Python, with_interval).",
+        "no value exceeds {:.1e}, but only those from a gap of {:.1e} on can be told from 0. Scale \
+         the values up before they are encrypted, encrypt them with more precision, or declare a \
+         tighter interval (in Python, with_interval).",
         bound, gap
     );
     Error::argument(operation, what)

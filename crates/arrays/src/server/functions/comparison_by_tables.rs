@@ -10,7 +10,7 @@ use crate::server::{
 use crate::{EncryptedArray, Error};
 
 /// Part of error messages: the keys or the capacity for more precision than tables have.
-const MORE: &str = "more takes bootstrapping keys, or the key of the conjugation and more capacity";
+const MORE: &str = "More needs bootstrapping keys, or the conjugation key and more capacity.";
 
 impl Server {
     /// Returns the smallest absolute value, or difference, that tables tell from 0.
@@ -207,7 +207,7 @@ impl Server {
             pegasus.step_gap(bound) / bound + DEVIATIONS_FROM_ZERO * pegasus.repacking_deviation();
         let bits = -(2.0 * off).log2();
         if how.precision.is_some_and(|asked| asked > bits) {
-            let what = format!("tables have {bits:.1} bits; {MORE}");
+            let what = format!("tables have a precision of {bits:.1} bits. {MORE}");
             return Err(Error::argument(operation, what));
         }
         Ok(())
@@ -235,7 +235,8 @@ impl Server {
             || how.precision.is_some_and(|asked| asked > bits)
         {
             let what = format!(
-                "tables have a gap of {gap:.2e} for numbers up to {} that are as precise as these, and {bits:.1} bits; {MORE}",
+                "tables have a gap of {gap:.2e} for numbers up to {} with the error of these, and \
+                 a precision of {bits:.1} bits. {MORE}",
                 Short(bound)
             );
             return Err(Error::argument(operation, what));

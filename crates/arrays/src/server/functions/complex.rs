@@ -30,7 +30,8 @@ impl Server {
         match self.evaluator.keys().galois(conjugation) {
             Ok(_) => Ok(()),
             Err(RlweError::MissingGaloisKey { held, .. }) => {
-                let key = "the conjugation (KeyRequest::conjugation; in Python, evaluation_keys(conjugation=True))";
+                let key = "the conjugation (KeyRequest::conjugation; in Python, \
+                           evaluation_keys(conjugation=True))";
                 Err(RlweError::MissingGaloisKey { operation: format!("{operation}: {key}"), held }
                     .into())
             }

@@ -80,7 +80,9 @@ impl Server {
         if !Interval::new(places.0, places.1).is_some_and(|places| places.covers(a.interval())) {
             let last = entries.len() - 1;
             let what = format!(
-                "values {} are possible, and places are integers from 0 to {last}. Declare the interval (0, {last}) if no value is beyond (EncryptedArray::with_interval; in Python, encrypt(.., interval=(0, {last})) or x.with_interval((0, {last})))",
+                "values {} are possible, and places are integers from 0 to {last}. Declare the \
+                 interval (0, {last}) if no value is beyond (EncryptedArray::with_interval; in \
+                 Python, encrypt(.., interval=(0, {last})) or x.with_interval((0, {last})))",
                 a.interval()
             );
             return Err(Error::argument(OPERATION, what));

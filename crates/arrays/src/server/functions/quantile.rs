@@ -58,7 +58,7 @@ impl Server {
         if q.is_empty() {
             return Err(Error::argument(
                 OPERATION,
-                "no share is asked for: at least one is needed",
+                "no share is requested. At least one is needed.",
             ));
         }
         if let Some(wrong) = q.iter().find(|q| !(0.0..=1.0).contains(*q)) {

@@ -145,8 +145,9 @@ impl Server {
         }
         if lines.length > MAX_PLACES {
             let what = format!(
-                "among {} numbers: what places are off by goes by how many there are, and those of {MAX_PLACES} are the most that are told apart; of an array of several lines the places in each, along the axis, and those of the \
-                 largest or smallest among the lines say it together",
+                "among {} numbers: at most {MAX_PLACES} places can be told apart. Reshape the \
+                 numbers to several lines. Find the place in each line, along the axis, and then \
+                 the line.",
                 lines.length
             );
             return Err(Error::argument(lines.operation, what));

@@ -130,9 +130,9 @@ impl Server {
             let largest = function.value(ends.0).abs().max(function.value(ends.1).abs());
             if made.is_some() && stated > LARGEST_USEFUL_ERROR * largest {
                 let what = format!(
-                    "by tables the results would have an error of {}, and the largest is {}. Declare a smaller interval \
-                     of the values (with_interval((low, high))), or compute it where more capacity is left, for a \
-                     polynomial.",
+                    "by tables the results would have an error of {}, and the largest is {}. \
+                     Declare a smaller interval of the values (with_interval((low, high))), or \
+                     compute it where more capacity is left, for a polynomial.",
                     Short(stated),
                     Short(largest)
                 );
@@ -329,7 +329,10 @@ impl Server {
 
     pub(in crate::server) fn pegasus(&self, operation: &'static str) -> Result<&Pegasus, Error> {
         self.pegasus.as_ref().ok_or_else(|| {
-            let what = "this server has no keys of look-up tables: make evaluation keys with them (KeyRequest::look_ups; in Python, evaluation_keys(tables=True)); a function of single values may be a polynomial instead (Polynomial::approximate; in Python, hippocrene.approximate)";
+            let what = "this server has no keys of look-up tables: make evaluation keys with them \
+                        (KeyRequest::look_ups; in Python, evaluation_keys(tables=True)); a \
+                        function of single values may be a polynomial instead \
+                        (Polynomial::approximate; in Python, hippocrene.approximate)";
             Error::NoKeys { operation, what }
         })
     }
@@ -394,8 +397,9 @@ fn check_interval(interval: Interval, (low, high): (f64, f64)) -> Result<(), Err
     // An end of a domain may be NaN here. Making the tables refuses it.
     if interval.low() < low - rounded || interval.high() > high + rounded {
         let what = format!(
-            "the values are {interval}, but the domain is from {} to {}. Take a larger domain, or declare that the values \
-             lie in this one (with_interval((low, high)), or with_bound for one around 0).",
+            "the values are {interval}, but the domain is from {} to {}. Take a larger domain, or \
+             declare that the values lie in this one (with_interval((low, high)), or with_bound \
+             for one around 0).",
             Short(low),
             Short(high)
         );

@@ -296,7 +296,8 @@ impl Server {
         if !fits {
             let (left, right) = (a.shape(), b.shape());
             let what = format!(
-                "shapes {left:?} and {right:?}, where vectors and matrices are needed, and the last axis of the first is as long as the first axis of the second"
+                "shapes {left:?} and {right:?}, where vectors and matrices are needed, and the \
+                 last axis of the first is as long as the first axis of the second"
             );
             return Err(Error::shape(OPERATION, what));
         }

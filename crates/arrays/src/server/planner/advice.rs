@@ -32,7 +32,8 @@ impl Server {
             return error;
         };
         if need == f64::INFINITY {
-            let what = "the result may be larger than any double, so scale the values down, or declare a tighter bound if it is known (with_bound)";
+            let what = "the result may be larger than any double, so scale the values down, or \
+                        declare a tighter bound if it is known (with_bound)";
             let source = CkksError::Capacity { operation, need, have };
             return Error::Capacity { source, advice: what.into() };
         }
@@ -43,27 +44,27 @@ impl Server {
             .fold(f64::INFINITY, f64::min);
         if least.is_finite() && least > have + STEP {
             ways.push(format!(
-                "of {least:.1} that the operands have, steps before this one take the rest"
+                "the operands have {least:.1}, and earlier steps of the operation use the rest"
             ));
         }
         if COMPARISONS.contains(&operation) {
-            ways.push("a wider gap and less precision of the comparison take less".to_owned());
+            ways.push("a comparison with a wider gap or a lower precision needs less".to_owned());
         }
         if let Some((most, reserve)) = self.most_after_bootstrap().zip(self.bootstrap_reserve()) {
             if need > most || have > most - ABOUT {
                 ways.push(format!(
-                    "bootstraps with these keys give back {most:.0} bits at most, so ask for less precision or take a preset with a larger modulus"
+                    "bootstraps with these keys restore at most {most:.0} bits, so request less \
+                     precision or take a preset with a larger modulus"
                 ));
             } else if have < reserve {
-                ways.push(format!(
-                    "a bootstrap takes {reserve:.0} bits, so it has to come earlier"
-                ));
+                ways.push(format!("a bootstrap needs {reserve:.0} bits, so bootstrap earlier"));
             }
         }
         let log2_bound = operands.iter().map(|a| F::log2_bound(a)).fold(0.0, f64::max);
         if log2_bound >= need - have {
             ways.push(format!(
-                "the bound of the values takes {log2_bound:.0} bits, so declare a tighter one if it is known (with_bound)"
+                "the bound of the values uses {log2_bound:.0} bits, so declare a tighter one if it \
+                 is known (with_bound)"
             ));
         }
         if let Some(pegasus) = &self.pegasus {
@@ -75,19 +76,22 @@ impl Server {
                     // Results have up to this many bits more than is stated.
                     let way = match bits < most && reserve < most + ABOUT {
                         true => format!(
-                            "make keys of look-ups with {most:.0} (LookUps), whose results may have enough, as a simulation says, or {larger}"
+                            "make table keys with {most:.0} (LookUps), whose results may have \
+                             enough (simulate to find out), or {larger}"
                         ),
                         false => larger.to_owned(),
                     };
                     format!(
-                        ", and {most:.0} at most with these parameters, where a bootstrap of them takes {reserve:.0}: {way}"
+                        ", these parameters allow at most {most:.0}, and a bootstrap needs \
+                         {reserve:.0}: {way}"
                     )
                 }
                 Some(reserve) => format!(
-                    ", where a bootstrap of them takes {reserve:.0}: make keys of look-ups with more capacity (LookUps)"
+                    ", and a bootstrap needs {reserve:.0}: make table keys with more capacity \
+                     (LookUps)"
                 ),
                 None => format!(
-                    ", so what comes from them takes keys of look-ups with more capacity, {most:.0} at most (LookUps)"
+                    ", so make table keys with more capacity, at most {most:.0} bits (LookUps)"
                 ),
             };
             if have < bits + ABOUT && (self.bootstraps.is_some() || need <= most + ABOUT) {
@@ -108,7 +112,8 @@ impl Server {
         }
         if self.bootstraps.is_none() {
             ways.push(format!(
-                "take a preset with a larger modulus, or keys for bootstraps, which have to come before ({PRESETS})"
+                "take a preset with a larger modulus, or make bootstrapping keys and bootstrap \
+                 earlier ({PRESETS})"
             ));
         }
         let source = CkksError::Capacity { operation, need, have };
@@ -137,7 +142,8 @@ impl Server {
         let (now, have) = (self.products_in_a_row(precision)?, Short(precision));
         (!offers.is_empty()).then(|| {
             format!(
-                "encrypt with a lower precision (a fresh array of values up to 1 has {now} products in a row at a precision of {have} bits, {})",
+                "encrypt with a lower precision (a fresh array of values up to 1 has {now} \
+                 products in a row at a precision of {have} bits, {})",
                 offers.join(", ")
             )
         })

@@ -17,7 +17,8 @@ const OPERATION: &str = "bootstrap";
 
 const NO_KEYS: Error = Error::NoKeys {
     operation: OPERATION,
-    what: "this server has no bootstrapping keys: make evaluation keys with them (KeyRequest::bootstrapping; in Python, evaluation_keys(bootstrapping=True))",
+    what: "this server has no bootstrapping keys: make evaluation keys with them \
+           (KeyRequest::bootstrapping; in Python, evaluation_keys(bootstrapping=True))",
 };
 
 /// Minimum share of the bits after the binary point that an array asks for and a bootstrap must
@@ -90,7 +91,9 @@ impl Bootstraps {
             (true, Some(complex)) => Ok(complex),
             (true, None) => Err(CkksError::Argument {
                 operation: OPERATION,
-                what: "the array is complex, and the bootstrapping keys are for real ones: make evaluation keys with complex bootstrapping".into(),
+                what: "the array is complex, and the bootstrapping keys are for real ones: make \
+                       evaluation keys with complex bootstrapping"
+                    .into(),
             }),
         }
     }
@@ -111,8 +114,9 @@ impl Bootstraps {
         Err(CkksError::Argument {
             operation: OPERATION,
             what: format!(
-                "values up to {} leave {:.1} bits after the binary point: it is planned for values up to {} with {:.1} bits, and the array asks for {:.1}; \
-                 declare a bound (with_bound) if they are smaller, or scale them down",
+                "values up to {} leave {:.1} bits after the binary point. The bootstrap is planned \
+                 for values up to {} with {:.1} bits, and the array requests {:.1}. Declare a \
+                 tighter bound (with_bound), or scale the values down.",
                 Short(bound),
                 (self.precision - k).max(0.0),
                 Short(planned),
@@ -159,8 +163,9 @@ impl Bootstraps {
         }
         let what = match capacity > most {
             true => format!(
-                "results with {:.1} bits of capacity: bootstraps with these keys give back {most:.1} at most; ask for less, for keys with less precision, or take a preset \
-                 with a larger modulus",
+                "results with {:.1} bits of capacity: bootstraps with these keys restore at most \
+                 {most:.1}. Request less, make keys with less precision, or take a preset with a \
+                 larger modulus.",
                 Short(capacity)
             ),
             false => format!(
@@ -214,7 +219,8 @@ impl Bootstraps {
             return Err(CkksError::Argument {
                 operation: OPERATION,
                 what: format!(
-                    "the array takes {} slots, and the bootstrapping keys are for the first {slots}: make evaluation keys for more{together}",
+                    "the array takes {} slots, and the bootstrapping keys are for the first \
+                     {slots}: make evaluation keys for more{together}",
                     layout.last() + 1
                 ),
             });

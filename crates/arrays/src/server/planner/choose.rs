@@ -149,8 +149,8 @@ impl<F: Arithmetic> Outcome<F> {
     /// True if this outcome is to be chosen instead of `other`.
     ///
     /// Outcomes that keep enough capacity come first, then those with fewer bootstraps. Among
-    /// these, the faster one is better, but two further multiplications in depth must at least halve
-    /// the time. If neither keeps enough capacity, the one that keeps more is better.
+    /// these, the faster one is better, but two further multiplications in depth must at least
+    /// halve the time. If neither keeps enough capacity, the one that keeps more is better.
     fn is_better_than(&self, other: &Self) -> bool {
         let times = self.cost.seconds / other.cost.seconds;
         let deeper = other.products_left - self.products_left;
@@ -272,15 +272,16 @@ impl Server {
         Ok(out)
     }
 
-    /// True if no operand has to be bootstrapped for an operation that uses at most `most_bits` bits
-    /// of capacity.
+    /// True if no operand has to be bootstrapped for an operation that uses at most `most_bits`
+    /// bits of capacity.
     fn has_plenty<F: Arithmetic>(&self, operands: &[&Array<F>], most_bits: f64) -> bool {
         let need = self.kept().unwrap_or(0.0) + most_bits;
         self.bootstrap_reserve().is_none()
             || operands.iter().all(|a| F::capacity_bits(&self.session, a) >= need)
     }
 
-    /// True if `result` has at most `most_bits` bits of capacity less than the least of the operands.
+    /// True if `result` has at most `most_bits` bits of capacity less than the least of the
+    /// operands.
     fn uses_at_most<F: Arithmetic>(
         &self,
         most_bits: f64,

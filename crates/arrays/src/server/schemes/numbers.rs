@@ -433,7 +433,9 @@ impl Polynomials for Numbers {
             return polynomial::of_unit(server, a, p);
         };
         if server.form_of(&[&*a]).complex && p.degree() > 0 {
-            let what = "a polynomial on an interval, by Chebyshev's, is for real numbers in it, and the array is complex: take its real part, or a polynomial in powers without a domain";
+            let what = "the array is complex, and a Chebyshev polynomial on an interval is for \
+                        real numbers. Take the real part, or a polynomial in powers without a \
+                        domain.";
             return Err(Error::argument(POLYNOMIAL, what));
         }
         // An interval of values that exceeds the domain by more than rounding is refused.
@@ -707,7 +709,9 @@ impl Numbers {
 pub(in crate::server) fn outside_of_domain(interval: Interval, low: f64, high: f64) -> String {
     let (low, high) = (Short(low), Short(high));
     format!(
-        "values {interval} are possible, and the domain is from {low} to {high}. Take a wider domain, or declare the interval if you know that no value is beyond (in Rust, Server::declare_interval; in Python, x.with_interval(({low}, {high})) or x.with_bound(b))"
+        "values {interval} are possible, and the domain is from {low} to {high}. Take a wider \
+         domain, or declare the interval if you know that no value is beyond (in Rust, \
+         Server::declare_interval; in Python, x.with_interval(({low}, {high})) or x.with_bound(b))"
     )
 }
 

@@ -127,8 +127,8 @@ pub trait SharedErrors: PlainNumbers {
         y: &Self::Ciphertext,
     ) -> Computed<Self>;
 
-    /// As [`SharedErrors::overlay`], for copies `y` of elements of `x` that are never added up. Each copy
-    /// keeps its own noise instead of that of all copies.
+    /// As [`SharedErrors::overlay`], for copies `y` of elements of `x` that are never added up.
+    /// Each copy keeps its own noise instead of that of all copies.
     ///
     /// # Errors
     /// As [`Arithmetic::add`].

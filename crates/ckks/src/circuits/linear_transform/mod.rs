@@ -304,8 +304,10 @@ impl LinearTransform {
         (all().map(|(_, baby)| baby).collect(), all().map(|(giant, _)| giant).collect())
     }
 
-    /// Returns the diagonals, which fit `modulus = Q` at `scale`, encoded modulo `P'Q` for keys
-    /// whose moduli are multiples of `keys`. They are cached.
+    /// Returns the encoded diagonals from the cache, and encodes them on first use.
+    ///
+    /// They are factors of ciphertexts modulo `modulus = Q`, and have the scale `scale`. They are
+    /// encoded modulo `P'Q`, for rotation keys whose moduli are multiples of `keys`.
     fn encode(
         &self,
         context: &Context,
@@ -332,7 +334,8 @@ impl LinearTransform {
         encodings: Encodings,
         wanted: impl Fn(usize) -> bool,
     ) -> Result<Encoded, CkksError> {
-        // Repeated values are polynomials in X^8 at least.
+        // If the values of every diagonal repeat at least 8 times, the diagonals are polynomials in
+        // X^8, which need less memory.
         let repeats = self.diagonals.values().all(|d| 8 * d.period() <= context.max_slots());
         let factor = |diagonal: &Diagonal,
                       (giant, baby): (usize, usize)|

@@ -11,8 +11,8 @@ use crate::{
 /// key. Memory reads half as fast from more than sixteen places at once (measured).
 const MAX_DIGITS_PER_PASS: usize = 7;
 
-/// The maximum number of turned inner products in one sum. Every arithmetic can sum this many
-/// products.
+/// The maximum number of inner products times monomials in one sum. A product with a monomial turns
+/// a polynomial. Every arithmetic can sum this many products.
 const MAX_TURNED_SUMS: usize = 3;
 
 /// The number of words after which the next digits are processed, if there are more than one pass
@@ -355,8 +355,8 @@ unsafe fn store_pairs<L: Lanes, const VECTORS: usize>(
     }
 }
 
-/// Implements [`crate::elementwise::Elementwise::inner_product_times_monomials`]. `montgomery` is the
-/// Montgomery factor of key residues.
+/// Implements [`crate::elementwise::Elementwise::inner_product_times_monomials`]. `montgomery` is
+/// the Montgomery factor of key residues.
 #[inline(always)]
 pub(in crate::elementwise) fn inner_product_times_monomials<L: Lanes>(
     l: L,
@@ -375,7 +375,7 @@ pub(in crate::elementwise) fn inner_product_times_monomials<L: Lanes>(
     }
     assert!(
         (1..=MAX_TURNED_SUMS).contains(&turned.len()),
-        "the number of turned inner products must be from 1 to {MAX_TURNED_SUMS}"
+        "the number of inner products times monomials must be from 1 to {MAX_TURNED_SUMS}"
     );
     match L::LANES {
         8 => turned_by_vectors::<L, 2>(l, acc0, acc1, turned, key, montgomery.value),
