@@ -31,7 +31,7 @@ const SLACK: f64 = 2.0;
 /// error, it is a product instead. There is no depth limit. All arrays of a gate have the same
 /// shape, since bits are not broadcast.
 ///
-/// The same gates run in a simulation, without keys:
+/// Gates also run in a simulation, without keys:
 ///
 /// ```
 /// # fn main() -> Result<(), hippocrene::Error> {
