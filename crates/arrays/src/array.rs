@@ -19,6 +19,20 @@ type Refreshed<F> = Arc<OnceLock<Vec<<F as Elements>::Ciphertext>>>;
 /// the layout names.
 ///
 /// `F` is the kind of the elements: numbers, integers or bits.
+///
+/// ```
+/// # fn main() -> Result<(), hippocrene::Error> {
+/// use hippocrene::{CiphertextBody, ClientKey, Preset};
+///
+/// let client = ClientKey::generate(Preset::by_name("n13")?.settings()?)?;
+/// let x = client.encrypt(&[1.0, 2.0, 3.0, 4.0, 5.0, 6.0], &[2, 3])?;
+/// assert_eq!((x.shape(), x.size()), (&[2, 3][..], 6));
+/// assert_eq!(x.layout().strides(), [4, 1]);
+/// assert_eq!(x.key(), client.fingerprint());
+/// assert!(matches!(x.bodies(), [CiphertextBody::Seeded(_)])); // one ciphertext, with a seed
+/// # Ok(())
+/// # }
+/// ```
 #[derive(Debug, Clone)]
 pub struct Array<F: Elements> {
     layout: Layout,

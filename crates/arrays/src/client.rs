@@ -28,6 +28,8 @@ const LEFT_TO_SHARE: f64 = 8.0;
 ///
 /// Dropping it wipes the key and all memory that held values during encryption and decryption. The
 /// values that [`ClientKey::decrypt`] returned belong to the caller and are not wiped.
+///
+/// See [`ClientKey::generate`] for an example.
 #[derive(Debug)]
 pub struct ClientKey {
     session: Session,

@@ -11,6 +11,18 @@ use crate::{Error, Fresh, Session};
 ///
 /// Arrays and their storage are written once, for all three kinds. Every array carries a value of
 /// this type with the properties that all of its elements share.
+///
+/// ```
+/// use hippocrene::{Array, ClientKey, Elements, Error, Preset};
+///
+/// fn ciphertexts<F: Elements>(array: &Array<F>) -> usize {
+///     array.bodies().len()
+/// }
+///
+/// let client = ClientKey::generate(Preset::by_name("n13")?.settings()?)?;
+/// assert_eq!(ciphertexts(&client.encrypt(&[1.0; 5000], &[5000])?), 2); // of 4096 slots each
+/// # Ok::<(), Error>(())
+/// ```
 pub trait Elements: Clone + Debug + PartialEq + Send + Sync {
     /// A full ciphertext.
     type Ciphertext: Clone + Debug + PartialEq + Send + Sync;
@@ -66,6 +78,8 @@ pub trait Elements: Clone + Debug + PartialEq + Send + Sync {
 }
 
 /// One ciphertext of an array: full, or fresh from the secret key with one part replaced by a seed.
+///
+/// See [`Array`](crate::Array) for an example.
 #[derive(Debug, Clone)]
 pub enum CiphertextBody<F: Elements> {
     /// Both parts.

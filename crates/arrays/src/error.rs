@@ -16,6 +16,14 @@ use crate::format::FormatError;
 /// An error of this library.
 ///
 /// Each message names the operation, the quantity that it had and the one that it needed.
+///
+/// ```
+/// use hippocrene::{Error, Preset};
+///
+/// let error = Preset::by_name("n99").unwrap_err();
+/// assert!(matches!(error, Error::Parameters(_)));
+/// assert_eq!(error.kind(), "ParameterError");
+/// ```
 #[derive(Debug, Error)]
 #[non_exhaustive]
 pub enum Error {

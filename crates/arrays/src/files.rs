@@ -73,6 +73,20 @@ pub fn failed(path: &Path, source: io::Error) -> Error {
 /// name until then (`O_TMPFILE`), if the file system supports it. So a process that is killed
 /// leaves nothing behind. Elsewhere it has a temporary name beside its place, and is removed when
 /// it is dropped.
+///
+/// ```
+/// use hippocrene_arrays::files::Staged;
+///
+/// # fn main() -> Result<(), Box<dyn std::error::Error>> {
+/// let path = std::env::temp_dir().join(format!("hippocrene-staged-{}", std::process::id()));
+/// let staged = Staged::write(&path, b"all of it", false)?;
+/// assert!(!path.exists());
+/// staged.replace()?;
+/// assert_eq!(std::fs::read(&path)?, b"all of it");
+/// # std::fs::remove_file(&path)?;
+/// # Ok(())
+/// # }
+/// ```
 #[derive(Debug)]
 pub struct Staged {
     path: PathBuf,

@@ -14,6 +14,8 @@ use crate::{Elements, Session, room::Place};
 /// Operations need full ciphertexts, and expanding the seed takes longer than an addition. The full
 /// ciphertext is therefore cached for the next operation and for all clones, until the last of them
 /// is dropped. It is not cached if there is no room ([`crate::Server::set_cache_memory`]).
+///
+/// See [`Array`](crate::Array) for an example.
 #[derive(Debug, Clone)]
 pub struct Fresh<F: Elements> {
     seeded: F::Seeded,

@@ -9,6 +9,18 @@ use crate::{
 };
 
 /// The form of arrays of integers modulo a plaintext modulus (BGV and BFV).
+///
+/// ```
+/// # fn main() -> Result<(), hippocrene::Error> {
+/// use hippocrene::{Interval, Residues};
+///
+/// let residues = Residues::new(65537);
+/// let ages = Interval::finite(0.0, 120.0)?;
+/// assert_eq!(residues.determined(ages), Some(ages));
+/// assert_eq!(residues.determined(Interval::finite(-40_000.0, 0.0)?), None);
+/// # Ok(())
+/// # }
+/// ```
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Residues {
     /// The plaintext modulus `t`.

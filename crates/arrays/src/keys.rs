@@ -14,6 +14,20 @@ use crate::{
 };
 
 /// A public key, which encrypts arrays that only the client can decrypt.
+///
+/// ```
+/// # fn main() -> Result<(), hippocrene::Error> {
+/// use hippocrene::{ClientKey, Preset};
+///
+/// let client = ClientKey::generate(Preset::by_name("n13")?.settings()?)?;
+/// let public = client.public_key()?; // holds no secret
+/// assert_eq!(public.key(), client.fingerprint());
+///
+/// let x = client.decrypt(&public.encrypt(&[0.5, -1.0], &[2])?)?;
+/// assert!((x[0] - 0.5).abs() < 1e-6 && (x[1] + 1.0).abs() < 1e-6);
+/// # Ok(())
+/// # }
+/// ```
 #[derive(Debug, Clone)]
 pub struct PublicKey {
     session: Session,
@@ -119,6 +133,22 @@ impl PublicKey {
 const RIGHT: [i64; 3] = [-1, -16, -256];
 
 /// A request for evaluation keys.
+///
+/// ```
+/// # fn main() -> Result<(), hippocrene::Error> {
+/// use hippocrene::{ClientKey, KeyRequest, Preset};
+///
+/// let client = ClientKey::generate(Preset::by_name("n13")?.settings()?)?;
+/// let request = KeyRequest::only([1, -2]);
+/// let keys = client.evaluation_keys(&request)?;
+/// assert_eq!(keys.rotations(), [-2, 1]);
+/// assert!(keys.lacks(&request).is_empty());
+///
+/// let more = KeyRequest { conjugation: true, ..request };
+/// assert_eq!(keys.lacks(&more), ["conjugation"]);
+/// # Ok(())
+/// # }
+/// ```
 #[derive(Debug, Clone, PartialEq)]
 pub struct KeyRequest {
     /// The relinearisation key, which products of encrypted arrays need.
@@ -194,6 +224,8 @@ impl KeyRequest {
 /// The keys that a server computes with, which hold no secret.
 ///
 /// They are relinearisation, rotations, and the keys of bootstrapping, look-up tables and bits.
+///
+/// See [`KeyRequest`] for an example.
 #[derive(Debug, Clone)]
 pub struct EvaluationKeys {
     session: Session,
@@ -347,6 +379,8 @@ pub fn rotations_among(
 /// ([`ClientKey::second_key`](crate::ClientKey::second_key)).
 ///
 /// It holds no secret.
+///
+/// See [`ClientKey::second_key`](crate::ClientKey::second_key) for an example.
 #[derive(Debug, Clone)]
 pub struct TransferKey {
     session: Session,

@@ -9,6 +9,19 @@ use crate::Error;
 /// Element `(i_0, i_1, ..)` is at position `sum_a i_a stride_a`. Position `p` is slot `p mod slots`
 /// of ciphertext `p / slots`. Strides are powers of two, so that a sum along an axis needs only a
 /// few rotations.
+///
+/// ```
+/// # fn main() -> Result<(), hippocrene::Error> {
+/// use hippocrene::Layout;
+///
+/// let layout = Layout::packed(&[2, 3], 4)?; // two ciphertexts of four slots
+/// assert_eq!(layout.strides(), [4, 1]);
+/// let slots = layout.scatter(&[1, 2, 3, 4, 5, 6])?;
+/// assert_eq!(slots, [[1, 2, 3, 0], [4, 5, 6, 0]]);
+/// assert_eq!(layout.gather(&slots), [1, 2, 3, 4, 5, 6]);
+/// # Ok(())
+/// # }
+/// ```
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Layout {
     shape: Vec<usize>,

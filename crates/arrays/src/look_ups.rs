@@ -13,6 +13,19 @@ use crate::{Error, Session};
 /// The look-ups that a client requests of a server ([PEGASUS](hippocrene_pegasus)).
 ///
 /// All other numbers follow from it by rule.
+///
+/// ```
+/// # fn main() -> Result<(), hippocrene::Error> {
+/// use hippocrene::{LookUps, Preset, Session};
+///
+/// let session = Session::new(Preset::by_name("n15")?.settings()?, 1)?;
+/// let described = LookUps::by_name("lut11")?.describe(&session)?;
+/// assert_eq!((described.tables, described.slots), ("lut11", 16384));
+/// assert_eq!(described.capacity, 30.0);
+/// assert!(described.log2_failure_probability < -40.0);
+/// # Ok(())
+/// # }
+/// ```
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct LookUps {
     /// The tables by name: `lut11`, `lut12` or `lut13`, with rings of degree `2^11` to `2^13`.
@@ -35,6 +48,8 @@ pub struct LookUps {
 }
 
 /// The plan of look-ups: for functions or for k-means.
+///
+/// See [`LookUps`] for an example.
 #[derive(Debug, Clone)]
 pub enum LookUpPlan {
     /// The plan for functions of arrays.
@@ -202,6 +217,8 @@ impl LookUps {
 type Literals = [OnceLock<PegasusLiteral>; LookUps::NAMES.len()];
 
 /// The description of look-ups on arrays.
+///
+/// See [`LookUps`] for an example.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct LookUpsDescription {
     /// The tables by name.
@@ -234,6 +251,8 @@ impl LookUps {
 }
 
 /// The part of evaluation keys that is for look-ups, except for rotations and relinearisation.
+///
+/// See [`LookUps`] for an example.
 #[derive(Debug, Clone)]
 pub struct LookUpKeys {
     request: LookUps,

@@ -7,6 +7,20 @@ use num_complex::Complex64;
 use crate::{Array, CiphertextBody, Error, Interval, Session, interval::EXCESS};
 
 /// The form of arrays of real or complex numbers (CKKS).
+///
+/// ```
+/// # fn main() -> Result<(), hippocrene::Error> {
+/// use hippocrene::{ClientKey, Encryption, Interval, Preset};
+///
+/// let client = ClientKey::generate(Preset::by_name("n13")?.settings()?)?;
+/// let how = Encryption { interval: Interval::new(0.0, 120.0), ..Encryption::default() };
+/// let ages = client.encrypt_with((&[31.0, 64.0][..]).into(), &[2], &how)?;
+/// assert!(!ages.form().complex && ages.form().error_known);
+/// assert_eq!(Some(ages.interval()), how.interval);
+/// assert!(ages.precision_bits(client.session()) > ages.form().precision);
+/// # Ok(())
+/// # }
+/// ```
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Numbers {
     /// True if the elements are complex. Otherwise the imaginary parts are only noise.
@@ -439,6 +453,18 @@ impl EncryptedArray {
 }
 
 /// The fields of a ciphertext of numbers besides those of an RLWE ciphertext.
+///
+/// ```
+/// # fn main() -> Result<(), hippocrene::Error> {
+/// use hippocrene::{ClientKey, Elements, Numbers, Preset};
+///
+/// let client = ClientKey::generate(Preset::by_name("n13")?.settings()?)?;
+/// let x = client.encrypt(&[3.0], &[1])?;
+/// let own = Numbers::own(&x.bodies()[0]);
+/// assert_eq!((own.scale, own.bound), (client.session().settings().scale(), 4.0));
+/// # Ok(())
+/// # }
+/// ```
 #[derive(Debug, Clone, Copy)]
 pub struct ScaleAndBound {
     /// The scale.

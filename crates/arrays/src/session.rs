@@ -16,6 +16,17 @@ use crate::{Error, Settings, profile, room::Room};
 const MOST_WHOLE: usize = 1 << 15;
 
 /// Settings and the contexts made from them. Cheap to clone; holds no secret.
+///
+/// ```
+/// # fn main() -> Result<(), hippocrene::Error> {
+/// use hippocrene::{Preset, Session};
+///
+/// let session = Session::new(Preset::by_name("n13")?.settings()?, 1)?;
+/// assert_eq!(session.slots(), 4096);
+/// assert_eq!(session.try_each(3, |i| Ok(i * i))?, [0, 1, 4]);
+/// # Ok(())
+/// # }
+/// ```
 #[derive(Debug, Clone)]
 pub struct Session {
     settings: Arc<Settings>,

@@ -29,6 +29,17 @@ const LEAST_SCALE: u32 = 10;
 /// The digest names the parameter set, not the precision. Settings that differ only in precision
 /// can work on each other's arrays, since every scale is stored exactly. Key files hold the
 /// client's settings, so that a server made from them has the same settings.
+///
+/// ```
+/// # fn main() -> Result<(), hippocrene::Error> {
+/// use hippocrene::Preset;
+///
+/// let settings = Preset::by_name("n13")?.settings()?.with_precision(20.0)?;
+/// assert_eq!(settings.parameters().degree(), 8192);
+/// assert_eq!(settings.scale().log2(), (20.0 + settings.overhead()).ceil());
+/// # Ok(())
+/// # }
+/// ```
 #[derive(Debug, Clone, PartialEq)]
 pub struct Settings {
     parameters: Parameters,
@@ -43,6 +54,8 @@ pub struct Settings {
 ///
 /// Keys do not depend on them: one key serves arrays of numbers, BGV, BFV and every plaintext
 /// modulus.
+///
+/// See [`ClientKey::encrypt_integers`](crate::ClientKey::encrypt_integers) for an example.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Integers {
     /// The scheme that computes products.

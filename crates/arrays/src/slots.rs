@@ -4,6 +4,20 @@
 ///
 /// Operations keep track of it, since many are cheaper if it is known. A sum along an axis may
 /// include padding that is zero, and broadcasting an array whose slots repeat is free.
+///
+/// ```
+/// # fn main() -> Result<(), hippocrene::Error> {
+/// use hippocrene::{Encryption, Preset, Simulation, SlotContents};
+///
+/// let simulation = Simulation::new(Preset::by_name("n13")?.settings()?)?;
+/// let x = simulation.encrypt((&[1.0, 2.0, 3.0][..]).into(), &[3], &Encryption::default())?;
+/// assert_eq!(x.slot_contents(), SlotContents::Zero);
+///
+/// let sum = simulation.server().sum(&x, None)?; // leaves partial sums in other slots
+/// assert_eq!(sum.slot_contents(), SlotContents::Stray);
+/// # Ok(())
+/// # }
+/// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum SlotContents {
     /// Zeros.
@@ -23,6 +37,8 @@ pub enum SlotContents {
 }
 
 /// The contents of slots within a period that hold no element.
+///
+/// See [`SlotContents`] for an example.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Padding {
     /// Zeros.

@@ -16,6 +16,8 @@ use hippocrene_rlwe::Fingerprint;
 use crate::{Error, LookUps};
 
 /// Look-up tables for decision trees, by the same names as those of [`LookUps`].
+///
+/// See [`TreePlan`] for an example.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct TreeTables {
     name: &'static str,
@@ -66,6 +68,8 @@ impl TreeTables {
 ///
 /// Every query and every reply carries its digest. A message that was made for another interface is
 /// refused, for example for the model before it was fitted to other rows.
+///
+/// See [`TreePlan`] for an example.
 #[derive(Debug, Clone, PartialEq)]
 pub struct TreeInterface {
     tables: TreeTables,
@@ -121,6 +125,32 @@ impl TreeInterface {
 }
 
 /// The plan of a server for a model, with its interface.
+///
+/// A plan can be simulated before there are keys:
+///
+/// ```
+/// # fn main() -> Result<(), hippocrene::Error> {
+/// use hippocrene::{
+///     DecisionTree, FeatureRanges, TreeInterface, TreeModel, TreeNode, TreeTables,
+/// };
+///
+/// let tables = TreeTables::by_name("lut11")?;
+/// let ranges = FeatureRanges::new(vec![(0.0, 10.0), (-1.0, 1.0)])?;
+/// let interface = TreeInterface::new(tables, ranges.clone(), "pressure, tilt");
+/// let nodes = vec![
+///     TreeNode::Split { feature: 1, threshold: 0.5, digits: 1, left: 1, right: 2 },
+///     TreeNode::Leaf { values: vec![0.0] },
+///     TreeNode::Leaf { values: vec![1.0] },
+/// ];
+/// let model = TreeModel::new(ranges, vec![DecisionTree::new(nodes)?], TreeModel::CLASSES)?;
+///
+/// let simulated = interface.plan(&model)?.simulate(&[2.5, 0.25, 2.5, 0.9])?; // two rows
+/// assert_eq!(simulated.values, [0.0, 1.0]);
+/// assert_eq!((simulated.query.rows(), simulated.query.features()), (2, 2));
+/// assert_eq!((simulated.reply.rows(), simulated.reply.outputs()), (2, 1));
+/// # Ok(())
+/// # }
+/// ```
 #[derive(Debug)]
 pub struct TreePlan {
     interface: TreeInterface,
@@ -257,6 +287,8 @@ impl TreeClient {
 }
 
 /// The keys of a [`TreeServer`], without any secret.
+///
+/// See [`TreeClient`] for an example.
 #[derive(Debug, Clone)]
 pub struct TreeKeys {
     tables: TreeTables,
@@ -286,6 +318,8 @@ impl TreeKeys {
 }
 
 /// Encrypted rows of features.
+///
+/// See [`TreePlan`] for an example.
 #[derive(Debug, Clone)]
 pub struct TreeQuery {
     tables: TreeTables,
@@ -330,6 +364,8 @@ impl TreeQuery {
 }
 
 /// Encrypted outputs of trees.
+///
+/// See [`TreePlan`] for an example.
 #[derive(Debug, Clone)]
 pub struct TreeReply {
     tables: TreeTables,
@@ -374,6 +410,8 @@ impl TreeReply {
 }
 
 /// A server that evaluates trees for a client.
+///
+/// See [`TreeClient`] for an example.
 #[derive(Debug)]
 pub struct TreeServer {
     tables: TreeTables,

@@ -11,6 +11,8 @@ use crate::{
 /// The keys of bits, except for rotations, conjugation and relinearisation.
 ///
 /// They hold no secret.
+///
+/// See [`ClientKey::bit_plan`](crate::ClientKey::bit_plan) for an example.
 #[derive(Debug, Clone)]
 pub struct BitKeys {
     literal: BitLiteral,

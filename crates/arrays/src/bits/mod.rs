@@ -21,6 +21,8 @@ pub use keys::BitKeys;
 pub use server::BitServer;
 
 /// The form of arrays of bits.
+///
+/// See [`BitServer`] for an example.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Bits {
     /// The packing of bits into slots.

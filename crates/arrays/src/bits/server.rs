@@ -30,6 +30,26 @@ const SLACK: f64 = 2.0;
 /// Every gate is one bootstrap of each ciphertext. If both operands have enough capacity and little
 /// error, it is a product instead. There is no depth limit. All arrays of a gate have the same
 /// shape, since bits are not broadcast.
+///
+/// Gates also run in a simulation, without keys:
+///
+/// ```
+/// # fn main() -> Result<(), hippocrene::Error> {
+/// use hippocrene::{KeyRequest, Preset, Simulation};
+///
+/// let preset = Preset::by_name("bits14")?;
+/// let request = KeyRequest::bits(preset.bits()?);
+/// let simulation = Simulation::with_keys(preset.settings()?, &request)?;
+/// let x = simulation.encrypt_bits(&[true, true, false, false], &[4])?;
+/// let y = simulation.encrypt_bits(&[true, false, true, false], &[4])?;
+///
+/// let server = simulation.server().bits()?;
+/// let z = server.nand(&x, &y)?;
+/// assert_eq!(simulation.bits(&z), Some(vec![false, true, true, true]));
+/// assert_eq!(server.bootstraps(), 1);
+/// # Ok(())
+/// # }
+/// ```
 #[derive(Debug, Clone)]
 pub struct BitServer {
     pub(super) session: Session,

@@ -11,6 +11,8 @@ use super::{
 use crate::{Error, Session};
 
 /// The numbers that describe a bootstrap.
+///
+/// See [`Bootstrapping`] for an example.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct BootstrappingDescription {
     /// True if complex arrays are bootstrapped too.

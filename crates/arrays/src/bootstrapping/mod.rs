@@ -20,6 +20,19 @@ pub(crate) use rule::{capacity_after, reserve};
 /// [`Bootstrapping::describe`] shows them before any key is made.
 ///
 /// It bootstraps all `N/2` slots of a ciphertext, or the first of them ([`Bootstrapping::slots`]).
+///
+/// ```
+/// # fn main() -> Result<(), hippocrene::Error> {
+/// use hippocrene::{Bootstrapping, Preset, Session};
+///
+/// let session = Session::new(Preset::by_name("n15")?.settings()?, 1)?;
+/// let bootstrapping = Bootstrapping { precision: Some(14.0), ..Bootstrapping::default() };
+/// let described = bootstrapping.describe(&session)?;
+/// assert_eq!((described.slots, described.iterations), (16384, 1));
+/// assert!(described.capacity_after > described.capacity_needed);
+/// # Ok(())
+/// # }
+/// ```
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Bootstrapping {
     /// True if complex arrays are bootstrapped too, otherwise only real ones are.
@@ -131,6 +144,8 @@ impl Bootstrapping {
 
 /// The part of evaluation keys that is for bootstrapping, except for rotations, conjugation and
 /// relinearisation.
+///
+/// See [`Bootstrapping`] for an example.
 #[derive(Debug, Clone)]
 pub struct BootstrappingKeys {
     precision: f64,

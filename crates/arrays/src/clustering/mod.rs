@@ -13,6 +13,8 @@ use crate::{Array, CiphertextBody, EncryptedArray, Error, Layout, Numbers, SlotC
 ///
 /// Results keep it, so that a run continues only from its own checkpoints. The origin of new points
 /// is the clusters that they are to be assigned to.
+///
+/// See [`Clustering`] for an example.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Origin {
     /// The digest of the points as they were sent. For new points, the digest of the clusters.
@@ -28,6 +30,28 @@ pub struct Origin {
 ///
 /// Coordinates are relative to a centre and a radius. The client chose them so that all points lie
 /// in the unit ball. Both are included in encrypted form, for the reader of the result.
+///
+/// [`ClientKey::encrypt_points`](crate::ClientKey::encrypt_points) makes one, and
+/// [`Server::cluster`](crate::Server::cluster) computes an iteration. This example puts clusters
+/// together from arrays, as a reader of files does:
+///
+/// ```
+/// # fn main() -> Result<(), hippocrene::Error> {
+/// use hippocrene::{ClientKey, Clustering, Preset, Shape};
+///
+/// let client = ClientKey::generate(Preset::by_name("n13")?.settings()?)?;
+/// let frame = client.encrypt(&[3.0, 2.0], &[2])?; // the centre 3 and the radius 2
+/// let centroids = client.encrypt(&[-1.0, 0.5], &[2, 1])?;
+/// let shape = Shape::new(4, 1, 2)?; // four points of dimension 1 in two clusters
+/// let clusters = Clustering::from_parts(shape, 0, [frame, centroids], None, None)?;
+/// assert_eq!((clusters.count(), clusters.origin()), (4, None));
+///
+/// let (centroids, labels) = client.decrypt_clusters(&clusters)?;
+/// assert!((centroids[0] - 1.0).abs() < 1e-6 && (centroids[1] - 4.0).abs() < 1e-6);
+/// assert_eq!(labels, None); // before the first iteration
+/// # Ok(())
+/// # }
+/// ```
 #[derive(Debug, Clone)]
 pub struct Clustering {
     pub(crate) shape: Shape,

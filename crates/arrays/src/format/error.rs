@@ -9,6 +9,13 @@ use thiserror::Error;
 use super::{Kind, VERSION};
 
 /// Why bytes cannot be loaded.
+///
+/// ```
+/// use hippocrene::{Error, wire};
+///
+/// let error = wire::inspect(b"plain text").unwrap_err();
+/// assert!(matches!(error, Error::Format(wire::FormatError::Magic { .. })));
+/// ```
 #[derive(Debug, Clone, PartialEq, Error)]
 #[non_exhaustive]
 pub enum FormatError {

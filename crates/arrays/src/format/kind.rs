@@ -29,6 +29,8 @@ pub fn says_secret(start: &[u8]) -> bool {
 }
 
 /// The kind of a file's contents.
+///
+/// See [`Kind::name`] for an example.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Kind {

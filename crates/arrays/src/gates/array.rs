@@ -15,6 +15,8 @@ use crate::{Error, Layout};
 /// An encrypted array of single bits, in row-major order.
 ///
 /// A [`GateServer`](super::GateServer) computes on it.
+///
+/// See [`GateServer`](super::GateServer) for an example.
 #[derive(Debug, Clone)]
 pub struct GateArray {
     shape: Vec<usize>,
@@ -23,6 +25,8 @@ pub struct GateArray {
 }
 
 /// The ciphertexts of an array.
+///
+/// See [`GateServer`](super::GateServer) for an example of arrays of bits.
 #[derive(Debug, Clone)]
 pub enum Bits {
     /// Freshly encrypted bits. One half of the ciphertexts is a seed.

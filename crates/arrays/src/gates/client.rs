@@ -108,6 +108,8 @@ impl GateClient {
 }
 
 /// The keys of a [`GateServer`](super::GateServer), without any secret.
+///
+/// See [`GateClient`] for an example.
 #[derive(Debug, Clone)]
 pub struct GateKeys {
     inner: Keys,

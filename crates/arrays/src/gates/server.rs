@@ -22,6 +22,33 @@ const SELECT: &str = "select";
 /// A gate of two bits takes one blind rotation for each element, and so do the parity and the
 /// majority of three bits. The depth is unlimited. All arrays must have the same shape, as bits are
 /// not broadcast. [`GateServer::gather`] repeats bits for free.
+///
+/// The parameters of this example are small and insecure, so that it runs fast.
+/// [`GateClient::generate`](super::GateClient::generate) has secure ones.
+///
+/// ```
+/// # fn main() -> Result<(), hippocrene::Error> {
+/// use hippocrene::{GateClient, GateServer, Seed};
+/// # use hippocrene::rlwe::SecretDistribution;
+/// # use hippocrene_fhew::{GateParameters, LweParameters, RotationGadget, RotationParameters};
+/// # let input = LweParameters::insecure(40, 64513, SecretDistribution::Binary)?;
+/// # let ring = LweParameters::insecure(256, 1073738753, SecretDistribution::Ternary)?;
+/// # let gadget = RotationGadget::Digits { base_log2: 8, count: 3 };
+/// # let rotation = RotationParameters::insecure(input, ring, gadget)?;
+/// # let parameters = GateParameters::insecure(rotation, (2, 8))?;
+///
+/// let client = GateClient::from_seed(parameters, Seed::random()?)?;
+/// let server = GateServer::new(&client.evaluation_keys(1)?, 1)?; // holds no secret
+/// let x = client.encrypt(&[true, true, false, false], &[2, 2])?;
+/// let y = client.encrypt(&[true, false, true, false], &[2, 2])?;
+///
+/// let z = server.xor(&x, &server.not(&y)?)?;
+/// assert_eq!(z.shape(), [2, 2]);
+/// assert_eq!(client.decrypt(&z)?, [true, false, false, true]);
+/// assert_eq!(server.rotations(), 4); // one for each element of a gate, none for `not`
+/// # Ok(())
+/// # }
+/// ```
 #[derive(Debug)]
 pub struct GateServer {
     evaluator: GateEvaluator,

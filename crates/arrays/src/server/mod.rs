@@ -58,6 +58,8 @@ const MOST_SLOTS: usize = 1 << 24;
 const MOST_APART: usize = 16;
 
 /// The memory that a server uses itself, in bytes ([`Server::memory`]).
+///
+/// See [`Server`] for an example.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ServerMemory {
     /// Evaluation keys, without those of look-up tables.
@@ -74,6 +76,23 @@ pub struct ServerMemory {
 }
 
 /// A server: evaluation keys made ready to compute with.
+///
+/// ```
+/// # fn main() -> Result<(), hippocrene::Error> {
+/// use hippocrene::{ClientKey, KeyRequest, Preset, Server};
+///
+/// let client = ClientKey::generate(Preset::by_name("n13")?.settings()?)?;
+/// let server = Server::new(client.evaluation_keys(&KeyRequest::only([1]))?)?; // holds no secret
+/// let memory = server.memory();
+/// assert!(memory.keys > 0 && memory.tables == 0);
+///
+/// let x = client.encrypt(&[1.0, 2.0, 3.0, 4.0], &[2, 2])?;
+/// let sums = server.sum(&server.mul(&x, &x)?, Some(1))?; // of the squares in each row
+/// let result = client.decrypt(&sums)?;
+/// assert!((result[0] - 5.0).abs() < 1e-6 && (result[1] - 25.0).abs() < 1e-6);
+/// # Ok(())
+/// # }
+/// ```
 #[derive(Debug, Clone)]
 pub struct Server {
     session: Session,

@@ -10,6 +10,22 @@ use super::Feature;
 use crate::{Bootstrapping, EvaluationKeys, KeyRequest, LookUps};
 
 /// The predicted cost of a simulated program, and the keys that it needs.
+///
+/// ```
+/// # fn main() -> Result<(), hippocrene::Error> {
+/// use hippocrene::{Encryption, Preset, Purpose, Simulation};
+///
+/// let simulation = Simulation::new(Preset::by_name("n13")?.settings()?)?;
+/// let x = simulation.encrypt((&[1.0, 2.0][..]).into(), &[2], &Encryption::default())?;
+/// simulation.server().sum(&simulation.server().mul(&x, &x)?, None)?;
+///
+/// let report = simulation.report();
+/// let purposes: Vec<Purpose> = report.keys.iter().map(|key| key.purpose).collect();
+/// assert_eq!(purposes, [Purpose::Relinearisation, Purpose::Rotation(1)]);
+/// assert_eq!(report.bootstraps, 0);
+/// # Ok(())
+/// # }
+/// ```
 #[derive(Debug, Clone, PartialEq)]
 pub struct Report {
     /// Seconds on one thread, by the profile of the session.
@@ -47,6 +63,8 @@ pub struct Report {
 }
 
 /// A key that a simulated program uses.
+///
+/// See [`Report`] for an example.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct UsedKey {
     /// The operation that it is for.
@@ -62,6 +80,8 @@ pub struct UsedKey {
 }
 
 /// The operation that a key is for.
+///
+/// See [`Report`] for an example.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Purpose {
     /// Products of encrypted arrays.

@@ -8,6 +8,8 @@ use super::report::operations;
 use crate::{Error, Session, Settings, TreeClient, TreePlan, TreeQuery, TreeReply};
 
 /// The predicted cost and the result of an evaluation of trees, before there are keys.
+///
+/// See [`TreePlan`] for an example.
 #[derive(Debug, Clone)]
 pub struct TreeSimulation {
     /// Seconds on one thread of the server, by the profile for predictions

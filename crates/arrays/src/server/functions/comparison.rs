@@ -19,6 +19,22 @@ use crate::{EncryptedArray, Error, Interval, Layout, Numbers, SlotContents};
 ///
 /// By tables ([`Server::sign`]), the default gap is [`Server::table_gap`] and the default precision
 /// is that of the tables.
+///
+/// ```
+/// # fn main() -> Result<(), hippocrene::Error> {
+/// use hippocrene::{Comparison, Encryption, Preset, Simulation, Ties};
+///
+/// let settings = Preset::by_name("n14")?.settings()?.with_precision(16.0)?;
+/// let simulation = Simulation::new(settings)?;
+/// let x = simulation.encrypt((&[-0.5, 0.0, 0.5][..]).into(), &[3], &Encryption::default())?;
+///
+/// let how = Comparison { gap: Some(0.25), precision: Some(8.0), at_ties: Ties::One };
+/// let positive = simulation.server().positive(&x, how)?;
+/// let values = simulation.values(&positive).unwrap();
+/// assert!(values.iter().zip([0.0, 1.0, 1.0]).all(|(z, bit)| (z.re - bit).abs() < 0.004));
+/// # Ok(())
+/// # }
+/// ```
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
 pub struct Comparison {
     /// The smallest absolute value, or difference of two values, whose sign is certain.
@@ -38,6 +54,8 @@ pub struct Comparison {
 }
 
 /// The result of [`Server::greater`], [`Server::less`] and [`Server::positive`] for equal values.
+///
+/// See [`Comparison`] for an example.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Ties {
     /// 0, as `>` and `<` in numpy.

@@ -10,6 +10,8 @@ use crate::{
 };
 
 /// Plain numbers, and the intervals that hold the elements of arrays.
+///
+/// See [`Arithmetic`] for an example.
 pub trait PlainNumbers: Elements {
     /// A plain number.
     type Number: Copy + Default + PartialEq + Send + Sync;
@@ -58,6 +60,8 @@ pub trait PlainNumbers: Elements {
 }
 
 /// The precision and the capacity of arrays, and their bootstraps.
+///
+/// See [`Arithmetic`] for an example.
 pub trait Capacity: Elements {
     /// Returns the precision that results are to have, in bits after the binary point, or `None` if
     /// they are exact.
@@ -104,6 +108,8 @@ pub trait Capacity: Elements {
 }
 
 /// Operations that know which errors several elements share, and so state the right error.
+///
+/// See [`Arithmetic`] for an example.
 pub trait SharedErrors: PlainNumbers {
     /// Computes `x + y` for two parts of one array. The error that their elements share adds up.
     ///
@@ -180,6 +186,8 @@ pub trait SharedErrors: PlainNumbers {
 }
 
 /// Rotations of slots, and linear maps from slots to slots.
+///
+/// See [`Arithmetic`] for an example.
 pub trait LinearMaps: PlainNumbers {
     /// A linear map from slots to slots, ready to be applied.
     type Map: Send + Sync;
@@ -283,6 +291,8 @@ pub trait LinearMaps: PlainNumbers {
 }
 
 /// Powers and polynomials, slot by slot.
+///
+/// See [`Arithmetic`] for an example.
 pub trait Polynomials: PlainNumbers {
     /// A polynomial.
     type Polynomial: Clone + Sync;
@@ -352,6 +362,27 @@ pub trait Polynomials: PlainNumbers {
 /// Operations on arrays are written once, for both forms. This trait and those that it builds on
 /// hold the primitives in which the two differ. There are no other forms. Primitives are methods of
 /// the form that their result has.
+///
+/// ```
+/// use hippocrene::{
+///     Arithmetic, Array, ClientKey, Error, Integers, KeyRequest, Preset, Scheme, Server,
+/// };
+///
+/// fn sum_of_squares<F: Arithmetic>(server: &Server, x: &Array<F>) -> Result<Array<F>, Error> {
+///     server.sum(&server.mul(x, x)?, None)
+/// }
+///
+/// let integers = Integers { scheme: Scheme::Bgv, plain_modulus: 65537 };
+/// let settings = Preset::by_name("n13")?.settings()?.with_integers(integers)?;
+/// let client = ClientKey::generate(settings)?;
+/// let server = Server::new(client.evaluation_keys(&KeyRequest::only([1]))?)?;
+///
+/// let numbers = sum_of_squares(&server, &client.encrypt(&[0.5, 1.5], &[2])?)?;
+/// assert!((client.decrypt(&numbers)?[0] - 2.5).abs() < 1e-6);
+/// let integers = sum_of_squares(&server, &client.encrypt_integers(&[3, 4], &[2])?)?;
+/// assert_eq!(client.decrypt_integers(&integers)?, [25]);
+/// # Ok::<(), Error>(())
+/// ```
 pub trait Arithmetic: Capacity + SharedErrors + LinearMaps + Polynomials {
     /// Returns the number of slots of one ciphertext.
     fn slots(session: &Session) -> usize;
@@ -477,6 +508,8 @@ pub trait Arithmetic: Capacity + SharedErrors + LinearMaps + Polynomials {
 pub type Diagonals<F> = BTreeMap<usize, Vec<(u32, <F as PlainNumbers>::Number)>>;
 
 /// The size of the numbers of a linear map, and how many of them are added up.
+///
+/// Only [`LinearMaps`] uses it. See [`Arithmetic`] for an example of these traits.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Extent {
     /// A bound on the sum of absolute values along any row.
