@@ -257,8 +257,8 @@ fn mistakes_are_named() {
     assert_eq!(error.kind(), "ArgumentError");
     assert_eq!(
         error.to_string(),
-        "majority: 2 operands, but a majority is of three bits, a parity of two or three, and the \
-         other gates of two"
+        "majority: 2 operands, but a majority needs three, a parity two or three, and \
+         every other gate two"
     );
     assert!(matches!(
         server.gate_plain(Gate::Majority, &x, &[true, true]),

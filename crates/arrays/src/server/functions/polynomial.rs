@@ -73,6 +73,28 @@ impl Server {
         a: &Array<F>,
         p: &F::Polynomial,
     ) -> Result<Array<F>, Error> {
+        self.polynomial_by(a, p, &SPLITS)
+    }
+
+    /// Evaluates a part of a polynomial, which is not split further.
+    ///
+    /// # Errors
+    /// As [`Server::polynomial`].
+    pub(in crate::server) fn polynomial_in_one_circuit<F: Arithmetic>(
+        &self,
+        a: &Array<F>,
+        p: &F::Polynomial,
+    ) -> Result<Array<F>, Error> {
+        self.polynomial_by(a, p, &[])
+    }
+
+    /// As [`Server::polynomial`], in one circuit or by one of these splits.
+    fn polynomial_by<F: Arithmetic>(
+        &self,
+        a: &Array<F>,
+        p: &F::Polynomial,
+        splits: &[(Split, &'static str)],
+    ) -> Result<Array<F>, Error> {
         let asked = self.form_of(&[a]);
         let (a, p) = F::within_domain(self, a, p)?;
         let (a, p) = (&*a, &*p);
@@ -80,7 +102,7 @@ impl Server {
         let circuit = Candidate::new("one circuit", |server: &Server, [a]: [_; 1]| {
             server.polynomial_at_once(a, p)
         });
-        let in_parts = |(split, name): (Split, &'static str)| {
+        let in_parts = |&(split, name): &(Split, &'static str)| {
             let run = move |server: &Server, [a]: [&Array<F>; 1]| {
                 let values = F::polynomial_in_parts(server, a, p, split)
                     .map_err(|error| error.during(OPERATION))?;
@@ -91,7 +113,7 @@ impl Server {
             Candidate::new(name, run).otherwise(1)
         };
         let candidates: Vec<_> =
-            std::iter::once(circuit).chain(SPLITS.into_iter().map(in_parts)).collect();
+            std::iter::once(circuit).chain(splits.iter().map(in_parts)).collect();
         let most_bits = bits + MARGIN_BITS_OF_UNKNOWN_GROWTH;
         let values = self.perform(OPERATION, [a], most_bits, &candidates)?;
         // The converted argument may have a higher precision. The result has the requested form,

@@ -276,13 +276,16 @@ impl Parts<'_> {
         // This power is a factor of all the others, so it is the one that is bootstrapped.
         self.power(self.block, self.most)?;
         let mut blocks = blocks(p, self.block)?.into_iter().enumerate();
-        let lowest = blocks.next().map(|(_, p)| self.server.polynomial(&argument, &p));
+        let lowest =
+            blocks.next().map(|(_, p)| self.server.polynomial_in_one_circuit(&argument, &p));
         let mut sum = lowest.transpose()?;
         for (j, p) in blocks.filter(|(_, p)| p.coefficients() != [0.0]) {
             let power = self.power(j * self.block, level + 1)?;
             let term = match p.degree() {
                 0 => self.server.mul_number(&power, p.coefficients()[0])?,
-                _ => self.server.mul(&self.server.polynomial(&argument, &p)?, &power)?,
+                _ => self
+                    .server
+                    .mul(&self.server.polynomial_in_one_circuit(&argument, &p)?, &power)?,
             };
             sum = Some(match sum {
                 Some(sum) => self.server.add(&sum, &term)?,
@@ -301,7 +304,7 @@ impl Parts<'_> {
         let value = if self.is_sum(p) {
             self.sum(p, level)?
         } else if self.level_of_leaf(p).is_some() {
-            self.server.polynomial(&argument, p)?
+            self.server.polynomial_in_one_circuit(&argument, p)?
         } else {
             let (m, q, r) = p.split()?;
             let costs = |p: &Polynomial| self.costs(p, &mut BTreeSet::new());
