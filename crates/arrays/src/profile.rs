@@ -272,7 +272,7 @@ mod tests {
             ),
             (
                 |v| v["limbs"][1] = v["limbs"][0].clone(),
-                "limbs[1] (log_degree 12, modulus_bits 48) stands",
+                "limbs[1] (log_degree 12, modulus_bits 48) appears twice",
             ),
             (
                 |v| _ = v["limbs"].as_array_mut().unwrap().pop(),

@@ -6,7 +6,7 @@ use std::borrow::Cow;
 use crate::common::{insecure_grafted, numbers};
 use hippocrene::{
     Basis, Bootstrapping, CiphertextBody, ClientKey, EncryptedArray, Encryption, Error, Interval,
-    KeyRequest, Polynomial, Preset, Server, Session, Values, stoppable,
+    KeyRequest, Polynomial, Preset, Server, Session, Simulation, Values, stoppable,
 };
 use hippocrene_ckks::Ciphertext;
 use hippocrene_rlwe::{SecretDistribution, SecretKey};

@@ -438,7 +438,7 @@ fn sharing_uses_the_available_precision() {
     assert!(error > 2f64.powi(-12) && error < 2f64.powi(-5), "{error}");
     let coarse = server.mul_number(&a, 1000.0).unwrap();
     let refused = client.sharing_bits(&coarse).unwrap_err().to_string();
-    assert!(refused.contains("encrypt with more precision"), "{refused}");
+    assert!(refused.contains("Encrypt with more precision"), "{refused}");
 }
 
 #[test]
