@@ -29,41 +29,18 @@ from hippocrene.arrays.integers import IntegerArray
 from hippocrene.arrays.numbers import NumberArray
 from hippocrene.client import Client
 from hippocrene.errors import ArgumentError, ShapeError
+from hippocrene.figures import axes_or_new, draw_capacities, draw_times
 from hippocrene.models.clustering import KMeansSimulation
 from hippocrene.models.trees import TreeSimulation
-from hippocrene.simulation_report import Simulation, slowest
-from hippocrene.units import time_text
+from hippocrene.simulation_report import Simulation
 from hippocrene.values.operands import fractions, numbers
 from hippocrene.values.scalars import check_type
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-# Height of new figures, in inches.
-_HEIGHT = 4.2
-# Maximum number of operations along a program that are named. Chosen: their names are readable.
-_NAMED_OPERATIONS = 30
 # Doubles have 53 bits, so that they measure errors of this many bits below the bound well.
 _MEASURABLE_BITS = 47
-
-
-def _pyplot() -> Any:
-    try:
-        from matplotlib import pyplot
-    except ImportError as error:
-        raise ImportError(
-            "plot: matplotlib is not installed. Run: pip install hippocrene[plot]"
-        ) from error
-    return pyplot
-
-
-def _axes(ax: Axes | None, width: float) -> Axes:
-    """Return the axes `ax`, or those of a new figure of the given width in inches."""
-    pyplot = _pyplot()
-    axes: Axes = ax or pyplot.subplots(figsize=(width, _HEIGHT), layout="constrained")[1]
-    axes.spines[["top", "right"]].set_visible(False)
-    axes.set_axisbelow(True)
-    return axes
 
 
 def time_by_operation(
@@ -81,21 +58,7 @@ def time_by_operation(
     """
     kinds = Simulation | KMeansSimulation | TreeSimulation
     check_type(simulation, kinds, "time is drawn for the result of a simulation")
-    ax = _axes(ax, 6.4)
-    rows = slowest(simulation.operations)
-    # The bar for all others is grey.
-    colours = ["C0" if name in simulation.operations else "0.6" for name, _, _ in rows]
-    bars = ax.barh([row[0] for row in rows], [row[2] for row in rows], color=colours)
-    texts = [f"{time_text(seconds)} ({count}x)" for _, count, seconds in rows]
-    ax.bar_label(bars, texts, padding=3)
-    total = time_text(sum(seconds for _, _, seconds in rows))
-    ax.set(title=f"Time by operation ({total} in all)", xlabel="time on one thread")
-    ax.xaxis.set_major_formatter(lambda seconds, _: time_text(seconds))
-    ax.grid(axis="x", alpha=0.3)
-    # Room for the texts beside the bars.
-    ax.margins(x=0.35)
-    ax.invert_yaxis()
-    return ax
+    return draw_times(simulation.operations, ax)
 
 
 def capacity(simulation: Simulation, *, ax: Axes | None = None) -> Axes:
@@ -109,32 +72,7 @@ def capacity(simulation: Simulation, *, ax: Axes | None = None) -> Axes:
     >>> ax = hippocrene.plot.capacity(simulation)
     """
     check_type(simulation, Simulation, "capacity is drawn for a Simulation")
-    ax = _axes(ax, 8.0)
-    names = [name for name, _ in simulation.capacities]
-    left = [bits for _, bits in simulation.capacities]
-    what = "capacity" if simulation.plain_modulus is None else "noise budget"
-    edges = np.arange(len(left) + 1) + 0.5
-    ax.stairs(left, edges, fill=True, alpha=0.35, color="C0")
-    ax.stairs(left, edges, color="C0", linewidth=1.5)
-    if len(left) <= _NAMED_OPERATIONS:
-        ax.set_xticks(
-            range(1, len(left) + 1), names, rotation=45, ha="right", rotation_mode="anchor"
-        )
-    ax.set(
-        title=f"{what.capitalize()} along the program",
-        xlabel="operation",
-        ylabel=f"{what} that is left, in bits",
-    )
-    ax.margins(x=0)
-    ax.set_ylim(bottom=0)
-    ax.grid(axis="y", alpha=0.3)
-    return ax
-
-
-def side_by_side(simulation: Simulation) -> tuple[Axes, Axes]:
-    """Draw time and capacity into one figure, for `Simulation.plot`."""
-    _, (left, right) = _pyplot().subplots(1, 2, figsize=(12, _HEIGHT), layout="constrained")
-    return time_by_operation(simulation, ax=left), capacity(simulation, ax=right)
+    return draw_capacities(simulation.capacities, simulation.plain_modulus, ax)
 
 
 def noise(
@@ -194,7 +132,7 @@ def noise(
             }
     else:
         raise TypeError("noise: all arrays must hold numbers, or all of them integers")
-    ax = _axes(ax, max(4.8, 1.6 + 0.8 * len(arrays)))
+    ax = axes_or_new(ax, max(4.8, 1.6 + 0.8 * len(arrays)))
     places = np.arange(len(arrays))
     # An estimate that is unknown becomes NaN.
     estimates = np.array(estimate, dtype=float)

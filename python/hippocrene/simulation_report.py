@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, get_args, get_origin, get_type_hints
 import numpy as np
 
 from hippocrene.errors import FormatError
+from hippocrene.figures import side_by_side, slowest
 from hippocrene.html_tables import Bar, Cell, capacity_cell, table
 from hippocrene.requirements import Bootstrapping, LookUps
 from hippocrene.units import size_text, time_text
@@ -107,9 +108,7 @@ class Simulation:
         The result is the two matplotlib axes. `hippocrene.plot` draws each of them by itself.
         matplotlib is not installed with this package (see there).
         """
-        from hippocrene.plot import side_by_side  # `plot` uses this module.
-
-        return side_by_side(self)
+        return side_by_side(self.operations, self.capacities, self.plain_modulus)
 
     def to_json(self) -> str:
         """Return everything except the result as JSON.
@@ -196,23 +195,6 @@ def _row(row: Any, kinds: Sequence[Any]) -> tuple[Any, ...]:
     if not isinstance(row, list) or len(row) != len(kinds):
         raise TypeError
     return tuple(_read(value, kind) for value, kind in zip(row, kinds, strict=True))
-
-
-# Maximum number of operations that are listed by name. Chosen: a report then fits a screen.
-_LISTED_OPERATIONS = 8
-
-
-def slowest(operations: Mapping[str, tuple[int, float]]) -> list[tuple[str, int, float]]:
-    """Return the operations that take longest, and one row for all others.
-
-    `operations` is in order of decreasing time. A row has a name, a count and a time in seconds.
-    """
-    rows = [(name, count, seconds) for name, (count, seconds) in operations.items()]
-    shown, others = rows[:_LISTED_OPERATIONS], rows[_LISTED_OPERATIONS:]
-    if others:
-        count, seconds = sum(row[1] for row in others), sum(row[2] for row in others)
-        shown.append((f"{len(others)} others", count, seconds))
-    return shown
 
 
 def _result(result: object) -> str:
