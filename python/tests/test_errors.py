@@ -258,7 +258,7 @@ def test_what_is_missing_is_named_where_it_stands(client):
     for values, words in (
         (
             [[1, 2], [3, np.nan]],
-            r"^encrypt: nan at row 1, column 1: .* where values are missing, encrypt others",
+            r"^encrypt: nan at row 1, column 1: .* replace missing values, .* encrypt a mask",
         ),
         ([1, -np.inf], r"^encrypt: -inf at position 1: only finite numbers can be encrypted$"),
         (np.nan, r"^encrypt: nan: only finite"),

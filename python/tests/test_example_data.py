@@ -75,9 +75,9 @@ def test_sets_by_name(data):
 @pytest.mark.parametrize(
     ("text", "what"),
     [
-        ("1,2\n3\n4,5\n6,7\n", "row 2 has not as many numbers"),
-        ("1,2\n3,nan\n4,5\n6,7\n", "row 2 has not as many numbers"),
-        ("a,b\n1,2\n3,x\n4,5\n6,7\n", "row 3 has not as many numbers"),
+        ("1,2\n3\n4,5\n6,7\n", "row 2 must have as many numbers"),
+        ("1,2\n3,nan\n4,5\n6,7\n", "row 2 must have as many numbers"),
+        ("a,b\n1,2\n3,x\n4,5\n6,7\n", "row 3 must have as many numbers"),
         ("a,b\n", "has 0 rows"),
         ("", "has 0 rows"),
         ("1,2\n", "has 1 rows of 2 numbers"),

@@ -204,7 +204,7 @@ def test_mistakes_are_named(client, server, both):
         (hippocrene.ArgumentError, "there is no gate", lambda: server.gates(["foo"], a, a)),
         (
             hippocrene.ArgumentError,
-            "majority is of three",
+            "majority needs three",
             lambda: server.gates(["majority"], a, a),
         ),
         (hippocrene.ShapeError, "do not broadcast", lambda: a & a.T),

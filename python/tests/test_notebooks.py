@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 matplotlib = pytest.importorskip("matplotlib")
+pyplot = pytest.importorskip("matplotlib.pyplot")
 
 FOLDER = Path(__file__).parents[2] / "docs" / "notebooks"
 NAMES = (
@@ -32,7 +33,7 @@ def _plots_without_a_screen():
     before = matplotlib.get_backend()
     matplotlib.use("Agg")
     yield
-    matplotlib.pyplot.close("all")
+    pyplot.close("all")
     matplotlib.use(before)
 
 

@@ -634,7 +634,8 @@ def test_several_outputs_are_as_precise_as_one(client, server):
     with pytest.raises(ArgumentError, match="positive numbers"):
         PrivateDecisionTree.from_sklearn(tree, IRIS[:, :3], tables="lut11", deviation=[1.0, 0.0])
     with pytest.raises(
-        ArgumentError, match=r"a deviation of 1e-06, where \[.*e-05 0\.00.*\] is possible"
+        ArgumentError,
+        match=r"a deviation of 1e-06 is not possible. The least is \[.*e-05 0\.00.*\]",
     ) as refused:
         PrivateDecisionTree.from_sklearn(tree, IRIS[:, :3], tables="lut11", deviation=1e-6)
     possible = [

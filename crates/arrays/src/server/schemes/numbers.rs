@@ -208,7 +208,8 @@ impl Capacity for Numbers {
     }
 
     fn log2_bound(a: &EncryptedArray) -> f64 {
-        a.bound().log2()
+        // log2(0) would set the flag of a division by zero, which numpy reports.
+        a.bound().max(f64::MIN_POSITIVE).log2()
     }
 
     fn has_products(&self, server: &Server, a: &EncryptedArray, count: usize) -> bool {
@@ -565,7 +566,7 @@ impl Arithmetic for Numbers {
     }
 
     fn mul_number(&self, server: &Server, x: &Ciphertext, c: f64) -> Result<Ciphertext, Error> {
-        if let Some(scale) = exact_scale(c, x.bound().log2()) {
+        if let Some(scale) = exact_scale(c, x.bound().max(f64::MIN_POSITIVE).log2()) {
             return Ok(server.evaluator.mul_number(x, c, scale)?);
         }
         self.times_rounded(server, x, c.abs(), |x, scale| server.evaluator.mul_number(x, c, scale))
