@@ -5,10 +5,9 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
+import matplotlib
 import pytest
-
-matplotlib = pytest.importorskip("matplotlib")
-pyplot = pytest.importorskip("matplotlib.pyplot")
+from matplotlib import pyplot
 
 FOLDER = Path(__file__).parents[2] / "docs" / "notebooks"
 NAMES = (

@@ -5,6 +5,7 @@ import math
 import sys
 from fractions import Fraction
 
+import matplotlib
 import numpy as np
 import pytest
 
@@ -14,7 +15,6 @@ from hippocrene import Server, plot, simulate
 X = np.linspace(-1, 1, 40)
 WEIGHTS = np.outer(X, X)[:, :8]
 
-matplotlib = pytest.importorskip("matplotlib")
 matplotlib.use("Agg")
 
 

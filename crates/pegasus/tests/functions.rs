@@ -353,7 +353,11 @@ fn errors_with_slopes_agree_with_the_stated_ones() {
             "{}: {mean} and {most} of the stated error",
             f.name()
         );
-        assert!(mean > 0.01, "{}: {mean} of the stated error", f.name());
+        // The stated error is that of the worst value. The square root has it at one end of the
+        // domain alone, where the number of draws is too small for a mean: 25 runs had 0.018 to
+        // 0.060. Its largest error was 0.29 of the stated one or more in 40 runs.
+        assert!(f == Function::Sqrt || mean > 0.02, "{}: {mean} of the stated error", f.name());
+        assert!(most > 0.1, "{}: at most {most} of the stated error", f.name());
     }
 }
 
