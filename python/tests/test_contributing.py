@@ -1,4 +1,4 @@
-"""What CONTRIBUTING.md says about where things are."""
+"""Checks the files, functions and links that CONTRIBUTING.md names."""
 
 from __future__ import annotations
 

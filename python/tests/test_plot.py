@@ -8,6 +8,7 @@ from fractions import Fraction
 import matplotlib
 import numpy as np
 import pytest
+from matplotlib import pyplot
 
 import hippocrene
 from hippocrene import Server, plot, simulate
@@ -21,7 +22,7 @@ matplotlib.use("Agg")
 @pytest.fixture(autouse=True)
 def closed():
     yield
-    matplotlib.pyplot.close("all")
+    pyplot.close("all")
 
 
 @pytest.fixture(scope="module")

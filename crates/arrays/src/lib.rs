@@ -3,7 +3,7 @@
 //!
 //! [`ClientKey`] encrypts arrays and makes the [`EvaluationKeys`] that a [`Server`] computes with.
 //! A [`Session`] is the settings of both, made ready to compute with. A [`Simulation`] predicts
-//! what a server's computation costs and what errors it has.
+//! the cost and the errors of a server's computation.
 //!
 //! Users import the crate `hippocrene` instead. It has the same names, and adds presets and the
 //! wire format. This crate knows neither of them. It has [`files`] that are written all or nothing,

@@ -9,8 +9,8 @@ use crate::Values;
 /// The values in the slots of a ciphertext of a dry run ([`crate::Context::dry_run`]), as far as
 /// they are known.
 ///
-/// They are what decryption would give, without noise. Every operation applies to them what it does
-/// to the slots. Ciphertexts with residues have none.
+/// Decryption would return them, but for noise. Every operation changes them as it changes the
+/// slots. Ciphertexts with residues have none.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub(crate) struct DryRunValues(Option<Arc<[Complex64]>>);
 

@@ -61,7 +61,7 @@ fn scaled_down_sums_can_be_bootstrapped() {
     assert!(server.bootstraps() > 0);
 }
 
-/// Copying takes a product, and so does the next multiplication. A bootstrap leaves capacity for
+/// Copying needs a product, and so does the next multiplication. A bootstrap leaves capacity for
 /// only one of them above the reserve.
 #[test]
 fn copies_are_bootstrapped_before_they_are_multiplied() {

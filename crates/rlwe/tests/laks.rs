@@ -81,7 +81,7 @@ fn errors_stay_below_the_bound_of_the_paper() {
 
 /// In all combinations of the domains of `c`, of the added polynomials and of the result, the
 /// result is the same (MG23 3.1). `(omega + 2)(l + k)` transforms are enough. If the sprout has odd
-/// primes, each polynomial in coefficients takes two more.
+/// primes, each polynomial in coefficients needs two more.
 #[test]
 fn every_combination_of_domains_takes_the_same_transforms() {
     for setup in Setup::all() {

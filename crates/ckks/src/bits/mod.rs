@@ -12,11 +12,14 @@
 //! circle for two bits. Quarters have the smaller slope: an error of `s/D` is multiplied by `pi`
 //! instead of `4 pi/(2 sqrt(3)) = 3.63`. With `delta` the error of the angle:
 //!
-//! | gates | function of the angle | error of the result |
-//! |---|---|---|
-//! | two neighbouring sums give 1: and, or, nand, nor of two, majority | `(1 - sqrt(2) cos(theta - phi))/2` | `(1 - cos delta + sin delta)/2` |
-//! | two opposite sums give 1: xor, xnor | `1 - cos^2(theta - phi)`; alone, of twice the angle, `(1 - cos)/2` | `sin^2 delta` |
-//! | one sum gives 1, or three do: and, or, nand, nor of three | `c^2 (1 + c)/2` with `c = cos(theta - phi)`, or 1 minus that | `1 - cos^2 delta (1 + cos delta)/2` |
+//! - Two neighbouring sums give 1 (majority, and the and, or, nand and nor of two bits). The function
+//!   of the angle is `(1 - sqrt(2) cos(theta - phi))/2`, and the error of the result is
+//!   `(1 - cos delta + sin delta)/2`.
+//! - Two opposite sums give 1 (xor, xnor). The function is `1 - cos^2(theta - phi)`, or
+//!   `(1 - cos)/2` of twice the angle if no other gate is computed. The error is `sin^2 delta`.
+//! - One sum gives 1, or three do (the and, or, nand and nor of three bits). The function is
+//!   `c^2 (1 + c)/2` with `c = cos(theta - phi)`, or 1 minus that. The error is
+//!   `1 - cos^2 delta (1 + cos delta)/2`.
 //!
 //! The derivatives of the last two functions vanish at every position, so their errors are
 //! `O(e^2)`. The error of the first is `pi e/4` for an error `e` of the sum, to first order. In

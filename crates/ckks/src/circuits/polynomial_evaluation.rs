@@ -159,7 +159,7 @@ impl Evaluator {
     }
 
     /// Checks that `a` has the capacity for `depth` successive products that are rescaled to these
-    /// targets. Each uses as many bits as the scale of its factors has.
+    /// targets. Each uses the number of bits of the scale of its factors.
     pub(super) fn check_depth(
         &self,
         a: &Ciphertext,

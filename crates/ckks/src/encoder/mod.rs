@@ -109,8 +109,8 @@ impl std::fmt::Debug for Encoder {
 
 impl Encoder {
     /// Creates an encoder for the ring degree `degree`, a power of two from `2^4` to `2^17`, with a
-    /// kernel that this CPU supports ([`Kernel::detect`]). This takes about 40 ns per coefficient
-    /// and 16 bytes of memory for each.
+    /// kernel that this CPU supports ([`Kernel::detect`]). It needs about 40 ns and
+    /// 16 bytes of memory per coefficient.
     ///
     /// # Errors
     /// Fails with [`RingError::RingDegree`] if the degree is not supported, and with

@@ -112,8 +112,8 @@ const ARGUMENT_DEVIATIONS: f64 = 8.0;
 
 impl SignPlan {
     /// Searches for the minimax composition (LLNK22) and the scales that use the fewest bits of
-    /// capacity. `context` has to support any scale, so it needs a sprout. The search takes about a
-    /// second.
+    /// capacity. `context` has to support any scale, so it needs a sprout. The search runs for
+    /// about a second.
     ///
     /// # Errors
     /// Fails with [`CkksError::Argument`] unless `2^-30 <= gap/bound < 1`, the precision is 1 to 40

@@ -43,8 +43,8 @@ impl Evaluator {
         self.homomorphic_dft_to(a, dft, target, None)
     }
 
-    /// Like [`Evaluator::homomorphic_dft`], with a result modulo `end` if one is given. It should
-    /// have about as many bits as the levels lead to.
+    /// Like [`Evaluator::homomorphic_dft`], with a result modulo `end` if one is given. Its
+    /// number of bits should be about that after the levels.
     pub(crate) fn homomorphic_dft_to(
         &self,
         a: &Ciphertext,

@@ -4,7 +4,7 @@ use hippocrene_ring::arith::bit_reverse;
 
 use super::{fixed::Point, roots::Circle};
 
-/// A transform for at most as many slots as `exponents` has entries.
+/// A transform. The number of slots is at most the number of entries of `exponents`.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Fft<'a, const W: usize> {
     pub circle: &'a Circle<W>,
