@@ -169,15 +169,15 @@ def test_noise_refuses_what_it_cannot_measure(client, secret, integers, stranger
         plot.noise(x, {"x": x}, {"x": X})
     with pytest.raises(hippocrene.KeyMismatchError):
         plot.noise(stranger, {"x": x}, {"x": X})
-    assert not matplotlib.pyplot.get_fignums()
+    assert not pyplot.get_fignums()
 
 
 def test_plots_go_into_the_axes_that_are_given(client, secret, simulation):
-    _, axes = matplotlib.pyplot.subplots(1, 3)
+    _, axes = pyplot.subplots(1, 3)
     assert plot.time_by_operation(simulation, ax=axes[0]) is axes[0]
     assert plot.capacity(simulation, ax=axes[1]) is axes[1]
     assert plot.noise(client, {"x": secret(X)}, {"x": X}, ax=axes[2]) is axes[2]
-    assert len(matplotlib.pyplot.get_fignums()) == 1
+    assert len(pyplot.get_fignums()) == 1
 
 
 def test_a_simulation_draws_time_and_capacity(simulation):

@@ -12,8 +12,8 @@
 //! circle for two bits. Quarters have the smaller slope: an error of `s/D` is multiplied by `pi`
 //! instead of `4 pi/(2 sqrt(3)) = 3.63`. With `delta` the error of the angle:
 //!
-//! - Two neighbouring sums give 1 (majority, and the and, or, nand and nor of two bits). The function
-//!   of the angle is `(1 - sqrt(2) cos(theta - phi))/2`, and the error of the result is
+//! - Two neighbouring sums give 1 (majority, and the and, or, nand and nor of two bits). The
+//!   function of the angle is `(1 - sqrt(2) cos(theta - phi))/2`, and the error of the result is
 //!   `(1 - cos delta + sin delta)/2`.
 //! - Two opposite sums give 1 (xor, xnor). The function is `1 - cos^2(theta - phi)`, or
 //!   `(1 - cos)/2` of twice the angle if no other gate is computed. The error is `sin^2 delta`.
