@@ -70,7 +70,7 @@ pub use look_ups::{LookUpKeys, LookUpPlan, LookUps, LookUpsDescription};
 pub use numbers::{EncryptedArray, Numbers, ScaleAndBound, capacity_bits, precision_bits};
 pub use server::{
     Apart, Argument, Arithmetic, Capacity, Comparison, Computed, Diagonals, Extent, LinearMaps,
-    PlainNumbers, Polynomials, Server, ServerMemory, SharedErrors, Ties,
+    PlainNumbers, Polynomials, Server, ServerMemory, SharedErrors, SmoothFunction, Ties,
 };
 pub use session::Session;
 pub use settings::{Integers, Settings};

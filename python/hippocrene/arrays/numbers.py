@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any, ClassVar, SupportsIndex, TypeAlias, cast
 
@@ -47,6 +47,7 @@ from hippocrene.values.scalars import double, double_or_none, integer, pair, who
 if TYPE_CHECKING:
     from typing_extensions import Self
 
+    from hippocrene import _native
     from hippocrene.arrays.encrypted import _Operand
 
     _Domain: TypeAlias = tuple[float, float] | None
@@ -754,35 +755,42 @@ class NumberArray(ArithmeticArray, holds=("numbers",)):
     def __abs__(self) -> Self:
         return self.abs()
 
-    # Functions and order, by look-up tables. The methods need keys made with ``tables=True``,
-    # except where they say otherwise.
+    # Functions and order.
 
     def apply(
         self,
         function: Callable[[Any], Any] | npt.ArrayLike,
         *,
         domain: _Domain = None,
+        error: float | None = None,
+        breaks: Sequence[float] | None = None,
+        gap: float | None = None,
         look_ups: int | None = None,
         precise: bool = False,
     ) -> Self:
         """Apply any function, or take the entry of a table, for every value.
 
-        This uses look-up tables. `function` takes and returns one number. It is
-        evaluated on the `domain` ``(low, high)``, which must contain the interval of the array. By
-        default, the domain is that interval (see `with_interval`).
+        `function` takes and returns one number. It is evaluated on the `domain` ``(low, high)``,
+        which must contain the interval of the array. By default, the domain is that interval (see
+        `with_interval`). If the interval is a single value, as for ``x * 0``, the result is exact
+        and costs nothing.
 
-        The error is about as large as if each value were wrong by a 500th of the width of the
-        domain. It is smaller for smooth functions, and for smaller domains. `precision_bits` states
-        the error at the point of the domain where it is largest. Beside a jump, that is about the
-        height of the jump. If you know that the values stay away from that point, declare the
-        precision with `with_precision_bits`.
+        There are two ways, and the faster one that the keys allow is taken:
 
-        `look_ups`, from 1 to 4, is the largest number of look-ups for each value. The default is 3,
-        and fewer are made if more do not help. For a function with jumps, such as rounding, use one
-        look-up. Additional tables add part of the error beside a jump to values that lie a half, a
-        quarter, an eighth and so on of the domain away from it, where the function may be flat. If
-        the interval of the array is a single value, as for ``x * 0``, the result is exact and
-        nothing is looked up.
+        - **Polynomials and comparisons** compute all values at once. The largest error is `error`,
+          by default a 1024th of the range of the function on the domain. Jumps and kinks are found
+          from the values of the function, or you name them all with `breaks`. Each of them costs a
+          comparison. A value that is nearer to a jump than `gap`, by default a 512th of the width of
+          the domain, gets some number between the values on both sides. Keys with
+          ``bootstrapping=True`` restore the capacity that this uses.
+        - **Look-up tables** take about 25 ms for each value, and need keys with ``tables=True``.
+
+        With `look_ups`, `precise` or a table, look-up tables are used. Their error is about as large
+        as if each value were wrong by a 500th of the width of the domain. Beside a jump, that is
+        about the height of the jump. `look_ups`, from 1 to 4, is the largest number of look-ups for
+        each value. Fewer are made if more do not help. For a function with jumps, such as rounding,
+        use one look-up. Additional tables add part of the error beside a jump to values that lie a
+        half, a quarter, an eighth and so on of the domain away from it.
 
         With `precise`, this uses two tables, and one of them holds the slopes of the function. The
         error is then about half the second derivative times the square of the error of a value. For
@@ -793,27 +801,26 @@ class NumberArray(ArithmeticArray, holds=("numbers",)):
         `function` can also be a table: a sequence whose entries are at equal distances from ``low``
         to ``high`` of the `domain`, which is then required. A value between two entries gives the
         nearest one. The default is then one look-up, so that the error at the entries is small, for
-        up to about 50 entries with ``"lut12"``. `precision_bits` states the error half-way between
-        two entries, where it is largest. For more entries, such as samples of a smooth function,
-        more look-ups may be better.
+        up to about 50 entries with ``"lut12"``. For more entries, such as samples of a smooth
+        function, more look-ups may be better.
+
+        `precision_bits` of the result states its error, where it is largest. If you know that the
+        values stay away from jumps, declare the precision with `with_precision_bits`.
         """
         check_function(function)
-        # A table of entries has jumps. Each additional look-up adds part of the error beside a
-        # jump to values a half, a quarter and so on of the domain away from it.
-        usual = 3 if callable(function) else 1
-        count = usual if look_ups is None else whole(look_ups, "look_ups", 1, 4)
+        if look_ups is None and not callable(function):
+            look_ups = 1
         of_one = function if callable(function) else _nearest(function, domain)
-        how = (_domain(domain), count, bool(precise))
         return self._run(
             "apply",
             lambda x: double(of_one(x), "a value of the function"),
-            *how,
+            _application(domain, error, breaks, gap, look_ups, precise),
             parts=("apply a function",),
         )
 
     def _named(self, name: str, domain: _Domain, precise: bool) -> Self:
-        how = (name, _domain(domain), 3, bool(precise))
-        return self._run("apply_function", *how, operation=name, parts=("apply a function",))
+        how = _application(domain, precise=precise)
+        return self._run("apply_function", name, how, operation=name, parts=("apply a function",))
 
     def sigmoid(self, *, domain: _Domain = None, precise: bool = False) -> Self:
         """Return ``1 / (1 + exp(-x))`` of every value; see `apply`."""
@@ -1084,6 +1091,25 @@ def _domain(domain: _Domain) -> tuple[float, float] | None:
         return None
     low, high = pair(domain, "a domain is two numbers, (low, high)")
     return double(low, "an end of a domain"), double(high, "an end of a domain")
+
+
+def _application(
+    domain: _Domain,
+    error: float | None = None,
+    breaks: Sequence[float] | None = None,
+    gap: float | None = None,
+    look_ups: int | None = None,
+    precise: bool = False,
+) -> _native._Application:
+    """Return the options of `NumberArray.apply` for the extension module."""
+    return {
+        "domain": _domain(domain),
+        "error": None if error is None else double(error, "an error"),
+        "breaks": None if breaks is None else [double(at, "a break") for at in breaks],
+        "gap": None if gap is None else double(gap, "a gap"),
+        "look_ups": None if look_ups is None else whole(look_ups, "look_ups", 1, 4),
+        "precise": bool(precise),
+    }
 
 
 def _nearest(table: npt.ArrayLike, domain: _Domain) -> Callable[[float], float]:

@@ -25,6 +25,7 @@ mod planner;
 mod schemes;
 
 pub use functions::comparison::{Comparison, Ties};
+pub use functions::pieces::SmoothFunction;
 pub(crate) use schemes::primitives::After;
 pub use schemes::primitives::{
     Apart, Argument, Arithmetic, Capacity, Computed, Diagonals, Extent, LinearMaps, PlainNumbers,

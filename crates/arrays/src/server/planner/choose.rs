@@ -311,6 +311,24 @@ impl Server {
         Ok(decided.decisions)
     }
 
+    /// Predicts the seconds of one candidate on a dry run, with the bootstraps on its way.
+    ///
+    /// # Errors
+    /// The error of the candidate, if it is not possible.
+    pub(in crate::server) fn predicted_seconds<F: Arithmetic, const COUNT: usize>(
+        &self,
+        operation: &'static str,
+        candidate: &Candidate<'_, F, COUNT>,
+        operands: [&Array<F>; COUNT],
+    ) -> Result<f64, Error> {
+        self.decided(|dry| {
+            let stand_ins = dry.stand_ins(operands)?;
+            let outcome =
+                dry.outcome(operation, candidate, stand_ins.each_ref(), &[false; COUNT])?;
+            Ok(outcome.cost.seconds)
+        })
+    }
+
     /// Performs an operation as the next decision of a plan says.
     fn perform_planned<F: Arithmetic, const COUNT: usize>(
         &self,
