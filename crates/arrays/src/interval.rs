@@ -9,7 +9,7 @@ use crate::Error;
 /// The tolerance for values beyond a declared interval, as a fraction of its bound.
 ///
 /// Clipped values exceed their limits by the error of the approximation.
-pub(crate) const EXCESS: f64 = 1.0 / 256.0;
+pub(crate) const INTERVAL_TOLERANCE: f64 = 1.0 / 256.0;
 
 /// The interval `[low, high]` of the values that the elements of an array may hold.
 ///

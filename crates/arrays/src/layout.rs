@@ -32,7 +32,7 @@ pub struct Layout {
 /// Maximum number of positions from the first element to the last, and so of elements.
 const MAX_ELEMENTS: usize = 1 << 32;
 /// Stands for a stride that overflows. [`Layout::new`] refuses it for axes longer than 1.
-const FAR: usize = 1 << (usize::BITS - 1);
+const OVERFLOWED_STRIDE: usize = 1 << (usize::BITS - 1);
 
 impl Layout {
     /// Maximum number of axes.
@@ -48,8 +48,9 @@ impl Layout {
         let mut strides = vec![1usize; shape.len()];
         for a in (1..shape.len()).rev() {
             let padded = shape[a].checked_next_power_of_two();
-            strides[a - 1] =
-                padded.and_then(|padded| strides[a].checked_mul(padded)).unwrap_or(FAR);
+            strides[a - 1] = padded
+                .and_then(|padded| strides[a].checked_mul(padded))
+                .unwrap_or(OVERFLOWED_STRIDE);
         }
         Self::new(shape.to_vec(), strides, slots)
     }

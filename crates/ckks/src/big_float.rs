@@ -330,11 +330,11 @@ impl FromStr for BigFloat {
 /// Returns the same text, or one with a smaller exponent if the number is far outside the range.
 /// The library would compute an exponent that does not fit a word.
 fn within_reach(text: &str) -> Cow<'_, str> {
-    const FAR: i64 = 1 << 40;
+    const MAX_EXPONENT: i64 = 1 << 40;
     let Some((digits, exponent)) = text.split_once(['e', 'E']) else { return Cow::Borrowed(text) };
     match exponent.parse::<i64>() {
-        Ok(exponent) if exponent.unsigned_abs() > FAR.unsigned_abs() => {
-            Cow::Owned(format!("{digits}e{}", exponent.clamp(-FAR, FAR)))
+        Ok(exponent) if exponent.unsigned_abs() > MAX_EXPONENT.unsigned_abs() => {
+            Cow::Owned(format!("{digits}e{}", exponent.clamp(-MAX_EXPONENT, MAX_EXPONENT)))
         }
         _ => Cow::Borrowed(text),
     }

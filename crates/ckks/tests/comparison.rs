@@ -239,8 +239,8 @@ impl Refresh for Counted<'_> {
         self.0.reserve()
     }
 
-    fn most(&self) -> f64 {
-        self.0.most()
+    fn max_capacity(&self) -> f64 {
+        self.0.max_capacity()
     }
 }
 
@@ -254,7 +254,7 @@ fn bootstrapper(s: &Setup, literal: BootstrapLiteral) -> Bootstrapper {
     let keys = Arc::new(keys.prepare(s.context.rlwe()).unwrap());
     let encapsulation = plan.encapsulation_keys(&s.secret).unwrap().unwrap();
     let encapsulation =
-        Arc::new(encapsulation.prepare(s.context.rlwe(), plan.narrow().unwrap()).unwrap());
+        Arc::new(encapsulation.prepare(s.context.rlwe(), plan.sparse_context().unwrap()).unwrap());
     let evaluator = Evaluator::new(Arc::clone(&s.context), keys);
     Bootstrapper::new(plan, evaluator, Some(encapsulation)).unwrap()
 }
@@ -283,7 +283,7 @@ fn bootstraps_in_between() {
         precision: None,
     };
     let bootstrapper = self::bootstrapper(&s, bootstrap.clone());
-    let (e, most) = (bootstrapper.evaluator(), bootstrapper.most());
+    let (e, most) = (bootstrapper.evaluator(), bootstrapper.max_capacity());
 
     let gap = 2f64.powi(-12);
     let literal = SignLiteral { slots, bound: 1.0, gap, precision: 12.0 };

@@ -580,7 +580,8 @@ fn circuits_are_refreshed() {
     let need = capacity(&low) + 10.0;
     let out = refresh.refresh(Cow::Borrowed(&low), need, need + 20.0, "test").unwrap();
     assert!(
-        (need..need + 40.0).contains(&capacity(&out)) && capacity(&out) < refresh.most() - 50.0
+        (need..need + 40.0).contains(&capacity(&out))
+            && capacity(&out) < refresh.max_capacity() - 50.0
     );
     assert_eq!((out.bound(), server.bootstraps()), (3.0, 1));
     let got = session.context().decrypt(

@@ -25,7 +25,7 @@ mod planner;
 mod schemes;
 
 pub use functions::comparison::{Comparison, Ties};
-pub(crate) use schemes::primitives::After;
+pub(crate) use schemes::primitives::ResultUse;
 pub use schemes::primitives::{
     Apart, Argument, Arithmetic, Capacity, Computed, Diagonals, Extent, LinearMaps, PlainNumbers,
     Polynomials, SharedErrors,

@@ -31,7 +31,7 @@ use crate::{Modulus, RlweError, RotationSum};
 /// })?;
 /// let context = Context::dry_run(parameters, Threads::single())?;
 /// let key = hippocrene_rlwe::Fingerprint::from_bytes([0; 16]);
-/// let keys = PreparedEvaluationKeys::every(&context, key)?;
+/// let keys = PreparedEvaluationKeys::all_for_dry_run(&context, key)?;
 ///
 /// let tree = keys.rotation_tree(1 << 10, 512, 1..4, context.parameters().top());
 /// assert_eq!((tree.nodes().len(), tree.place(0), tree.place(4)), (3, Some(0), None));

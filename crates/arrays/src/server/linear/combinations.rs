@@ -8,7 +8,7 @@ use std::collections::HashMap;
 use hippocrene_rlwe::stop;
 
 use crate::server::{Server, moves::several_steps::products, planner::prices::Prices};
-use crate::{Arithmetic, Array, Error, Interval, Layout, server::After};
+use crate::{Arithmetic, Array, Error, Interval, Layout, server::ResultUse};
 
 const OPERATION: &str = "linear combinations";
 
@@ -152,17 +152,17 @@ impl Server {
         let after = way
             .groups
             .as_ref()
-            .map_or(After::Nothing, |groups| After::Sums(groups.span / groups.side));
+            .map_or(ResultUse::Nothing, |groups| ResultUse::Sums(groups.span / groups.side));
         let weights = way.entries(numbered).map(|(to, _, weight)| (to, F::magnitude(weight)));
         let elsewhere = way.groups.as_ref().map_or(0.0, |groups| groups.largest_elsewhere(weights));
         let sums = self.linear_map_before(a, way.layout.clone(), nonzero, after, OPERATION)?;
         let bound = |factor: f64| F::log2_bound(a).exp2() * factor * rounded(terms);
         match way.groups {
-            None => Ok(Some(F::within(F::tightened(sums, bound(largest)), interval))),
+            None => Ok(Some(F::with_known_interval(F::tightened(sums, bound(largest)), interval))),
             Some(groups) => {
                 let sums = self.sum(&sums, Some(groups.axis)).map_err(|e| e.during(OPERATION))?;
                 let sums = F::tightened(sums, bound(elsewhere.clamp(largest, 2.0 * largest)));
-                Ok(Some(F::within(sums, interval)))
+                Ok(Some(F::with_known_interval(sums, interval)))
             }
         }
     }
