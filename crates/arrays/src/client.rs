@@ -50,7 +50,7 @@ impl ClientKey {
     /// use hippocrene::{ClientKey, KeyRequest, Preset, Server};
     ///
     /// let client = ClientKey::generate(Preset::by_name("n13")?.settings()?)?;
-    /// let server = Server::new(client.evaluation_keys(&KeyRequest::default())?)?; // holds no secret
+    /// let server = Server::new(client.evaluation_keys(&KeyRequest::default())?)?; // no secret
     ///
     /// let x = client.encrypt(&[1.0, 2.0, 3.0], &[3])?;
     /// let y = server.add_number(&server.mul(&x, &x)?, 0.5)?;

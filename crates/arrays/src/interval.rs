@@ -243,7 +243,12 @@ mod tests {
     proptest! {
         /// The result of every operation contains the results of the operation on values.
         #[test]
-        fn operations_hold_the_results(a in interval(), b in interval(), s in 0.0..=1.0f64, t in 0.0..=1.0f64) {
+        fn operations_hold_the_results(
+            a in interval(),
+            b in interval(),
+            s in 0.0..=1.0f64,
+            t in 0.0..=1.0f64,
+        ) {
             let (x, y) = (a.low() + s * a.width(), b.low() + t * b.width());
             let (x, y) = (x.clamp(a.low(), a.high()), y.clamp(b.low(), b.high()));
             let near = |i: Interval, v: f64| {

@@ -333,7 +333,10 @@ mod tests {
 
     proptest! {
         #[test]
-        fn scatter_and_gather_are_inverse(shape in prop::collection::vec(1usize..9, 0..4), log_slots in 0u32..7) {
+        fn scatter_and_gather_are_inverse(
+            shape in prop::collection::vec(1usize..9, 0..4),
+            log_slots in 0u32..7,
+        ) {
             let layout = Layout::packed(&shape, 1 << log_slots).unwrap();
             let values: Vec<usize> = (1..=layout.size()).collect();
             let slots = layout.scatter(&values).unwrap();

@@ -128,7 +128,11 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(6))]
 
     #[test]
-    fn every_gap_precision_and_bound(log_gap in -9.0f64..-2.0, precision in 3.0f64..20.0, log_bound in -3.0f64..6.0) {
+    fn every_gap_precision_and_bound(
+        log_gap in -9.0f64..-2.0,
+        precision in 3.0f64..20.0,
+        log_bound in -3.0f64..6.0,
+    ) {
         let s = grafted(10, 12, "sprout-15-16-32", &[]);
         let bound = log_bound.exp2();
         let literal = SignLiteral { slots: 1 << 9, bound, gap: bound * log_gap.exp2(), precision };

@@ -167,10 +167,17 @@ fn check_values(real: &Side, got: &Ciphertext, dry: &Ciphertext) {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 12, failure_persistence: None, ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig {
+        cases: 12,
+        failure_persistence: None,
+        ..ProptestConfig::default()
+    })]
 
     #[test]
-    fn circuits_end_where_others_do(set in 0..2usize, steps in prop::collection::vec(step(), 1..16)) {
+    fn circuits_end_where_others_do(
+        set in 0..2usize,
+        steps in prop::collection::vec(step(), 1..16),
+    ) {
         let setup = match set {
             0 => insecure(9, 6, &[1, 2, 3]),
             _ => grafted(9, 6, "sprout-15-16-32", &[1, 2, 3]),
@@ -286,7 +293,8 @@ fn bootstraps_run_dry() {
         // Both sets of keys have the same moduli.
         let mut same = EvaluationKeys::empty(dry.context.rlwe(), dry.secret.fingerprint());
         plan(&dry.context).add_keys(&mut same, &dry.secret).unwrap();
-        let same = PreparedEvaluationKeys::every_beside(dry.context.rlwe(), &same).unwrap();
+        let same =
+            PreparedEvaluationKeys::all_for_dry_run_beside(dry.context.rlwe(), &same).unwrap();
         dry.evaluator = Evaluator::new(Arc::clone(&dry.context), Arc::new(same));
         let mut done = Vec::new();
         let outputs = [&real, &dry].map(|side| {

@@ -438,8 +438,8 @@ fn powers_of_any_height() {
     assert!(counts[0] == 1 && counts[1] >= 1, "{counts:?} bootstraps");
 }
 
-/// At this precision the capacity after a bootstrap falls short by less than a product for a part of
-/// the polynomial, which must not be split again without end.
+/// At this precision the capacity after a bootstrap falls short by less than a product for a part
+/// of the polynomial, which must not be split again without end.
 #[test]
 fn parts_of_polynomials_are_not_split_again() {
     let settings = Preset::by_name("n15s").unwrap().settings().unwrap();

@@ -222,7 +222,10 @@ proptest! {
         let total = server.sum(&a, None).unwrap();
         prop_assert_eq!(total.shape(), &[] as &[usize]);
         let sum = |x: &mut dyn Iterator<Item = i64>| x.map(i128::from).sum::<i128>();
-        prop_assert_eq!(client.decrypt_integers(&total).unwrap(), residues([sum(&mut x.iter().copied())], t));
+        prop_assert_eq!(
+            client.decrypt_integers(&total).unwrap(),
+            residues([sum(&mut x.iter().copied())], t)
+        );
         // The total is broadcast to the whole shape again.
         let wide = server.mul(&a, &total).unwrap();
         let all = sum(&mut x.iter().copied());
@@ -235,9 +238,15 @@ proptest! {
             let inner: usize = shape[axis + 1..].iter().product();
             let outer: usize = shape[..axis].iter().product();
             let expected: Vec<i128> = (0..outer * inner)
-                .map(|e| sum(&mut (0..shape[axis]).map(|k| x[(e / inner * shape[axis] + k) * inner + e % inner])))
+                .map(|e| {
+                    sum(&mut (0..shape[axis])
+                        .map(|k| x[(e / inner * shape[axis] + k) * inner + e % inner]))
+                })
                 .collect();
-            prop_assert_eq!(client.decrypt_integers(&along).unwrap(), residues(expected.iter().copied(), t));
+            prop_assert_eq!(
+                client.decrypt_integers(&along).unwrap(),
+                residues(expected.iter().copied(), t)
+            );
             // Stray slots of a sum do not enter later sums.
             let again = server.sum(&server.add_number(&along, 1).unwrap(), None).unwrap();
             let expected = expected.iter().map(|e| e + 1).sum();
@@ -246,12 +255,19 @@ proptest! {
     }
 
     #[test]
-    fn matrix_products(rows in 1usize..30, k in 1usize..9, columns in 1usize..9, seed in 0i64..100) {
+    fn matrix_products(
+        rows in 1usize..30,
+        k in 1usize..9,
+        columns in 1usize..9,
+        seed in 0i64..100,
+    ) {
         let t = 65_537;
         let (client, server) = insecure(6, 4, Scheme::Bgv, t);
         let matmul = |x: &[i64], w: &[i64], k: usize| {
             let columns = w.len() / k;
-            let entry = move |row: &[i64], j: usize| (0..k).map(|i| i128::from(row[i] * w[i * columns + j])).sum();
+            let entry = move |row: &[i64], j: usize| {
+                (0..k).map(|i| i128::from(row[i] * w[i * columns + j])).sum()
+            };
             residues(x.chunks(k).flat_map(|row| (0..columns).map(move |j| entry(row, j))), t)
         };
         let (x, w) = (integers(rows * k, seed), integers(k * columns, seed + 1));
@@ -276,11 +292,14 @@ proptest! {
         let (client, server) = insecure(6, 4, Scheme::Bgv, t);
         let x = integers(rows * columns, 5);
         let a = encrypt_residues(&client, &x, &[rows, columns]);
-        let moved = |axis: Option<usize>| client.decrypt_integers(&server.roll(&a, shift, axis).unwrap()).unwrap();
+        let moved = |axis: Option<usize>| {
+            client.decrypt_integers(&server.roll(&a, shift, axis).unwrap()).unwrap()
+        };
         let around = |i: usize, n: usize| (i as i64 - shift).rem_euclid(n as i64) as usize;
         let expected = (0..x.len()).map(|i| x[around(i, x.len())].into());
         prop_assert_eq!(moved(None), residues(expected, t));
-        let expected = (0..x.len()).map(|e| x[e / columns * columns + around(e % columns, columns)].into());
+        let expected =
+            (0..x.len()).map(|e| x[e / columns * columns + around(e % columns, columns)].into());
         prop_assert_eq!(moved(Some(1)), residues(expected, t));
         // An array that fills all slots of one ciphertext.
         let full = integers(64, 3);

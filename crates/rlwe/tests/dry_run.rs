@@ -189,15 +189,23 @@ fn held(context: &Context, secret: &SecretKey) -> PreparedEvaluationKeys {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 24, failure_persistence: None, ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig {
+        cases: 24,
+        failure_persistence: None,
+        ..ProptestConfig::default()
+    })]
 
     #[test]
-    fn programs_end_alike_in_a_dry_run(set in 0..3usize, steps in prop::collection::vec(step(), 1..24)) {
+    fn programs_end_alike_in_a_dry_run(
+        set in 0..3usize,
+        steps in prop::collection::vec(step(), 1..24),
+    ) {
         let context = &contexts()[set];
         let empty = &dry_run(context);
         let mut real = Side::new(context, |secret| held(context, secret));
-        let mut every =
-            Side::new(empty, |secret| PreparedEvaluationKeys::all_for_dry_run(empty, secret.fingerprint()).unwrap());
+        let mut every = Side::new(empty, |secret| {
+            PreparedEvaluationKeys::all_for_dry_run(empty, secret.fingerprint()).unwrap()
+        });
         let mut same = Side::new(empty, |secret| held(empty, secret));
         for step in &steps {
             let before = context.transforms();
@@ -208,7 +216,11 @@ proptest! {
                 match (side.apply(step), &expected) {
                     (Ok(got), Ok(expected)) => {
                         prop_assert_eq!(facts(&got), facts(expected), "{:?}", step);
-                        prop_assert!(got.parts().iter().all(|part| part.is_dry_run() && part.as_slice().is_empty()));
+                        prop_assert!(
+                            got.parts()
+                                .iter()
+                                .all(|part| part.is_dry_run() && part.as_slice().is_empty())
+                        );
                         side.values.push(got);
                         prop_assert_eq!(empty.tally().transforms(), transforms, "{:?}", step);
                     }

@@ -208,7 +208,8 @@ proptest! {
             for modulus in setup.moduli().into_iter().filter(|m| parameters.log2(*m) > 38.0) {
                 let [x, y] = [1, 2].map(|seed| setup.small(BITS, seed, modulus));
                 let (a, b) = (setup.encrypt(&x, modulus), setup.encrypt(&y, modulus));
-                let [mut first, second, alone] = <[_; 3]>::try_from(setup.sums(&a, &b, &rows)).unwrap();
+                let [mut first, second, alone] =
+                    <[_; 3]>::try_from(setup.sums(&a, &b, &rows)).unwrap();
                 let mut expected = setup.expected(&x, &y, &rows[0], modulus);
                 let mut out = Ciphertext::empty(&setup.context);
                 first.divide_into(&mut out, modulus).unwrap();
@@ -218,7 +219,8 @@ proptest! {
                 setup.check(&out, &setup.rotate(&y, steps, modulus), "rotated")?;
                 first.add(&second.rotated(setup.element(steps), &setup.keys).unwrap()).unwrap();
                 first.divide_into(&mut out, modulus).unwrap();
-                let second = setup.rotate(&setup.expected(&x, &y, &rows[1], modulus), steps, modulus);
+                let second =
+                    setup.rotate(&setup.expected(&x, &y, &rows[1], modulus), steps, modulus);
                 for (k, ring) in setup.context.rings(modulus).enumerate() {
                     ring.add_assign(expected.limb_mut(k), second.limb(k));
                 }

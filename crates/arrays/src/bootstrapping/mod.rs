@@ -239,8 +239,8 @@ pub(crate) fn sparse_parameters(
     })
 }
 
-/// Checks that the keys of a sparse secret belong to its parameter set, `sparse_parameters`, and to the
-/// session.
+/// Checks that the keys of a sparse secret belong to its parameter set, `sparse_parameters`, and to
+/// the session.
 pub(crate) fn check_encapsulation(
     session: &Session,
     sparse_parameters: &Parameters,

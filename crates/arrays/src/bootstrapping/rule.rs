@@ -199,7 +199,8 @@ pub(super) fn literal(
     })
 }
 
-/// Makes the modular reduction whose error is below `2^-(bits + ERROR_SHARE_BITS)` of the message ratio.
+/// Makes the modular reduction whose error is below `2^-(bits + ERROR_SHARE_BITS)` of the message
+/// ratio.
 fn reduction(k: u32, bits: f64) -> Result<ModularReduction, Error> {
     let error = bits + ERROR_SHARE_BITS;
     // Without an arcsine the error is (2 pi epsilon)^2/6 of a value. With an arcsine of degree 3 a

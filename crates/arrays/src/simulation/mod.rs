@@ -155,7 +155,7 @@ impl Simulation {
         };
         let keys = match &features[..] {
             [] => PreparedEvaluationKeys::all_for_dry_run(rlwe, client.fingerprint())?,
-            _ => PreparedEvaluationKeys::every_beside(rlwe, all.inner())?,
+            _ => PreparedEvaluationKeys::all_for_dry_run_beside(rlwe, all.inner())?,
         };
         let server = Server::of_prepared(session.clone(), Arc::new(keys), &all)?;
         drop(all);

@@ -339,8 +339,8 @@ impl BitPlan {
         candidates.into_iter().find(|m| parameters.log2(*m) >= need).unwrap_or(parameters.top())
     }
 
-    /// log2 of the probability that a bootstrap fails, at the largest errors that [`CERTAIN_ERROR_BOUND`]
-    /// allows.
+    /// log2 of the probability that a bootstrap fails, at the largest errors that
+    /// [`CERTAIN_ERROR_BOUND`] allows.
     ///
     /// It fails if a coefficient of `I` leaves the reach of the cosine
     /// ([`log2_failure_probability`]) or if one of the `N/2` or `N` bits turns into its complement.

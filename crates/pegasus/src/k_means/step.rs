@@ -107,8 +107,8 @@ impl KMeans {
         &self.pegasus
     }
 
-    /// Runs one iteration on these points, in ciphertexts of [`KMeansPlan::points_per_ciphertext`] points each,
-    /// and measures the times of its parts.
+    /// Runs one iteration on these points and measures the times of its parts. Each ciphertext has
+    /// [`KMeansPlan::points_per_ciphertext`] points.
     ///
     /// # Errors
     /// Returns an error if the number of ciphertexts or slots is not that of the shape, if a

@@ -423,16 +423,19 @@ impl PreparedEvaluationKeys {
     /// # Errors
     /// Returns [`RlweError::Parameters`] if the context is not in a dry run.
     pub fn all_for_dry_run(context: &Context, key: Fingerprint) -> Result<Self, RlweError> {
-        Self::every_beside(context, &EvaluationKeys::empty(context, key))
+        Self::all_for_dry_run_beside(context, &EvaluationKeys::empty(context, key))
     }
 
-    /// [`PreparedEvaluationKeys::all_for_dry_run`], except that the Galois keys of `keys` are used at the
-    /// moduli for which they were generated.
+    /// As [`PreparedEvaluationKeys::all_for_dry_run`], except that the Galois keys of `keys` are used
+    /// at the moduli for which they were generated.
     ///
     /// # Errors
-    /// Returns the errors of `every`, and [`RlweError::ParameterMismatch`] if `keys` were made with
-    /// other parameters.
-    pub fn every_beside(context: &Context, keys: &EvaluationKeys) -> Result<Self, RlweError> {
+    /// Returns the errors of `all_for_dry_run`, and [`RlweError::ParameterMismatch`] if `keys` were
+    /// made with other parameters.
+    pub fn all_for_dry_run_beside(
+        context: &Context,
+        keys: &EvaluationKeys,
+    ) -> Result<Self, RlweError> {
         if !context.is_dry_run() {
             return Err(RlweError::Parameters { what: "only a dry run has every key".into() });
         }

@@ -284,7 +284,13 @@ mod tests {
             prop_assert_eq!(&nodes, &found[1..]);
             let twice: Vec<usize> = steps.iter().chain([&0]).chain(&steps).copied().collect();
             prop_assert_eq!(tree.at_steps(&0, nodes, &twice), twice);
-            let alone = |step: &usize| composed(slots, *step as i64, |s| keys.contains(&(s.rem_euclid(slots as i64) as usize))).len().max(1);
+            let alone = |step: &usize| {
+                composed(slots, *step as i64, |s| {
+                    keys.contains(&(s.rem_euclid(slots as i64) as usize))
+                })
+                .len()
+                .max(1)
+            };
             let apart: usize = steps.iter().filter(|step| **step != 0).map(alone).sum();
             prop_assert!(tree.nodes().len() <= apart);
         }

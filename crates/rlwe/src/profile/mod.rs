@@ -111,9 +111,9 @@ impl LimbCosts {
     }
 
     /// Builds costs from values in the order of the fields.
-    const fn of(
-        [forward, inverse, inverse_of_sum, source, pair, target, product, repeat, sum, pass]: [f64; COST_COUNT],
-    ) -> Self {
+    const fn of(costs: [f64; COST_COUNT]) -> Self {
+        let [forward, inverse, inverse_of_sum, source, pair, target, product, repeat, sum, pass] =
+            costs;
         LimbCosts {
             forward,
             inverse,

@@ -166,12 +166,13 @@ impl Bootstraps {
         let what = match capacity > max_capacity {
             true => format!(
                 "results with {:.1} bits of capacity: bootstraps with these keys restore at most \
-                 {max_capacity:.1}. Request less, make keys with less precision, or take a preset with a \
-                 larger modulus.",
+                 {max_capacity:.1}. Request less, make keys with less precision, or take a preset \
+                 with a larger modulus.",
                 Short(capacity)
             ),
             false => format!(
-                "results with {} bits of capacity: a positive number is possible, up to {max_capacity:.1}",
+                "results with {} bits of capacity: a positive number is possible, up to \
+                 {max_capacity:.1}",
                 Short(capacity)
             ),
         };
@@ -267,7 +268,7 @@ impl Server {
     ///
     /// # Errors
     /// As [`Server::bootstrap`]. [`Error::Argument`] if the capacity is not positive, or more than
-    /// [`BootstrappingDescription::capacity_after`](crate::BootstrappingDescription::capacity_after).
+    /// [`capacity_after`](crate::BootstrappingDescription::capacity_after).
     /// That limit is exact up to a few bits. If you ask for nearly all of it and the last bits are
     /// missing, the error is [`Error::Capacity`].
     pub fn bootstrap_to(

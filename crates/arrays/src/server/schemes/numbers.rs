@@ -721,8 +721,8 @@ pub(in crate::server) fn outside_of_domain(interval: Interval, low: f64, high: f
     )
 }
 
-/// Returns the ciphertext at a scale no larger than `target`, apart from [`MIN_SURPLUS_SCALE_BITS`]. Leaves it
-/// unchanged if rescaling would not make its modulus smaller.
+/// Returns the ciphertext at a scale no larger than `target`, apart from
+/// [`MIN_SURPLUS_SCALE_BITS`]. Leaves it unchanged if rescaling would not make its modulus smaller.
 fn lowered_to<'a>(
     server: &Server,
     x: &'a Ciphertext,
