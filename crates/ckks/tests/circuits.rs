@@ -5,7 +5,7 @@ use std::{collections::BTreeMap, f64::consts::PI};
 use crate::common::{Setup, circle, grafted, insecure, setup};
 use hippocrene_ckks::{
     Ciphertext, CkksError, Scale,
-    circuits::{Basis, LinearTransform, Polynomial},
+    circuits::{Basis, LinearTransform, Polynomial, SlotValues},
 };
 use hippocrene_ring::{Threads, primes};
 use hippocrene_rlwe::{Modulus, Parameters, ParametersLiteral, SecretDistribution, Sprout};
@@ -374,11 +374,62 @@ proptest! {
     }
 }
 
-/// Whether the values are known to be real.
-#[derive(Clone, Copy)]
-enum Slots {
-    Real,
-    Complex,
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(48))]
+
+    /// Several polynomials of one argument have the values, the scale, the modulus and about the
+    /// noise that they have one by one.
+    #[test]
+    fn polynomials_together_are_those_one_by_one(
+        all in prop::collection::vec(
+            prop::collection::vec(prop_oneof![3 => -1.0f64..1.0, 1 => Just(0.0)], 1..20),
+            1..5,
+        ),
+        chebyshev: bool,
+        even: bool,
+    ) {
+        let s = insecure(8, 6, &[]);
+        let basis = if chebyshev { UNIT } else { Basis::Monomial };
+        let polynomial = |mut coefficients: Vec<f64>| {
+            if even {
+                coefficients.iter_mut().skip(1).step_by(2).for_each(|c| *c = 0.0);
+            }
+            Polynomial::new(basis, coefficients).unwrap()
+        };
+        let all: Vec<_> = all.into_iter().map(polynomial).collect();
+        let x = reals(s.context.max_slots(), -1.0, 1.0);
+        let mut a = s.encrypt(&x.iter().map(|x| Complex64::from(*x)).collect::<Vec<_>>());
+        a.set_bound(1.0);
+        let together = s.evaluator.polynomials(&a, &all, SlotValues::Real, s.scale).unwrap();
+        prop_assert_eq!(together.len(), all.len());
+        for (p, y) in all.iter().zip(&together) {
+            let expected: Vec<_> = x.iter().map(|x| p.evaluate(*x)).collect();
+            for (got, expected) in s.decrypt(y).iter().zip(expected) {
+                prop_assert!((got - expected).norm() < 1e-4, "{:?}", p);
+            }
+            if p.degree() == 0 {
+                continue;
+            }
+            let alone = s.evaluator.polynomial_of_reals(&a, p, s.scale).unwrap();
+            // An even polynomial beside others is not evaluated at the square of the argument.
+            if p.is_even() == all.iter().all(Polynomial::is_even) {
+                prop_assert_eq!((y.modulus(), y.scale()), (alone.modulus(), alone.scale()));
+                prop_assert!((y.precision_bits() - alone.precision_bits()).abs() < 1.5, "{:?}", p);
+            }
+        }
+    }
+}
+
+#[test]
+fn polynomials_of_two_bases_are_not_evaluated_together() {
+    let s = insecure(8, 4, &[]);
+    let a = s.encrypt(&vec![Complex64::ONE; s.context.max_slots()]);
+    let all = [UNIT, Basis::Monomial].map(|basis| Polynomial::new(basis, vec![0.0, 1.0]).unwrap());
+    let error = s.evaluator.polynomials(&a, &all, SlotValues::Real, s.scale).unwrap_err();
+    assert_eq!(
+        error.to_string(),
+        "evaluate a polynomial: the polynomials have different bases: convert them to one"
+    );
 }
 
 /// Returns the squared errors of `p`, divided by the estimate of their mean, for each slot.
@@ -387,11 +438,11 @@ fn polynomial_errors(
     p: &Polynomial,
     a: &Ciphertext,
     x: &[Complex64],
-    slots: Slots,
+    slots: SlotValues,
 ) -> Vec<f64> {
     let y = match slots {
-        Slots::Real => s.evaluator.polynomial_of_reals(a, p, s.scale).unwrap(),
-        Slots::Complex => s.evaluator.polynomial(a, p, s.scale).unwrap(),
+        SlotValues::Real => s.evaluator.polynomial_of_reals(a, p, s.scale).unwrap(),
+        SlotValues::Complex => s.evaluator.polynomial(a, p, s.scale).unwrap(),
     };
     let value = |x: &Complex64| match p.basis() {
         Basis::Monomial => {
@@ -410,7 +461,7 @@ fn check_polynomial_noise(
     s: &Setup,
     p: &Polynomial,
     places: &[Complex64],
-    slots: Slots,
+    slots: SlotValues,
     name: &str,
 ) {
     const RUNS: usize = 2;
@@ -477,7 +528,7 @@ fn check_power_noise(s: &Setup, degree: usize, places: &[Complex64]) {
             s,
             &single(basis, degree),
             places,
-            Slots::Real,
+            SlotValues::Real,
             &format!("{name}{degree}"),
         );
     }
@@ -496,7 +547,7 @@ fn powers_and_chebyshev_polynomials_are_as_noisy_as_is_estimated() {
             &s,
             &single(Basis::Monomial, degree),
             &circle,
-            Slots::Complex,
+            SlotValues::Complex,
             &name,
         );
     }
@@ -510,27 +561,27 @@ fn polynomials_are_as_noisy_as_is_estimated() {
     let circle: Vec<Complex64> =
         (0..=8).map(|k| Complex64::from_polar(1.0, PI * f64::from(k) / 8.0)).collect();
     for degree in [7, 15, 31] {
-        let check = |p: &Polynomial, places: &[Complex64], slots: Slots, name: &str| {
+        let check = |p: &Polynomial, places: &[Complex64], slots: SlotValues, name: &str| {
             check_polynomial_noise(&s, p, places, slots, &format!("{name} of degree {degree}"));
         };
         for (basis, name) in [(Basis::Monomial, "sum"), (UNIT, "Chebyshev sum")] {
             let sum = Polynomial::new(basis, vec![1.0; degree + 1]).unwrap();
-            check(&sum, &interval(-1.0, 1.0), Slots::Real, name);
+            check(&sum, &interval(-1.0, 1.0), SlotValues::Real, name);
         }
         for (name, coefficients) in series(degree) {
             let p = Polynomial::new(Basis::Monomial, coefficients).unwrap();
-            check(&p, &interval(-1.5, 1.5), Slots::Real, &format!("series of the {name}"));
-            check(&p, &circle, Slots::Complex, &format!("series of the {name}, complex"));
+            check(&p, &interval(-1.5, 1.5), SlotValues::Real, &format!("series of the {name}"));
+            check(&p, &circle, SlotValues::Complex, &format!("series of the {name}, complex"));
         }
         type Function = fn(f64) -> f64;
         let functions: [(&str, Function); 2] =
             [("sigmoid", |x| 1.0 / (1.0 + (-x).exp())), ("sine", f64::sin)];
         for (name, f) in functions {
             let p = Polynomial::approximate(f, -8.0, 8.0, degree).unwrap();
-            check(&p, &interval(-8.0, 8.0), Slots::Real, name);
-            check(&p, &interval(-0.5, 0.5), Slots::Real, &format!("{name} near 0"));
+            check(&p, &interval(-8.0, 8.0), SlotValues::Real, name);
+            check(&p, &interval(-0.5, 0.5), SlotValues::Real, &format!("{name} near 0"));
             let p = Polynomial::approximate(f, -1.0, 5.0, degree).unwrap();
-            check(&p, &interval(-1.0, 5.0), Slots::Real, &format!("{name} to one side"));
+            check(&p, &interval(-1.0, 5.0), SlotValues::Real, &format!("{name} to one side"));
         }
     }
 }
@@ -549,7 +600,7 @@ fn polynomials_on_grafted_chains_are_as_noisy_as_is_estimated() {
                 &s,
                 &sum,
                 &reals,
-                Slots::Real,
+                SlotValues::Real,
                 &format!("sum up to {name}{degree}"),
             );
         }
@@ -598,7 +649,7 @@ fn squares_of_errors_are_estimated() {
         for _ in 0..runs {
             let x = vec![Complex64::ZERO; slots];
             let a = s.encrypt_at(&x, slots, Scale::power_of_two(12), s.top());
-            sum += polynomial_errors(&s, &p, &a, &x, Slots::Real).iter().sum::<f64>();
+            sum += polynomial_errors(&s, &p, &a, &x, SlotValues::Real).iter().sum::<f64>();
         }
         let ratio = (sum / (runs * slots) as f64).sqrt();
         assert!((1.0 / 1.5..1.5).contains(&ratio), "{slots} slots: {ratio} times the estimate");

@@ -18,3 +18,4 @@ pub use dft::{DftLevel, Direction, HomomorphicDft, Packing};
 pub use entries::{EntriesLiteral, EntriesPlan};
 pub use linear_transform::{LinearTransform, OneTimeTransform, Spread};
 pub use polynomial::{Basis, Polynomial};
+pub use tracked_errors::SlotValues;

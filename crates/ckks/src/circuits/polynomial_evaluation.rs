@@ -13,7 +13,7 @@ use super::{
     Basis, Polynomial,
     polynomial::split,
     trace::Step,
-    tracked_errors::{ErrorTracker, Slots, TrackedCiphertext},
+    tracked_errors::{ErrorTracker, SlotValues, TrackedCiphertext},
 };
 use crate::{Ciphertext, CkksError, Evaluator, Scale, Short};
 
@@ -53,7 +53,7 @@ impl Evaluator {
         p: &Polynomial,
         target: Scale,
     ) -> Result<Ciphertext, CkksError> {
-        self.polynomial_in(Slots::Complex, a, p, |_| target, |scale| scale)
+        self.polynomial_in(SlotValues::Complex, a, p, |_| target, |scale| scale)
     }
 
     /// Like [`Evaluator::polynomial`], for slots that hold real numbers. The noise is that of the
@@ -78,23 +78,64 @@ impl Evaluator {
         a: &Ciphertext,
         p: &Polynomial,
         targets: impl Fn(usize) -> Scale,
-        exact: impl FnOnce(Scale) -> Scale,
+        exact: impl Fn(Scale) -> Scale,
     ) -> Result<Ciphertext, CkksError> {
-        self.polynomial_in(Slots::Real, Cow::Borrowed(a), p, targets, exact)
+        self.polynomial_in(SlotValues::Real, Cow::Borrowed(a), p, targets, exact)
+    }
+
+    /// Returns `p(a)` for each of several polynomials of one basis. The powers of `a` are computed
+    /// once for all of them.
+    ///
+    /// Each result has the modulus and the scale that [`Evaluator::polynomial`] gives it. `slots`
+    /// says for which values the noise is stated.
+    ///
+    /// # Errors
+    /// Fails as [`Evaluator::polynomial`] does, and with [`CkksError::Argument`] if the bases
+    /// differ.
+    pub fn polynomials(
+        &self,
+        a: &Ciphertext,
+        polynomials: &[Polynomial],
+        slots: SlotValues,
+        target: Scale,
+    ) -> Result<Vec<Ciphertext>, CkksError> {
+        let basis = polynomials.first().map(Polynomial::basis);
+        if polynomials.iter().any(|p| Some(p.basis()) != basis) {
+            let what = "the polynomials have different bases: convert them to one".into();
+            return Err(CkksError::Argument { operation: OPERATION, what });
+        }
+        let polynomials: Vec<_> = polynomials.iter().collect();
+        self.polynomials_in(slots, Cow::Borrowed(a), &polynomials, |_| target, |scale| scale)
     }
 
     /// Evaluates `p` at real or complex slots, as [`Evaluator::polynomial_to`] describes.
     fn polynomial_in(
         &self,
-        slots: Slots,
+        slots: SlotValues,
         a: Cow<'_, Ciphertext>,
         p: &Polynomial,
         targets: impl Fn(usize) -> Scale,
-        exact: impl FnOnce(Scale) -> Scale,
+        exact: impl Fn(Scale) -> Scale,
     ) -> Result<Ciphertext, CkksError> {
+        let values = self.polynomials_in(slots, a, &[p], targets, exact)?;
+        Ok(values.into_iter().next().expect("one polynomial has one result"))
+    }
+
+    /// Evaluates polynomials of one basis at real or complex slots.
+    fn polynomials_in(
+        &self,
+        slots: SlotValues,
+        a: Cow<'_, Ciphertext>,
+        polynomials: &[&Polynomial],
+        targets: impl Fn(usize) -> Scale,
+        exact: impl Fn(Scale) -> Scale,
+    ) -> Result<Vec<Ciphertext>, CkksError> {
         self.check_own(&a, OPERATION)?;
+        let Some(deepest) = polynomials.iter().max_by_key(|p| p.depth()) else {
+            return Ok(Vec::new());
+        };
         let target = targets(0);
-        if let Basis::Chebyshev { low, high } = p.basis() {
+        if let Basis::Chebyshev { low, high } = deepest.basis() {
             let reach = low.abs().max(high.abs());
             if a.bound() > reach * (1.0 + 1e-9) {
                 return Err(CkksError::Argument {
@@ -109,20 +150,27 @@ impl Evaluator {
                 });
             }
         }
-        if p.degree() == 0 {
-            let zero = self.mul_integer(&a, 0)?;
-            return self.add_number(&zero, p.coefficients()[0]);
+        let constant = |a: &Ciphertext, p: &Polynomial| {
+            self.add_number(&self.mul_integer(a, 0)?, p.coefficients()[0])
+        };
+        if deepest.degree() == 0 {
+            return polynomials.iter().map(|p| constant(&a, p)).collect();
         }
-        let bound = p.bound(a.bound());
+        let bounds: Vec<_> = polynomials.iter().map(|p| p.bound(a.bound())).collect();
         let a = self.at_most(a, target)?;
-        self.check_depth(&a, p.depth(), &targets, OPERATION)?;
+        self.check_depth(&a, deepest.depth(), &targets, OPERATION)?;
         let within = a.bound();
-        let argument = self.argument(a, p, target)?;
-        let EvaluationShape { squared, coefficients, depth, chebyshev, leaf_size } =
-            EvaluationShape::of(p);
+        let argument = self.argument(a, deepest, target)?;
+        let squared = polynomials.iter().all(|p| p.is_even());
+        let shapes: Vec<_> = polynomials.iter().map(|p| EvaluationShape::of(p, squared)).collect();
+        let depth = shapes.iter().map(|shape| shape.depth).max().unwrap_or(0);
+        let chebyshev = deepest.basis() != Basis::Monomial;
         let origin = (argument.modulus(), argument.scale());
         let mut chain = self.square_chain(origin, depth + usize::from(squared), targets);
-        let places = |error| p.noise_arguments(within, slots, error);
+        let places = |error| {
+            let noisy = polynomials.iter().filter(|p| p.degree() > 0);
+            noisy.flat_map(|p| p.noise_arguments(within, slots, error)).collect()
+        };
         let (mut errors, mut argument) =
             ErrorTracker::new(argument, self.context().rlwe().degree(), places);
         if squared {
@@ -130,16 +178,25 @@ impl Evaluator {
             let square = self.squared(&argument.ciphertext, chebyshev, chain[0].0)?;
             argument = errors.track(square, Step::square(argument.step, chebyshev));
         }
-        let scale = exact(chain[depth].1);
-        let mut evaluation = Evaluation::new(self, chebyshev, leaf_size, chain, errors, argument);
-        let out = match evaluation.evaluate(&coefficients, depth, scale)? {
-            Value::Encrypted(out) => out,
-            Value::Constant(_) => unreachable!("a polynomial of degree 1 or more is not constant"),
-        };
-        let noise = evaluation.errors.noise(&out);
-        let mut out = out.ciphertext.with_noise(noise);
-        out.set_bound(bound.min(out.bound()));
-        Ok(out)
+        let mut evaluation = Evaluation::new(self, chebyshev, chain, errors, argument);
+        let mut values = Vec::with_capacity(polynomials.len());
+        for (shape, bound) in shapes.iter().zip(bounds) {
+            let scale = exact(evaluation.chain[shape.depth].1);
+            evaluation.leaf_size = shape.leaf_size;
+            let mut value = match evaluation.evaluate(&shape.coefficients, shape.depth, scale)? {
+                Value::Encrypted(value) => {
+                    let noise = evaluation.errors.noise(&value);
+                    value.ciphertext.with_noise(noise)
+                }
+                Value::Constant(c) => {
+                    let argument = &evaluation.powers[&1].ciphertext;
+                    self.add_number(&self.mul_integer(argument, 0)?, c)?
+                }
+            };
+            value.set_bound(bound.min(value.bound()));
+            values.push(value);
+        }
+        Ok(values)
     }
 
     /// Returns modulus and exact scale of an argument and of its first `depth` repeated squares,
@@ -218,11 +275,10 @@ impl Evaluator {
 
 /// How a polynomial is evaluated.
 pub(super) struct EvaluationShape {
-    /// Whether the polynomial is even. It is then evaluated as a polynomial of half the degree in
-    /// `x^2`, or in `T_2(x)`, since `T_j(T_2(x)) = T_2j(x)`. The depth is the same, with fewer
-    /// products.
-    pub(super) squared: bool,
     /// The coefficients of the polynomial in the argument or in its square.
+    ///
+    /// An even polynomial is one of half the degree in `x^2`, or in `T_2(x)`, since `T_j(T_2(x)) =
+    /// T_2j(x)`. The depth is the same, with fewer products.
     pub(super) coefficients: Vec<f64>,
     /// The depth after that square.
     pub(super) depth: usize,
@@ -232,14 +288,14 @@ pub(super) struct EvaluationShape {
 }
 
 impl EvaluationShape {
-    pub(super) fn of(p: &Polynomial) -> Self {
-        let squared = p.degree() > 0 && p.is_even();
+    /// The shape of `p` in the argument, or of an even `p` in its square.
+    pub(super) fn of(p: &Polynomial, squared: bool) -> Self {
         let coefficients: Vec<f64> =
             p.coefficients().iter().copied().step_by(1 + usize::from(squared)).collect();
         let depth = depth_of(coefficients.len());
         let chebyshev = matches!(p.basis(), Basis::Chebyshev { .. });
         let (_, leaf_size) = fewest_products(&coefficients, depth, chebyshev);
-        EvaluationShape { squared, coefficients, depth, chebyshev, leaf_size }
+        EvaluationShape { coefficients, depth, chebyshev, leaf_size }
     }
 }
 
@@ -265,12 +321,17 @@ pub(super) fn is_leaf(coefficients: &[f64], depth: usize, leaf_size: usize) -> b
 }
 
 impl Polynomial {
+    /// True if it is evaluated at the square of the argument.
+    pub(super) fn is_squared(&self) -> bool {
+        self.degree() > 0 && self.is_even()
+    }
+
     /// The number of products of ciphertexts that its evaluation needs. Products with numbers do
     /// not count.
     pub fn products(&self) -> usize {
-        let steps = EvaluationShape::of(self);
-        usize::from(steps.squared)
-            + fewest_products(&steps.coefficients, steps.depth, steps.chebyshev).0
+        let squared = self.is_squared();
+        let steps = EvaluationShape::of(self, squared);
+        usize::from(squared) + fewest_products(&steps.coefficients, steps.depth, steps.chebyshev).0
     }
 }
 
@@ -345,7 +406,6 @@ impl<'a> Evaluation<'a> {
     pub(super) fn new(
         evaluator: &'a Evaluator,
         chebyshev: bool,
-        leaf_size: usize,
         chain: Vec<(Modulus, Scale)>,
         errors: ErrorTracker,
         argument: TrackedCiphertext,
@@ -354,7 +414,7 @@ impl<'a> Evaluation<'a> {
         Evaluation {
             evaluator,
             chebyshev,
-            leaf_size,
+            leaf_size: 1,
             chain,
             errors,
             powers,

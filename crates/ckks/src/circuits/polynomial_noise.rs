@@ -34,8 +34,9 @@ impl Polynomial {
 
     /// Returns [`Polynomial::gains`] at each of several arguments.
     pub(crate) fn gains_at(&self, arguments: &[f64]) -> Vec<Gains> {
-        let EvaluationShape { squared, coefficients, depth, chebyshev, leaf_size } =
-            EvaluationShape::of(self);
+        let squared = self.is_squared();
+        let EvaluationShape { coefficients, depth, chebyshev, leaf_size } =
+            EvaluationShape::of(self, squared);
         let first = usize::from(squared);
         let (powers, lowered) = (BTreeMap::from([(1, 0)]), BTreeMap::new());
         let (trace, depths) = (Trace::new(), vec![None]);

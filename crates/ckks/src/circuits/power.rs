@@ -38,6 +38,6 @@ impl Evaluator {
         // An error whose square matters makes values larger.
         let worst = |error| vec![bound.hypot(error).into()];
         let (errors, argument) = ErrorTracker::new(a, self.context().rlwe().degree(), worst);
-        Evaluation::new(self, false, 1, chain, errors, argument).into_power(n)
+        Evaluation::new(self, false, chain, errors, argument).into_power(n)
     }
 }

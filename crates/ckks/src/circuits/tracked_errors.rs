@@ -21,9 +21,13 @@ pub(super) struct TrackedCiphertext {
 }
 
 /// The values that slots may hold within their bound.
-#[derive(Clone, Copy)]
-pub(super) enum Slots {
+///
+/// [`Evaluator::polynomials`](crate::Evaluator::polynomials) states its noise for them.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum SlotValues {
+    /// Real numbers.
     Real,
+    /// Any complex numbers.
     Complex,
 }
 
@@ -106,7 +110,12 @@ impl Polynomial {
     /// on the circle around all of them, where the same holds for `2 d + 1` points on a half of it.
     /// An error `e` whose square matters, as in `(x + e)^2 = x^2 + 2 x e + e^2`, makes the interval
     /// and the circle larger: the radius `r` becomes `hypot(r, error)`.
-    pub(super) fn noise_arguments(&self, bound: f64, slots: Slots, error: f64) -> Vec<Complex64> {
+    pub(super) fn noise_arguments(
+        &self,
+        bound: f64,
+        slots: SlotValues,
+        error: f64,
+    ) -> Vec<Complex64> {
         let (low, high) = match (self.basis(), slots) {
             (Basis::Chebyshev { low, high }, _) => {
                 let (a, b) = self.affine().unwrap_or((1.0, 0.0));
@@ -114,8 +123,8 @@ impl Polynomial {
                 let (low, high) = if within.0 <= within.1 { within } else { (low, high) };
                 (a * low + b, a * high + b)
             }
-            (Basis::Monomial, Slots::Real) => (-bound, bound),
-            (Basis::Monomial, Slots::Complex) => {
+            (Basis::Monomial, SlotValues::Real) => (-bound, bound),
+            (Basis::Monomial, SlotValues::Complex) => {
                 let (radius, n) = (bound.hypot(error), 2 * self.degree());
                 return (0..=n)
                     .map(|k| Complex64::from_polar(radius, PI * k as f64 / n as f64))

@@ -100,7 +100,8 @@ impl Server {
         let (a, p) = (&*a, &*p);
         let bits = F::polynomial_depth(p) as f64 * self.form_of(&[a]).product_bits(self);
         let circuit = Candidate::new("one circuit", |server: &Server, [a]: [_; 1]| {
-            server.polynomial_at_once(a, p)
+            let values = server.polynomials_at_once(a, std::slice::from_ref(p))?.pop();
+            values.ok_or_else(|| Error::Internal("a polynomial has no value".into()))
         });
         let in_parts = |&(split, name): &(Split, &'static str)| {
             let run = move |server: &Server, [a]: [&Array<F>; 1]| {
@@ -121,26 +122,48 @@ impl Server {
         Ok(F::with_known_interval(values.with_form(asked), F::range(p, F::interval(a))))
     }
 
-    /// Evaluates the polynomial `p` at every element of `a`, without bootstraps.
-    fn polynomial_at_once<F: Arithmetic>(
+    /// Evaluates polynomials at every element of `a`, without bootstraps. They share the powers of
+    /// `a`.
+    pub(in crate::server) fn polynomials_at_once<F: Arithmetic>(
         &self,
         a: &Array<F>,
-        p: &F::Polynomial,
-    ) -> Result<Array<F>, Error> {
-        let evaluated = |p: &F::Polynomial, keeps_zeros: bool| {
-            self.map_as_it_is(a, OPERATION, keeps_zeros, |form, x| form.polynomial(self, x, p))
-        };
-        // Zeros in slots without an element must stay zero, so the constant is added to the
+        polynomials: &[F::Polynomial],
+    ) -> Result<Vec<Array<F>>, Error> {
+        self.check(a, OPERATION)?;
+        let (form, is_full) = (self.form_of(&[a]), a.layout().is_full());
+        // Zeros in slots without an element must stay zero. There, constants are added to the
         // elements alone.
-        match F::without_constant(p)? {
-            Some((rest, constant)) if a.is_clean() && !a.layout().is_full() => {
-                let values =
-                    self.add_plain(&evaluated(&rest, true)?, F::plain(&vec![constant; a.size()]));
-                values.map(|values| F::bounded_by(values, p, a)).map_err(|e| e.during(OPERATION))
-            }
-            Some(_) => evaluated(p, a.layout().is_full()),
-            None => evaluated(p, true),
+        let separated = a.is_clean() && !is_full;
+        let (mut rests, mut constants) = (Vec::new(), Vec::new());
+        for p in polynomials {
+            let apart = F::without_constant(p)?;
+            let keeps_zeros = is_full || separated || apart.is_none();
+            let (rest, constant) = match apart.filter(|_| separated) {
+                Some((rest, constant)) => (rest, Some(constant)),
+                None => (p.clone(), None),
+            };
+            rests.push(rest);
+            constants.push((constant, a.slot_contents().after(keeps_zeros)));
         }
+        let inputs = a.expanded(&self.session);
+        let mut values = vec![Vec::with_capacity(inputs.len()); polynomials.len()];
+        let each = |i: usize| form.polynomials(self, &inputs[i], &rests);
+        let results = self.session.compute_each(inputs.len(), each);
+        for results in results.map_err(|e| e.during(OPERATION))? {
+            values.iter_mut().zip(results).for_each(|(values, result)| values.push(result));
+        }
+        let mut arrays = Vec::with_capacity(polynomials.len());
+        for ((values, p), (constant, slots)) in values.into_iter().zip(polynomials).zip(constants) {
+            let array = Array::from_ciphertexts(a.layout().clone(), form.clone(), slots, values);
+            arrays.push(match constant {
+                Some(constant) => {
+                    let values = self.add_plain(&array, F::plain(&vec![constant; a.size()]));
+                    F::bounded_by(values.map_err(|e| e.during(OPERATION))?, p, a)
+                }
+                None => array,
+            });
+        }
+        Ok(arrays)
     }
 }
 

@@ -273,29 +273,30 @@ impl Parts<'_> {
     /// Evaluates `p` by blocks, with a result at this level.
     fn sum_of_blocks(&mut self, p: &Polynomial, level: usize) -> Result<EncryptedArray, Error> {
         let argument = Rc::clone(&self.powers[&1]);
-        // This power is a factor of all the others, so it is the one that is bootstrapped.
-        self.power(self.block, self.most)?;
-        let mut blocks = blocks(p, self.block)?.into_iter().enumerate();
-        let lowest =
-            blocks.next().map(|(_, p)| self.server.polynomial_in_one_circuit(&argument, &p));
-        let mut sum = lowest.transpose()?;
-        for (j, p) in blocks.filter(|(_, p)| p.coefficients() != [0.0]) {
-            let power = self.power(j * self.block, level + 1)?;
-            let term = match p.degree() {
-                0 => self.server.mul_number(&power, p.coefficients()[0])?,
-                _ => self
-                    .server
-                    .mul(&self.server.polynomial_in_one_circuit(&argument, &p)?, &power)?,
-            };
-            sum = Some(match sum {
-                Some(sum) => self.server.add(&sum, &term)?,
-                None => term,
-            });
+        let mut polynomials = blocks(p, self.block)?;
+        // This power is a factor of all the others, so it is the one that is bootstrapped. It
+        // shares the products of lower powers with the blocks.
+        let mut power = vec![0.0; self.block];
+        power.push(1.0);
+        polynomials.push(Polynomial::new(p.basis(), power)?);
+        let mut values = self.server.polynomials_at_once(&argument, &polynomials)?;
+        if let Some(power) = values.pop() {
+            self.powers.insert(self.block, Rc::new(power));
         }
+        self.power(self.block, self.most)?;
+        let mut values = values.into_iter();
         let none = || Error::Internal("a polynomial without coefficients".into());
-        let mut value = sum.ok_or_else(none)?;
-        value.set_bound(p.bound(argument.bound()).min(value.bound()));
-        Ok(value)
+        let mut sum = values.next().ok_or_else(none)?;
+        for (j, (value, p)) in (1..).zip(values.zip(&polynomials[1..])) {
+            let term = match p.coefficients() {
+                [0.0] => continue,
+                [c] => self.server.mul_number(&*self.power(j * self.block, level + 1)?, *c)?,
+                _ => self.server.mul(&value, &*self.power(j * self.block, level + 1)?)?,
+            };
+            sum = self.server.add(&sum, &term)?;
+        }
+        sum.set_bound(p.bound(argument.bound()).min(sum.bound()));
+        Ok(sum)
     }
 
     /// Evaluates `p` at the argument, with a result at this level.

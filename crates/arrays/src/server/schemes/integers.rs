@@ -373,13 +373,14 @@ impl Polynomials for Residues {
         by_squaring(x, n, |x, y| self.mul(server, x, y))
     }
 
-    fn polynomial(
+    fn polynomials(
         &self,
         server: &Server,
         x: &Ciphertext,
-        p: &Polynomial,
-    ) -> Result<Ciphertext, Error> {
-        Ok(evaluator(server)?.polynomial(x, p)?)
+        polynomials: &[Polynomial],
+    ) -> Result<Vec<Ciphertext>, Error> {
+        let e = evaluator(server)?;
+        polynomials.iter().map(|p| Ok(e.polynomial(x, p)?)).collect()
     }
 
     fn within_domain<'a>(

@@ -4,7 +4,7 @@ use std::borrow::Cow;
 
 use hippocrene_ckks::{
     BigFloat, Ciphertext, CkksError, Scale, SeededCiphertext, Short, Transfer, Values,
-    circuits::{Basis, LinearTransform, Polynomial},
+    circuits::{Basis, LinearTransform, Polynomial, SlotValues},
     encoder::Rounding,
 };
 use hippocrene_rlwe::{self as rlwe, Noise, SIGMA, noise::secret_key_encryption};
@@ -410,18 +410,15 @@ impl Polynomials for Numbers {
         Ok(server.evaluator.power(&*self.factor(server, x)?, n, self.scale(server)?)?)
     }
 
-    fn polynomial(
+    fn polynomials(
         &self,
         server: &Server,
         x: &Ciphertext,
-        p: &Polynomial,
-    ) -> Result<Ciphertext, Error> {
+        polynomials: &[Polynomial],
+    ) -> Result<Vec<Ciphertext>, Error> {
         let (e, x, scale) = (&server.evaluator, self.factor(server, x)?, self.scale(server)?);
-        Ok(if self.complex {
-            e.polynomial(&x, p, scale)
-        } else {
-            e.polynomial_of_reals(&x, p, scale)
-        }?)
+        let slots = if self.complex { SlotValues::Complex } else { SlotValues::Real };
+        Ok(e.polynomials(&x, polynomials, slots, scale)?)
     }
 
     /// A Chebyshev polynomial grows very fast outside of its interval. If the interval does not

@@ -307,16 +307,16 @@ pub trait Polynomials: PlainNumbers {
     /// As [`Arithmetic::mul`].
     fn power(&self, server: &Server, x: &Self::Ciphertext, n: u32) -> Computed<Self>;
 
-    /// Evaluates `p(x)`, slot by slot.
+    /// Evaluates `p(x)`, slot by slot, for each of several polynomials of one basis.
     ///
     /// # Errors
-    /// As [`Arithmetic::mul`], and if the polynomial does not fit such ciphertexts.
-    fn polynomial(
+    /// As [`Arithmetic::mul`], and if a polynomial does not fit such ciphertexts.
+    fn polynomials(
         &self,
         server: &Server,
         x: &Self::Ciphertext,
-        p: &Self::Polynomial,
-    ) -> Computed<Self>;
+        polynomials: &[Self::Polynomial],
+    ) -> Result<Vec<Self::Ciphertext>, Error>;
 
     /// Prepares an array and a polynomial for evaluation.
     ///

@@ -287,6 +287,44 @@ proptest! {
         prop_assert_eq!(ways, 1);
     }
 
+    /// Each candidate, when it is forced, gives the product in the layout, with the slot contents
+    /// and with the capacity that its dry run predicts.
+    #[test]
+    fn every_candidate_is_as_its_dry_run_predicts(
+        (rows, inner, columns) in (1usize..24, 2usize..24, 1usize..24),
+        (first, second) in (0usize..3, 0usize..3),
+        seed in 0usize..100,
+    ) {
+        let (client, server) = insecure(Scheme::Bgv);
+        let (x, y) = (integers(rows * inner, seed), integers(inner * columns, seed + 1));
+        let encrypt = |x: &[i64], shape: &[usize], how| {
+            let numbers: Vec<f64> = x.iter().map(|x| *x as f64 / 8.0).collect();
+            standing(&server, &client.encrypt(&numbers, shape).unwrap(), how)
+        };
+        let a = encrypt(&x, &[rows, inner], first);
+        let b = encrypt(&y, &[inner, columns], second);
+        let dry = server.dry_run().unwrap();
+        let stand_ins = dry.stand_ins([&a, &b]).unwrap();
+        let state = |server: &Server, array: &EncryptedArray| {
+            let capacity = array.capacity_bits(server.session());
+            (array.layout().clone(), array.slot_contents(), capacity)
+        };
+        let expected = product(&x, &y, inner);
+        let candidates = server.products_of_matrices(&a, &b).unwrap();
+        for (i, candidate) in candidates.iter().enumerate() {
+            let predicted = candidate.run(&dry, stand_ins.each_ref());
+            let Ok(real) = candidate.run(&server, [&a, &b]) else {
+                prop_assert!(predicted.is_err(), "candidate {i}");
+                continue;
+            };
+            prop_assert_eq!(state(&dry, &predicted.unwrap()), state(&server, &real), "{}", i);
+            for (got, expected) in client.decrypt(&real).unwrap().iter().zip(&expected) {
+                prop_assert!((got - *expected as f64 / 64.0).abs() < 1e-4, "candidate {i}");
+            }
+        }
+        prop_assert!(!candidates.is_empty());
+    }
+
     #[test]
     fn squares_of_one_matrix(
         (rows, inner) in (2usize..17, 1usize..100),
