@@ -511,16 +511,17 @@ fn integers_are_transferred_to_a_second_key() {
             (client.evaluation_keys(&request).unwrap(), second.evaluation_keys(&request).unwrap());
         assert!(small.to_bytes().len() * 2 < large.to_bytes().len());
         let key = client.transfer_key(&second).unwrap();
-        let narrow = Server::new(small).unwrap().with_transfer(&key).unwrap();
+        let second_server = Server::new(small).unwrap().with_transfer(&key).unwrap();
         let (x, y) = (integers(300, 1), integers(300, 2));
         let encrypt = |v: &[i64]| encrypt_residues(&client, v, &[300]);
         let (a, b) = (encrypt(&x), encrypt(&y));
         let ab = server.mul(&a, &b).unwrap();
-        let (arrived, product) = (narrow.transfer(&a).unwrap(), narrow.transfer(&ab).unwrap());
+        let (arrived, product) =
+            (second_server.transfer(&a).unwrap(), second_server.transfer(&ab).unwrap());
         assert_eq!((arrived.key(), arrived.shape()), (second.fingerprint(), a.shape()));
         for array in [&arrived, &product] {
             let (have, there) =
-                (array.budget_bits(narrow.session()), second.noise_budget(array).unwrap());
+                (array.budget_bits(second_server.session()), second.noise_budget(array).unwrap());
             assert!(
                 have >= 60.0 && have <= there,
                 "{scheme:?}: {have} bits are estimated, {there} are there"
@@ -532,12 +533,18 @@ fn integers_are_transferred_to_a_second_key() {
         let decrypt = |array: &IntegerArray| second.decrypt_integers(array).unwrap();
         assert_eq!(decrypt(&arrived), each(&|x, _| x));
         assert_eq!(decrypt(&product), each(&|x, y| x * y));
-        assert_eq!(decrypt(&narrow.mul(&arrived, &product).unwrap()), each(&|x, y| x * x * y));
-        assert_eq!(decrypt(&narrow.add(&arrived, &product).unwrap()), each(&|x, y| x + x * y));
-        assert!(matches!(narrow.transfer(&arrived), Err(Error::ParameterMismatch(_))));
+        assert_eq!(
+            decrypt(&second_server.mul(&arrived, &product).unwrap()),
+            each(&|x, y| x * x * y)
+        );
+        assert_eq!(
+            decrypt(&second_server.add(&arrived, &product).unwrap()),
+            each(&|x, y| x + x * y)
+        );
+        assert!(matches!(second_server.transfer(&arrived), Err(Error::ParameterMismatch(_))));
         let (other, _) = insecure(8, 7, scheme, 7681);
         let foreign = encrypt_residues(&other, &x, &[300]);
-        assert!(matches!(narrow.transfer(&foreign), Err(Error::KeyMismatch(_))));
+        assert!(matches!(second_server.transfer(&foreign), Err(Error::KeyMismatch(_))));
         assert!(client.second_key(1e4).unwrap_err().to_string().contains("leave no unit free"));
     }
 }
@@ -557,16 +564,16 @@ fn results_of_any_depth_are_transferred() {
         let server = Server::new(client.evaluation_keys(&KeyRequest::only([])).unwrap()).unwrap();
         let second = client.second_key(ASKED).unwrap();
         let keys = second.evaluation_keys(&KeyRequest::only([])).unwrap();
-        let narrow = Server::new(keys)
+        let second_server = Server::new(keys)
             .unwrap()
             .with_transfer(&client.transfer_key(&second).unwrap())
             .unwrap();
         let mut array = client.encrypt_integers(&[3, -5], &[2]).unwrap();
         while let Ok(square) = server.square(&array) {
             array = square;
-            let arrived = narrow.transfer(&array).unwrap();
+            let arrived = second_server.transfer(&array).unwrap();
             let (had, have) =
-                (array.budget_bits(server.session()), arrived.budget_bits(narrow.session()));
+                (array.budget_bits(server.session()), arrived.budget_bits(second_server.session()));
             assert!(have >= ASKED.min(had - 2.0), "{scheme:?}: {have} bits come of {had}");
             assert!(have <= second.noise_budget(&arrived).unwrap());
             let plain = client.decrypt_integers(&array).unwrap();

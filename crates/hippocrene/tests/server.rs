@@ -581,14 +581,16 @@ fn arrays_are_transferred_to_a_second_key() {
     assert!(small.to_bytes().len() * 2 < large.to_bytes().len());
     let plain = Server::new(small).unwrap();
     let key = client.transfer_key(&second).unwrap();
-    let narrow = plain.with_transfer(&key).unwrap();
+    let second_server = plain.with_transfer(&key).unwrap();
 
     let (x, y) = (numbers(300, 1), numbers(300, 2));
     let (a, b) = (client.encrypt(&x, &[300]).unwrap(), client.encrypt(&y, &[300]).unwrap());
     let ab = server.mul(&a, &b).unwrap();
-    let (arrived, product) = (narrow.transfer(&a).unwrap(), narrow.transfer(&ab).unwrap());
+    let (arrived, product) =
+        (second_server.transfer(&a).unwrap(), second_server.transfer(&ab).unwrap());
     assert!(
-        arrived.capacity_bits(narrow.session()) >= 90.0 && arrived.key() == second.fingerprint()
+        arrived.capacity_bits(second_server.session()) >= 90.0
+            && arrived.key() == second.fingerprint()
     );
     assert_eq!(
         (arrived.shape(), arrived.precision(), arrived.bound()),
@@ -597,18 +599,18 @@ fn arrays_are_transferred_to_a_second_key() {
     let expected: Vec<f64> = x.iter().zip(&y).map(|(x, y)| x * y).collect();
     assert_close(&second.decrypt(&product).unwrap(), &expected, "transferred product");
     let squares: Vec<f64> = x.iter().zip(&expected).map(|(x, xy)| x * xy).collect();
-    let computed = narrow.mul(&arrived, &product).unwrap();
+    let computed = second_server.mul(&arrived, &product).unwrap();
     assert_close(&second.decrypt(&computed).unwrap(), &squares, "product of the second set");
 
     // Operations with the wrong key or in the wrong direction.
     assert!(matches!(client.decrypt(&arrived), Err(Error::ParameterMismatch(_))));
-    assert!(matches!(narrow.mul(&a, &arrived), Err(Error::ParameterMismatch(_))));
-    assert!(matches!(narrow.transfer(&arrived), Err(Error::ParameterMismatch(_))));
+    assert!(matches!(second_server.mul(&a, &arrived), Err(Error::ParameterMismatch(_))));
+    assert!(matches!(second_server.transfer(&arrived), Err(Error::ParameterMismatch(_))));
     assert!(plain.transfer(&a).unwrap_err().to_string().contains("no transfer key"));
     assert!(matches!(server.with_transfer(&key), Err(Error::KeyMismatch(_))));
     let (other_client, _) = insecure(8, 6);
     let other = other_client.encrypt(&x, &[300]).unwrap();
-    assert!(matches!(narrow.transfer(&other), Err(Error::KeyMismatch(_))));
+    assert!(matches!(second_server.transfer(&other), Err(Error::KeyMismatch(_))));
     assert!(matches!(client.transfer_key(&client), Err(Error::Parameters(_))));
     assert!(matches!(second.transfer_key(&client), Err(Error::Parameters(_))));
     for (capacity, what) in [
@@ -635,11 +637,12 @@ fn second_sets_of_presets_are_secure() {
     {
         let settings = Preset::by_name(name).unwrap().settings().unwrap();
         let second = settings.for_second_key(capacity).unwrap();
-        let (wide, narrow) = (settings.parameters(), second.parameters());
-        assert!(narrow.security().is_some() && second.precision() == settings.precision());
-        assert!(narrow.log2(second.fresh()) >= capacity + settings.scale().log2() + 1.0);
-        assert!(narrow.literal().gadget_rank < wide.literal().gadget_rank, "{name}");
-        let (small, large) = (narrow.switching_key_size().seeded, wide.switching_key_size().seeded);
+        let (wide, second_server) = (settings.parameters(), second.parameters());
+        assert!(second_server.security().is_some() && second.precision() == settings.precision());
+        assert!(second_server.log2(second.fresh()) >= capacity + settings.scale().log2() + 1.0);
+        assert!(second_server.literal().gadget_rank < wide.literal().gadget_rank, "{name}");
+        let (small, large) =
+            (second_server.switching_key_size().seeded, wide.switching_key_size().seeded);
         assert!(small * 10 < large * 6, "{name}: {small} of {large}");
     }
 }
