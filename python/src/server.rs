@@ -489,7 +489,9 @@ impl Server {
         of_form!(
             integers: integers,
             detached(py, || {
-                let read = pairs.iter().map(|(a, b)| Ok((a.get().read(session)?, b.get().read(session)?)));
+                let read = pairs
+                    .iter()
+                    .map(|(a, b)| Ok((a.get().read(session)?, b.get().read(session)?)));
                 let read = read.collect::<Result<Vec<_>, Error>>()?;
                 let pairs: Vec<(&Array<F>, &Array<F>)> =
                     read.iter().map(|(a, b)| (&**a, &**b)).collect();

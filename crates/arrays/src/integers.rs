@@ -92,7 +92,7 @@ impl IntegerArray {
     }
 
     /// The same array, with the knowledge that its elements lie in `interval` too.
-    pub(crate) fn within(mut self, interval: Interval) -> Self {
+    pub(crate) fn with_known_interval(mut self, interval: Interval) -> Self {
         let interval = self.interval().intersection(interval);
         self.form_mut().interval = self.form().determined(interval);
         self

@@ -32,7 +32,7 @@ pub struct Layout {
 /// Maximum number of positions from the first element to the last, and so of elements.
 const MAX_ELEMENTS: usize = 1 << 32;
 /// Stands for a stride that overflows. [`Layout::new`] refuses it for axes longer than 1.
-const FAR: usize = 1 << (usize::BITS - 1);
+const OVERFLOWED_STRIDE: usize = 1 << (usize::BITS - 1);
 
 impl Layout {
     /// Maximum number of axes.
@@ -48,8 +48,9 @@ impl Layout {
         let mut strides = vec![1usize; shape.len()];
         for a in (1..shape.len()).rev() {
             let padded = shape[a].checked_next_power_of_two();
-            strides[a - 1] =
-                padded.and_then(|padded| strides[a].checked_mul(padded)).unwrap_or(FAR);
+            strides[a - 1] = padded
+                .and_then(|padded| strides[a].checked_mul(padded))
+                .unwrap_or(OVERFLOWED_STRIDE);
         }
         Self::new(shape.to_vec(), strides, slots)
     }
@@ -332,7 +333,10 @@ mod tests {
 
     proptest! {
         #[test]
-        fn scatter_and_gather_are_inverse(shape in prop::collection::vec(1usize..9, 0..4), log_slots in 0u32..7) {
+        fn scatter_and_gather_are_inverse(
+            shape in prop::collection::vec(1usize..9, 0..4),
+            log_slots in 0u32..7,
+        ) {
             let layout = Layout::packed(&shape, 1 << log_slots).unwrap();
             let values: Vec<usize> = (1..=layout.size()).collect();
             let slots = layout.scatter(&values).unwrap();

@@ -122,7 +122,11 @@ impl LookUps {
     ///
     /// # Errors
     /// As [`LookUps::plan`].
-    pub(crate) fn beside(self, session: &Session, reserve: Option<f64>) -> Result<LookUps, Error> {
+    pub(crate) fn with_default_capacity(
+        self,
+        session: &Session,
+        reserve: Option<f64>,
+    ) -> Result<LookUps, Error> {
         let said = LookUps { capacity: Some(self.capacity_bits()), ..self };
         let (None, None, Some(reserve)) = (self.capacity, self.clusters, reserve) else {
             return Ok(said);
@@ -156,7 +160,8 @@ impl LookUps {
             ));
         }
         static LITERALS: Literals = [const { OnceLock::new() }; LookUps::NAMES.len()];
-        let made = self.kept(&LITERALS, || Ok(PegasusLiteral::of(&set, Vec::new(), 1.0, 0.0)?))?;
+        let made =
+            self.cached_literal(&LITERALS, || Ok(PegasusLiteral::of(&set, Vec::new(), 1.0, 0.0)?))?;
         let literal =
             PegasusLiteral { slots: vec![session.slots()], output_bits: capacity, ..made };
         let plan = PegasusPlan::new(Arc::clone(session.context()), literal);
@@ -177,12 +182,12 @@ impl LookUps {
     pub fn clustering(&self, session: &Session, shape: Shape) -> Result<KMeansPlan, Error> {
         static LITERALS: Literals = [const { OnceLock::new() }; LookUps::NAMES.len()];
         let set = self.set(session)?;
-        let literal = self.kept(&LITERALS, || Ok(KMeansPlan::literal(&set)?))?;
+        let literal = self.cached_literal(&LITERALS, || Ok(KMeansPlan::literal(&set)?))?;
         Ok(KMeansPlan::new(Arc::clone(session.context()), shape, literal)?)
     }
 
     /// Returns the literal of these tables, which is made once per process.
-    fn kept(
+    fn cached_literal(
         &self,
         literals: &Literals,
         make: impl FnOnce() -> Result<PegasusLiteral, Error>,
@@ -198,7 +203,7 @@ impl LookUps {
     }
 
     /// True if keys that were made for this request also serve `wanted`.
-    pub(crate) fn does(&self, wanted: &LookUps) -> bool {
+    pub(crate) fn serves(&self, wanted: &LookUps) -> bool {
         let capacity = wanted.capacity.is_none_or(|bits| self.capacity_bits() >= bits);
         self.tables == wanted.tables && self.clusters == wanted.clusters && capacity
     }

@@ -131,7 +131,7 @@ impl Context {
         margin: f64,
         clear: f64,
     ) -> Modulus {
-        let landing = self.moduli.landing(bits, max_bits, margin, clear);
+        let landing = self.moduli.modulus_after_product(bits, max_bits, margin, clear);
         landing.unwrap_or_else(|| self.modulus_near(bits - margin, max_bits))
     }
 

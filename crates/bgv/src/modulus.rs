@@ -82,7 +82,7 @@ impl Moduli {
     /// `margin` bits below that, so that the error is well below rounding. If no such modulus is
     /// near, as with long steps, the result is at least `clear` bits above, where the error
     /// consists almost only of products. Moduli between these two ranges are never chosen.
-    pub(crate) fn landing(
+    pub(crate) fn modulus_after_product(
         &self,
         bits: f64,
         max_bits: f64,

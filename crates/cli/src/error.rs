@@ -78,7 +78,7 @@ impl CliError {
     }
 
     /// The separate errors of [`CliError::Several`], or this error alone.
-    pub(crate) fn each(&self) -> &[Self] {
+    pub(crate) fn errors(&self) -> &[Self] {
         match self {
             Self::Several(errors) => errors,
             one => std::slice::from_ref(one),

@@ -438,8 +438,8 @@ fn powers_of_any_height() {
     assert!(counts[0] == 1 && counts[1] >= 1, "{counts:?} bootstraps");
 }
 
-/// At this precision the capacity after a bootstrap falls short by less than a product for a part of
-/// the polynomial, which must not be split again without end.
+/// At this precision the capacity after a bootstrap falls short by less than a product for a part
+/// of the polynomial, which must not be split again without end.
 #[test]
 fn parts_of_polynomials_are_not_split_again() {
     let settings = Preset::by_name("n15s").unwrap().settings().unwrap();
@@ -580,7 +580,8 @@ fn circuits_are_refreshed() {
     let need = capacity(&low) + 10.0;
     let out = refresh.refresh(Cow::Borrowed(&low), need, need + 20.0, "test").unwrap();
     assert!(
-        (need..need + 40.0).contains(&capacity(&out)) && capacity(&out) < refresh.most() - 50.0
+        (need..need + 40.0).contains(&capacity(&out))
+            && capacity(&out) < refresh.max_capacity() - 50.0
     );
     assert_eq!((out.bound(), server.bootstraps()), (3.0, 1));
     let got = session.context().decrypt(

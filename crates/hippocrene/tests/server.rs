@@ -191,7 +191,11 @@ proptest! {
             assert_close(&client.decrypt(&sum).unwrap(), &expected, "sum along an axis");
             // Stray slots of a sum do not enter later sums.
             let again = server.sum(&server.add_number(&sum, 1.0).unwrap(), None).unwrap();
-            assert_close(&client.decrypt(&again).unwrap(), &[expected.iter().map(|e| e + 1.0).sum()], "sum of sums");
+            assert_close(
+                &client.decrypt(&again).unwrap(),
+                &[expected.iter().map(|e| e + 1.0).sum()],
+                "sum of sums",
+            );
             let mean = server.mean(&a, Some(axis)).unwrap();
             let expected: Vec<f64> = expected.iter().map(|e| e / shape[axis] as f64).collect();
             assert_close(&client.decrypt(&mean).unwrap(), &expected, "mean");
@@ -199,7 +203,12 @@ proptest! {
     }
 
     #[test]
-    fn matrix_products(rows in 1usize..40, k in 1usize..12, columns in 1usize..12, seed in 0usize..100) {
+    fn matrix_products(
+        rows in 1usize..40,
+        k in 1usize..12,
+        columns in 1usize..12,
+        seed in 0usize..100,
+    ) {
         let (client, server) = insecure(7, 2);
         let (x, w) = (numbers(rows * k, seed), numbers(k * columns, seed + 1));
         let a = client.encrypt(&x, &[rows, k]).unwrap();
@@ -218,8 +227,15 @@ proptest! {
         // The transpose is free and gives the right products.
         let t = server.transpose(&a).unwrap();
         let product = server.matmul_plain(&t, &numbers(rows * 2, seed), 2).unwrap();
-        let xt: Vec<f64> = (0..k).flat_map(|j| (0..rows).map(move |i| (i, j))).map(|(i, j)| x[i * k + j]).collect();
-        assert_close(&client.decrypt(&product).unwrap(), &matmul(&xt, &numbers(rows * 2, seed), rows), "a.T @ w");
+        let xt: Vec<f64> = (0..k)
+            .flat_map(|j| (0..rows).map(move |i| (i, j)))
+            .map(|(i, j)| x[i * k + j])
+            .collect();
+        assert_close(
+            &client.decrypt(&product).unwrap(),
+            &matmul(&xt, &numbers(rows * 2, seed), rows),
+            "a.T @ w",
+        );
     }
 
     #[test]
@@ -233,7 +249,10 @@ proptest! {
         assert_close(&rolled, &expected, "roll");
         let rolled = client.decrypt(&server.roll(&a, shift, Some(1)).unwrap()).unwrap();
         let expected: Vec<f64> = (0..rows * columns)
-            .map(|e| x[e / columns * columns + ((e % columns) as i64 - shift).rem_euclid(columns as i64) as usize])
+            .map(|e| {
+                x[e / columns * columns
+                    + ((e % columns) as i64 - shift).rem_euclid(columns as i64) as usize]
+            })
             .collect();
         assert_close(&rolled, &expected, "roll along an axis");
         let row = client.encrypt(&x[..columns], &[columns]).unwrap();
@@ -420,9 +439,10 @@ fn precision_is_finite() {
     assert!(client.decrypt(&zero).unwrap().iter().all(|x| *x == 0.0));
     let inspection = hippocrene::wire::inspect(&zero.to_bytes()).unwrap();
     let elements = inspection.array.unwrap().elements;
-    assert!(
-        matches!(elements, ElementsInspection::Numbers { precision_bits, .. } if precision_bits == precision)
-    );
+    let ElementsInspection::Numbers { precision_bits, .. } = elements else {
+        panic!("{elements:?}");
+    };
+    assert_eq!(precision_bits, precision);
 }
 
 /// Sharing adds noise up to the limit that the precision allows.
@@ -512,10 +532,8 @@ fn numbers_that_are_not_finite_are_refused() {
                 server.rmatmul_plain(&w, 2, &a),
                 server.dot_plain(&a, &w[..size]),
             ] {
-                assert!(
-                    matches!(&refused, Err(Error::Encode(e)) if e.to_string().contains(&c.to_string())),
-                    "{refused:?}"
-                );
+                let Err(Error::Encode(error)) = &refused else { panic!("{refused:?}") };
+                assert!(error.to_string().contains(&c.to_string()), "{error}");
             }
         }
     }
@@ -563,14 +581,16 @@ fn arrays_are_transferred_to_a_second_key() {
     assert!(small.to_bytes().len() * 2 < large.to_bytes().len());
     let plain = Server::new(small).unwrap();
     let key = client.transfer_key(&second).unwrap();
-    let narrow = plain.with_transfer(&key).unwrap();
+    let second_server = plain.with_transfer(&key).unwrap();
 
     let (x, y) = (numbers(300, 1), numbers(300, 2));
     let (a, b) = (client.encrypt(&x, &[300]).unwrap(), client.encrypt(&y, &[300]).unwrap());
     let ab = server.mul(&a, &b).unwrap();
-    let (arrived, product) = (narrow.transfer(&a).unwrap(), narrow.transfer(&ab).unwrap());
+    let (arrived, product) =
+        (second_server.transfer(&a).unwrap(), second_server.transfer(&ab).unwrap());
     assert!(
-        arrived.capacity_bits(narrow.session()) >= 90.0 && arrived.key() == second.fingerprint()
+        arrived.capacity_bits(second_server.session()) >= 90.0
+            && arrived.key() == second.fingerprint()
     );
     assert_eq!(
         (arrived.shape(), arrived.precision(), arrived.bound()),
@@ -579,18 +599,18 @@ fn arrays_are_transferred_to_a_second_key() {
     let expected: Vec<f64> = x.iter().zip(&y).map(|(x, y)| x * y).collect();
     assert_close(&second.decrypt(&product).unwrap(), &expected, "transferred product");
     let squares: Vec<f64> = x.iter().zip(&expected).map(|(x, xy)| x * xy).collect();
-    let computed = narrow.mul(&arrived, &product).unwrap();
+    let computed = second_server.mul(&arrived, &product).unwrap();
     assert_close(&second.decrypt(&computed).unwrap(), &squares, "product of the second set");
 
     // Operations with the wrong key or in the wrong direction.
     assert!(matches!(client.decrypt(&arrived), Err(Error::ParameterMismatch(_))));
-    assert!(matches!(narrow.mul(&a, &arrived), Err(Error::ParameterMismatch(_))));
-    assert!(matches!(narrow.transfer(&arrived), Err(Error::ParameterMismatch(_))));
+    assert!(matches!(second_server.mul(&a, &arrived), Err(Error::ParameterMismatch(_))));
+    assert!(matches!(second_server.transfer(&arrived), Err(Error::ParameterMismatch(_))));
     assert!(plain.transfer(&a).unwrap_err().to_string().contains("no transfer key"));
     assert!(matches!(server.with_transfer(&key), Err(Error::KeyMismatch(_))));
     let (other_client, _) = insecure(8, 6);
     let other = other_client.encrypt(&x, &[300]).unwrap();
-    assert!(matches!(narrow.transfer(&other), Err(Error::KeyMismatch(_))));
+    assert!(matches!(second_server.transfer(&other), Err(Error::KeyMismatch(_))));
     assert!(matches!(client.transfer_key(&client), Err(Error::Parameters(_))));
     assert!(matches!(second.transfer_key(&client), Err(Error::Parameters(_))));
     for (capacity, what) in [
@@ -617,11 +637,12 @@ fn second_sets_of_presets_are_secure() {
     {
         let settings = Preset::by_name(name).unwrap().settings().unwrap();
         let second = settings.for_second_key(capacity).unwrap();
-        let (wide, narrow) = (settings.parameters(), second.parameters());
-        assert!(narrow.security().is_some() && second.precision() == settings.precision());
-        assert!(narrow.log2(second.fresh()) >= capacity + settings.scale().log2() + 1.0);
-        assert!(narrow.literal().gadget_rank < wide.literal().gadget_rank, "{name}");
-        let (small, large) = (narrow.switching_key_size().seeded, wide.switching_key_size().seeded);
+        let (wide, second_server) = (settings.parameters(), second.parameters());
+        assert!(second_server.security().is_some() && second.precision() == settings.precision());
+        assert!(second_server.log2(second.fresh()) >= capacity + settings.scale().log2() + 1.0);
+        assert!(second_server.literal().gadget_rank < wide.literal().gadget_rank, "{name}");
+        let (small, large) =
+            (second_server.switching_key_size().seeded, wide.switching_key_size().seeded);
         assert!(small * 10 < large * 6, "{name}: {small} of {large}");
     }
 }

@@ -649,7 +649,10 @@ proptest! {
     #[test]
     fn mutations_never_panic(
         (first, second) in (any::<prop::sample::Index>(), any::<prop::sample::Index>()),
-        edits in prop::collection::vec((any::<prop::sample::Index>(), any::<u64>(), 0u8..4, 1usize..9), 1..5),
+        edits in prop::collection::vec(
+            (any::<prop::sample::Index>(), any::<u64>(), 0u8..4, 1usize..9),
+            1..5,
+        ),
         cut in any::<prop::sample::Index>(),
     ) {
         let files = corpus();

@@ -212,7 +212,7 @@ def given(options: Mapping[str, Any]) -> dict[str, Any]:
     }
 
 
-def unset(name: str, dtype: object, out: object, **others: object) -> None:
+def refuse_options(name: str, dtype: object, out: object, **others: object) -> None:
     """Refuse `dtype`, `out` and others in a method, unless they have their default values.
 
     numpy and other libraries pass these keywords as None.

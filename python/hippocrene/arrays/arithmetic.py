@@ -20,7 +20,7 @@ import numpy as np
 import numpy.typing as npt
 
 from hippocrene import _native
-from hippocrene.arrays.advice import unset
+from hippocrene.arrays.advice import refuse_options
 from hippocrene.arrays.encrypted import Array, ArrayServer, EncryptedArray
 from hippocrene.arrays.places import Axes
 from hippocrene.arrays.view import View
@@ -199,12 +199,12 @@ class ArithmeticArray(EncryptedArray):
         """The imaginary parts, which are 0 for real values."""
         return self * 0
 
-    def _beside(self, other: Self | npt.NDArray[Any]) -> Self:
+    def _add_disjoint(self, other: Self | npt.NDArray[Any]) -> Self:
         """Return the sum with an array that is 0 wherever this one is not."""
         return self + other
 
     def _filled(self, places: npt.NDArray[np.bool_], values: npt.NDArray[Any]) -> Self:
-        return self._beside(np.where(places, values, 0))
+        return self._add_disjoint(np.where(places, values, 0))
 
     # Matrices
 
@@ -281,7 +281,7 @@ class ArithmeticArray(EncryptedArray):
         vector, or the product with a plain matrix or a number. For arrays with more axes, it sums
         over the last axis of this array and the second-to-last axis of the other.
         """
-        unset("dot", None, out)
+        refuse_options("dot", None, out)
         return cast("Self", np.dot(cast("Any", self), cast("Any", other)))
 
     @property
@@ -308,7 +308,7 @@ class ArithmeticArray(EncryptedArray):
         With `keepdims`, summed axes stay with length 1. `where` is a plain mask that selects the
         values to sum, which takes one multiplication. `initial` is added to the sum.
         """
-        unset("sum", dtype, out)
+        refuse_options("sum", dtype, out)
         if initial is not None:
             _check_initial("sum", initial)
             return cast("Self", self.sum(axis, keepdims=keepdims, where=where) + initial)
@@ -343,7 +343,7 @@ class ArithmeticArray(EncryptedArray):
         each axis. `where` is a plain mask that selects the values to multiply, which takes one
         more. The product is multiplied by `initial`.
         """
-        unset("prod", dtype, out)
+        refuse_options("prod", dtype, out)
         if initial is not None:
             _check_initial("prod", initial)
             return cast("Self", self.prod(axis, keepdims=keepdims, where=where) * initial)
@@ -363,7 +363,7 @@ class ArithmeticArray(EncryptedArray):
 
         This takes one multiplication.
         """
-        unset("cumsum", dtype, out)
+        refuse_options("cumsum", dtype, out)
         if axis is None or self._is_of_one_value(axis, "cumsum"):
             return self.ravel().cumsum(0)
         return self._run("cumsum", self._axis(axis, "cumsum"))
@@ -377,7 +377,7 @@ class ArithmeticArray(EncryptedArray):
         out: None = None,
     ) -> Self:
         """Return the sum of a diagonal, as `numpy.trace` does."""
-        unset("trace", dtype, out)
+        refuse_options("trace", dtype, out)
         with named("trace", "diagonal", "sum"):
             return self.diagonal(offset, axis1, axis2).sum(-1)
 

@@ -23,7 +23,7 @@ import numpy as np
 import numpy.typing as npt
 
 from hippocrene import _native
-from hippocrene.arrays.advice import check_options, given, hint, refusal, unset
+from hippocrene.arrays.advice import check_options, given, hint, refusal, refuse_options
 from hippocrene.arrays.places import (
     WINDOWS,
     Axes,
@@ -648,7 +648,7 @@ class EncryptedArray:
 
         Without an `axis`, the indices count all elements in row-major order.
         """
-        unset("take", None, out)
+        refuse_options("take", None, out)
         return self._moved(
             "take", lambda places: places.take(cast("Any", indices), axis, mode=mode)
         )

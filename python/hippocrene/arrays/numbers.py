@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, SupportsIndex, TypeAlias, cast
 import numpy as np
 import numpy.typing as npt
 
-from hippocrene.arrays.advice import unset
+from hippocrene.arrays.advice import refuse_options
 from hippocrene.arrays.arithmetic import (
     FOR_BITS,
     ArithmeticArray,
@@ -204,7 +204,7 @@ class NumberArray(ArithmeticArray, holds=("numbers",)):
         bits = -0.5 * float(np.logaddexp2(-2 * self.precision_bits, 2 * math.log2(error)))
         return self._run("with_precision_bits", bits)
 
-    def _beside(self, other: Self | npt.NDArray[Any]) -> Self:
+    def _add_disjoint(self, other: Self | npt.NDArray[Any]) -> Self:
         """Return the sum with an array that is 0 wherever this one is not.
 
         No element of the sum is larger than the elements of either array, so that its bound is the
@@ -357,7 +357,7 @@ class NumberArray(ArithmeticArray, holds=("numbers",)):
         With `keepdims`, these axes stay with length 1. `where` is a plain mask that selects the
         values to average.
         """
-        unset("mean", dtype, out)
+        refuse_options("mean", dtype, out)
         if (mask := self._mask(where, "mean")) is not None:
             if not mask.any(axis=tuple(self._axes(axis, "mean"))).all():
                 raise ArgumentError("mean: the mask leaves no values for some of the means")
@@ -442,7 +442,7 @@ class NumberArray(ArithmeticArray, holds=("numbers",)):
         This takes two multiplications one after the other. Complex values are multiplied by their
         conjugates, and their variance is real.
         """
-        unset("var", dtype, out, mean=mean, correction=correction, where=where)
+        refuse_options("var", dtype, out, mean=mean, correction=correction, where=where)
         variance = self._squared_deviations(axis, ddof, keepdims=keepdims).real
         view = self._view
         count = math.prod(self.shape[index] for index in self._axes(axis, "var"))
@@ -503,7 +503,7 @@ class NumberArray(ArithmeticArray, holds=("numbers",)):
         similar deviations, and declare the interval. With too little capacity for a polynomial, the
         keys must have tables.
         """
-        unset("std", dtype, out, mean=mean, correction=correction, where=where)
+        refuse_options("std", dtype, out, mean=mean, correction=correction, where=where)
         with named("std", "var"):
             variance = self.var(axis, ddof=ddof, keepdims=keepdims)
         try:
@@ -689,7 +689,7 @@ class NumberArray(ArithmeticArray, holds=("numbers",)):
         of the result is a worst case and can exceed the limits. Use `with_bound` to declare the
         bound that follows from the limits.
         """
-        unset("clip", None, out)
+        refuse_options("clip", None, out)
         if min is None and max is None:
             raise ArgumentError("clip: neither min nor max is given")
         with named("clip", "maximum", "minimum", "relu", *DIFFERENCE):
@@ -895,7 +895,7 @@ class NumberArray(ArithmeticArray, holds=("numbers",)):
 
         This takes ``n - 1`` look-ups to find the largest of ``n`` values.
         """
-        unset("max", None, out)
+        refuse_options("max", None, out)
         return self._of_axes("max", axis, keepdims)
 
     def min(self, axis: Axes = None, out: None = None, *, keepdims: bool = False) -> Self:
@@ -903,7 +903,7 @@ class NumberArray(ArithmeticArray, holds=("numbers",)):
 
         This takes ``n - 1`` look-ups to find the smallest of ``n`` values.
         """
-        unset("min", None, out)
+        refuse_options("min", None, out)
         return self._of_axes("min", axis, keepdims)
 
     def argsort(
@@ -1016,14 +1016,14 @@ class NumberArray(ArithmeticArray, holds=("numbers",)):
         the results of ``lines.argmin(axis=1)`` and ``lines.min(axis=1).argmin()`` together give the
         index.
         """
-        unset("argmin", None, out)
+        refuse_options("argmin", None, out)
         return self._in_order("argmin", axis, keepdims=keepdims)
 
     def argmax(
         self, axis: SupportsIndex | None = None, out: None = None, *, keepdims: bool = False
     ) -> Self:
         """Return the indices of the largest values; see `argmin`."""
-        unset("argmax", None, out)
+        refuse_options("argmax", None, out)
         return self._in_order("argmax", axis, keepdims=keepdims)
 
     def _sorted(self, operation: str, axis: SupportsIndex | None, kind: Any, stable: Any) -> Self:
@@ -1040,7 +1040,7 @@ class NumberArray(ArithmeticArray, holds=("numbers",)):
         along = None if axis is None else self._axis(axis, operation)
         result = server._wrap(server._raw.in_order(operation, self._elements(), along))
         with named(operation, "reshape"):
-            return result.reshape(self._kept(along)) if keepdims else result
+            return result.reshape(self._shape_with_axis_kept(along)) if keepdims else result
 
     def _of_axes(self, operation: str, axis: Axes, keepdims: bool) -> Self:
         array, along, ones = self._joined(axis, operation)
@@ -1064,7 +1064,7 @@ class NumberArray(ArithmeticArray, holds=("numbers",)):
         with named(operation, "transpose", "reshape"):
             return self.transpose(*others, *axes).reshape(*lengths, -1), len(lengths), ones
 
-    def _kept(self, along: int | None) -> tuple[int, ...]:
+    def _shape_with_axis_kept(self, along: int | None) -> tuple[int, ...]:
         """Return the shape in which this axis, or every axis for None, has length 1."""
         shape = self.shape
         return tuple(1 if along in (None, i) else n for i, n in enumerate(shape))

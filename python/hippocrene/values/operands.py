@@ -399,10 +399,10 @@ def decrypted(key: _native.ClientKey, raw: _native.EncryptedArray, dtype: Any) -
         return key.decrypt(raw)
     if isinstance(kind, np.dtype) and kind.newbyteorder("=") in _OF_DOUBLES:
         return key.decrypt(raw).astype(kind, copy=False)
-    return from_parts(key.decrypt_exact(raw), raw.shape, kind, _known(raw.precision_bits))
+    return from_parts(key.decrypt_exact(raw), raw.shape, kind, _known_or_zero(raw.precision_bits))
 
 
-def _known(bits: float | None) -> float:
+def _known_or_zero(bits: float | None) -> float:
     """Return a precision, or 0 if none is known."""
     return 0.0 if bits is None or math.isnan(bits) else bits
 
@@ -502,7 +502,7 @@ def integers(values: npt.ArrayLike, operation: str, modulus: int) -> npt.NDArray
     if array.size == 0 and not isinstance(values, np.ndarray):
         # numpy makes an empty list an array of floats.
         array = array.astype(np.int64)
-    other = next(_others(array), None)
+    other = next(_non_integers(array), None)
     if not (array.dtype.kind in "biu" or (array.dtype.kind == "O" and other is None)):
         place, kind = other or (None, str(array.dtype))
         if (missing := _missing(array)) is not None:
@@ -560,7 +560,7 @@ def _missing(array: npt.NDArray[Any]) -> tuple[int, ...] | None:
     return tuple(int(i) for i in np.unravel_index(wrong[0], array.shape)) if wrong else None
 
 
-def _others(array: npt.NDArray[Any]) -> Iterator[tuple[tuple[int, ...], str]]:
+def _non_integers(array: npt.NDArray[Any]) -> Iterator[tuple[tuple[int, ...], str]]:
     """Yield the place and the type of everything in an array of objects that is no integer.
 
     Yield nothing for arrays of other types.

@@ -208,12 +208,12 @@ impl GateServer {
         }
         let all: Vec<&[Arc<LweCiphertext>]> = operands.iter().map(|bits| &**bits).collect();
         let of_two = |gate: &Gate| (*gate, all[..2].to_vec());
-        let begun = self.each(&firsts.iter().map(of_two).collect::<Vec<_>>())?;
+        let begun = self.apply_to_elements(&firsts.iter().map(of_two).collect::<Vec<_>>())?;
         let last = gates.iter().map(|gate| {
             let place = firsts.iter().position(|first| beginning(*gate) == Some(*first));
             (*gate, place.map_or_else(|| all.clone(), |place| vec![&begun[place][..], all[2]]))
         });
-        let results = self.each(&last.collect::<Vec<_>>())?;
+        let results = self.apply_to_elements(&last.collect::<Vec<_>>())?;
         let array = |bits| GateArray::single(first.shape(), first.parameters(), bits);
         Ok(results.into_iter().map(array).collect())
     }
@@ -290,7 +290,7 @@ impl GateServer {
                 (k, place - begins[k])
             }));
         }
-        let picked = arrays.iter().zip(wanted).map(|(a, places)| a.some(places.into_iter()));
+        let picked = arrays.iter().zip(wanted).map(|(a, places)| a.bits_at(places.into_iter()));
         let picked = picked.collect::<Result<Vec<_>, _>>()?;
         let zero = Arc::new(self.evaluator.trivial(false)?);
         let bit = |source: &Option<(usize, usize)>| match source {
@@ -304,7 +304,10 @@ impl GateServer {
     }
 
     /// Applies gates to every element of their operands, all in one batch.
-    fn each(&self, gates: &[Operands<'_>]) -> Result<Vec<Vec<Arc<LweCiphertext>>>, Error> {
+    fn apply_to_elements(
+        &self,
+        gates: &[Operands<'_>],
+    ) -> Result<Vec<Vec<Arc<LweCiphertext>>>, Error> {
         let mut operands = Vec::new();
         for (gate, arrays) in gates {
             let of_place = |i: usize| arrays.iter().map(|bits| &*bits[i]).collect::<Vec<_>>();

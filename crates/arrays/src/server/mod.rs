@@ -26,7 +26,7 @@ mod schemes;
 
 pub use functions::comparison::{Comparison, Ties};
 pub use functions::pieces::SmoothFunction;
-pub(crate) use schemes::primitives::After;
+pub(crate) use schemes::primitives::ResultUse;
 pub use schemes::primitives::{
     Apart, Argument, Arithmetic, Capacity, Computed, Diagonals, Extent, LinearMaps, PlainNumbers,
     Polynomials, SharedErrors,

@@ -1018,7 +1018,8 @@ mod tests {
             columns in 1usize..6,
             seed in proptest::collection::vec(-1e300f64..1e300, 25),
         ) {
-            let array = Array { shape: vec![rows, columns], values: seed[..rows * columns].to_vec() };
+            let array =
+                Array { shape: vec![rows, columns], values: seed[..rows * columns].to_vec() };
             let table = Table { index: Some(false), ..with(false) };
             prop_assert_eq!(parse(written(&array, &[]).as_bytes(), &table), Ok(array));
         }

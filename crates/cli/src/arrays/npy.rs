@@ -515,9 +515,13 @@ mod tests {
         }
 
         #[test]
-        fn no_header_makes_it_panic(header in "\\{?('descr'|'shape'|'fortran_order'|:|,| \
-                                               |\\(|\\)|'<f8'|True|[0-9]{1,25}|\\PC){0,12}\\}?") {
-            prop_assert!(parse_numbers(&file(1, &header, &[0; 8])).is_err() || header.contains("shape"));
+        fn no_header_makes_it_panic(
+            header in "\\{?('descr'|'shape'|'fortran_order'|:|,| \
+                                               |\\(|\\)|'<f8'|True|[0-9]{1,25}|\\PC){0,12}\\}?",
+        ) {
+            prop_assert!(
+                parse_numbers(&file(1, &header, &[0; 8])).is_err() || header.contains("shape")
+            );
         }
     }
 }

@@ -182,7 +182,7 @@ pub(super) fn run(
 
     let path = encrypt.output.as_path();
     match streams::is_output(path) {
-        true => console.give(&bytes)?,
+        true => console.write_data(&bytes)?,
         false => wire::save(path, &bytes, kind)?,
     }
     let bytes = bytes.len() as u64;

@@ -123,6 +123,6 @@ impl Server {
             out = self.add_number(&out, first).map_err(|e| e.during(OPERATION))?;
             out.set_bound(out.bound().min(values.bound() + beyond));
         }
-        Ok(out.within(values + Interval::symmetric(beyond)))
+        Ok(out.with_known_interval(values + Interval::symmetric(beyond)))
     }
 }

@@ -26,7 +26,7 @@ impl Server {
     pub fn sort(&self, a: &EncryptedArray, axis: Option<usize>) -> Result<EncryptedArray, Error> {
         let lines = Lines::of(a.shape(), axis, "sort")?;
         if lines.length == 1 {
-            return self.insert_axis(&self.alone(a, &lines)?, axis.unwrap_or(0));
+            return self.insert_axis(&self.lines_of_one(a, &lines)?, axis.unwrap_or(0));
         }
         if let Some(filled) = self.filled(a, &lines.with(lines.length).0, lines.operation)? {
             return Ok(filled);
@@ -52,7 +52,7 @@ impl Server {
             return Err(Error::argument("top_k", format!("{k} of {} numbers", lines.length)));
         }
         if lines.length == 1 {
-            return self.insert_axis(&self.alone(a, &lines)?, axis.unwrap_or(0));
+            return self.insert_axis(&self.lines_of_one(a, &lines)?, axis.unwrap_or(0));
         }
         if let Some(filled) = self.filled(a, &lines.with(k).0, lines.operation)? {
             return Ok(filled);
@@ -73,7 +73,7 @@ impl Server {
     ) -> Result<EncryptedArray, Error> {
         let lines = Lines::of(a.shape(), axis, "max")?;
         if lines.length == 1 {
-            return self.alone(a, &lines);
+            return self.lines_of_one(a, &lines);
         }
         if let Some(filled) = self.filled(a, &lines.kept, lines.operation)? {
             return Ok(filled);
@@ -96,7 +96,7 @@ impl Server {
     ) -> Result<EncryptedArray, Error> {
         let lines = Lines::of(a.shape(), axis, "min")?;
         if lines.length == 1 {
-            return self.alone(a, &lines);
+            return self.lines_of_one(a, &lines);
         }
         if let Some(filled) = self.filled(a, &lines.kept, lines.operation)? {
             return Ok(filled);
@@ -179,7 +179,7 @@ impl Server {
     /// Returns lines of one element without their axis.
     ///
     /// No look-up is needed.
-    pub(in crate::server) fn alone(
+    pub(in crate::server) fn lines_of_one(
         &self,
         a: &EncryptedArray,
         lines: &Lines,
@@ -337,7 +337,7 @@ impl Server {
         let ordered = self.of_elements(a, lines, wide, |server, pegasus, x, form| {
             server.repacked(pegasus, &f(pegasus, x)?.select(&next)?, &shape, form)
         })?;
-        Ok(self.plus_constant(&ordered, middle, lines.operation)?.within(interval))
+        Ok(self.plus_constant(&ordered, middle, lines.operation)?.with_known_interval(interval))
     }
 
     /// Applies `f`, which reduces every line to one number.
@@ -357,7 +357,7 @@ impl Server {
             |pegasus, _, _| Ok(wide(pegasus)),
             |server, pegasus, x, form| server.repacked(pegasus, &f(pegasus, x)?, &lines.kept, form),
         )?;
-        Ok(self.plus_constant(&result, middle, lines.operation)?.within(interval))
+        Ok(self.plus_constant(&result, middle, lines.operation)?.with_known_interval(interval))
     }
 
     /// Applies `f` to the elements as single numbers, line by line.

@@ -181,7 +181,7 @@ impl Server {
         }
         let zeros = self.mul_number(a, 0.0)?;
         let constant = if value == 0.0 { zeros } else { self.add_number(&zeros, value)? };
-        Ok(Some(constant.within(Interval::point(value))))
+        Ok(Some(constant.with_known_interval(Interval::point(value))))
     }
 
     /// Makes tables of `f` for [`Server::apply_tables`], which can be used any number of times.
@@ -423,7 +423,7 @@ impl Server {
     ) -> Option<f64> {
         let (layout, ciphertexts) = (a.layout(), a.expanded(&self.session));
         let known = |at: usize| {
-            ciphertexts.get(at / layout.slots())?.known_values()?.get(at % layout.slots())
+            ciphertexts.get(at / layout.slots())?.tracked_values()?.get(at % layout.slots())
         };
         layout.positions().filter_map(|at| Some(known(at)?.re)).find(|x| *x < low || *x > high)
     }

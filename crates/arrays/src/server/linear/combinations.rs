@@ -8,7 +8,7 @@ use std::collections::HashMap;
 use hippocrene_rlwe::stop;
 
 use crate::server::{Server, moves::several_steps::products, planner::prices::Prices};
-use crate::{Arithmetic, Array, Error, Interval, Layout, server::After};
+use crate::{Arithmetic, Array, Error, Interval, Layout, server::ResultUse};
 
 const OPERATION: &str = "linear combinations";
 
@@ -152,17 +152,17 @@ impl Server {
         let after = way
             .groups
             .as_ref()
-            .map_or(After::Nothing, |groups| After::Sums(groups.span / groups.side));
+            .map_or(ResultUse::Nothing, |groups| ResultUse::Sums(groups.span / groups.side));
         let weights = way.entries(numbered).map(|(to, _, weight)| (to, F::magnitude(weight)));
         let elsewhere = way.groups.as_ref().map_or(0.0, |groups| groups.largest_elsewhere(weights));
         let sums = self.linear_map_before(a, way.layout.clone(), nonzero, after, OPERATION)?;
         let bound = |factor: f64| F::log2_bound(a).exp2() * factor * rounded(terms);
         match way.groups {
-            None => Ok(Some(F::within(F::tightened(sums, bound(largest)), interval))),
+            None => Ok(Some(F::with_known_interval(F::tightened(sums, bound(largest)), interval))),
             Some(groups) => {
                 let sums = self.sum(&sums, Some(groups.axis)).map_err(|e| e.during(OPERATION))?;
                 let sums = F::tightened(sums, bound(elsewhere.clamp(largest, 2.0 * largest)));
-                Ok(Some(F::within(sums, interval)))
+                Ok(Some(F::with_known_interval(sums, interval)))
             }
         }
     }
@@ -402,8 +402,10 @@ mod tests {
             regular in any::<bool>(),
         ) {
             let slots = 64;
-            let (lengths, strides): (Vec<usize>, Vec<usize>) = from.iter().map(|(n, log2)| (*n, 1 << log2)).unzip();
-            let source = Layout::new(lengths.clone(), strides, slots).or_else(|_| Layout::packed(&lengths, slots));
+            let (lengths, strides): (Vec<usize>, Vec<usize>) =
+                from.iter().map(|(n, log2)| (*n, 1 << log2)).unzip();
+            let source = Layout::new(lengths.clone(), strides, slots)
+                .or_else(|_| Layout::packed(&lengths, slots));
             let source: Vec<usize> = source.unwrap().positions().collect();
             let packed = Layout::packed(&shape, slots).unwrap();
             // Places with a constant step along every axis, as in windows, or in no order.
@@ -418,10 +420,14 @@ mod tests {
             };
             let entries: Vec<(usize, usize, usize)> = (0..packed.size())
                 .flat_map(|element| (0..terms).map(move |term| (element, term)))
-                .map(|(element, term)| (element, source[place(element, term)], element * terms + term + 1))
+                .map(|(element, term)| {
+                    (element, source[place(element, term)], element * terms + term + 1)
+                })
                 .collect();
             let mut expected = vec![0; packed.size()];
-            entries.iter().for_each(|(element, from, weight)| expected[*element] += (from + 1) * weight);
+            entries
+                .iter()
+                .for_each(|(element, from, weight)| expected[*element] += (from + 1) * weight);
             let firsts: Vec<usize> = entries.iter().step_by(terms).map(|entry| entry.1).collect();
             let reach = (source.iter().max().unwrap() + 1).next_power_of_two().min(slots);
             let mut count = 0;
@@ -439,17 +445,21 @@ mod tests {
                         None => way.layout.clone(),
                         Some(groups) => way.layout.without_axis(groups.axis),
                     };
-                    let added = elements.positions().map(|p| along.iter().map(|group| at(p + group)).sum());
+                    let added =
+                        elements.positions().map(|p| along.iter().map(|group| at(p + group)).sum());
                     prop_assert_eq!(added.collect::<Vec<usize>>(), expected.clone());
                     if let Some(groups) = &way.groups {
-                        let weights = || way.entries(entries.iter().copied()).map(|(to, _, w)| (to, w as f64));
+                        let weights = || {
+                            way.entries(entries.iter().copied()).map(|(to, _, w)| (to, w as f64))
+                        };
                         let most = groups.largest_elsewhere(weights());
                         let mut all: HashMap<usize, f64> = HashMap::new();
                         weights().for_each(|(to, weight)| *all.entry(to).or_default() += weight);
                         let at = |position: usize| all.get(&position).copied().unwrap_or(0.0);
                         for first in 0..slots * way.layout.ciphertexts() {
                             let block = first / slots * slots;
-                            let sum: f64 = along.iter().map(|group| at(block + (first + group) % slots)).sum();
+                            let sum: f64 =
+                                along.iter().map(|group| at(block + (first + group) % slots)).sum();
                             prop_assert!(sum <= most);
                         }
                     }

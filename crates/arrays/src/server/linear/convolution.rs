@@ -51,6 +51,6 @@ impl Server {
         let terms = kernel
             .iter()
             .map(|weight| zero.union(F::interval(a) * a.form().number_interval(*weight)));
-        Ok(F::within(convolution, terms.fold(zero, |sum, term| sum + term)))
+        Ok(F::with_known_interval(convolution, terms.fold(zero, |sum, term| sum + term)))
     }
 }

@@ -48,7 +48,7 @@ impl Server {
         let sums = self.perform(OPERATION, [a], most_bits, &[pieces]);
         let sums = sums.map_err(|e| e.during(OPERATION))?;
         let (one, all) = (F::interval(a), F::interval(a).times_count(length));
-        Ok(F::within(sums, one.union(all)))
+        Ok(F::with_known_interval(sums, one.union(all)))
     }
 
     /// Returns for each element the sum of the elements of its piece, up to and including it.

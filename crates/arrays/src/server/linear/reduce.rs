@@ -29,7 +29,7 @@ impl Server {
     ) -> Result<Array<F>, Error> {
         let sum = self.sum_of_elements(a, axis, operation)?;
         let count = a.size() / sum.size().max(1);
-        Ok(F::within(sum, F::interval(a).times_count(count)))
+        Ok(F::with_known_interval(sum, F::interval(a).times_count(count)))
     }
 
     fn sum_of_elements<F: Arithmetic>(

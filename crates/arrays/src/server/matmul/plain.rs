@@ -9,7 +9,7 @@ use crate::server::{
     moves::gather::in_order,
     moves::several_steps::{MAX_DISTANCES_IN_ONE_STEP, products},
 };
-use crate::{Arithmetic, Array, Error, Interval, Layout, SlotContents, server::After};
+use crate::{Arithmetic, Array, Error, Interval, Layout, SlotContents, server::ResultUse};
 
 /// Maximum length of a row that is multiplied by diagonals, which leave zeros in stray slots. A
 /// longer row is multiplied by one product.
@@ -52,7 +52,7 @@ impl Server {
         let entries = w.iter().enumerate().map(|(i, weight)| (i % columns, i / columns, *weight));
         let interval =
             interval_of_rows(a, columns, entries.clone().map(|(row, _, weight)| (row, weight)));
-        Ok(F::within(F::of_product(product, a, [columns, k], entries), interval))
+        Ok(F::with_known_interval(F::of_product(product, a, [columns, k], entries), interval))
     }
 
     /// Computes [`Server::matmul_plain`] for `rows` rows of `k` numbers.
@@ -154,9 +154,12 @@ impl Server {
             let (shape, strides) =
                 (product.shape()[..axis].to_vec(), product.layout().strides()[..axis].to_vec());
             let layout = product.layout().with_shape(shape, strides)?;
-            return Ok(F::within(product.with_layout(layout), interval));
+            return Ok(F::with_known_interval(product.with_layout(layout), interval));
         }
-        Ok(F::within(self.weighted_sum(a, &tiled(w, rows), axis, OPERATION)?, interval))
+        Ok(F::with_known_interval(
+            self.weighted_sum(a, &tiled(w, rows), axis, OPERATION)?,
+            interval,
+        ))
     }
 
     /// Returns the sum along `axis` of the elements of `a` times plain numbers.
@@ -172,7 +175,7 @@ impl Server {
     ) -> Result<Array<F>, Error> {
         let positions: Vec<usize> = a.layout().positions().collect();
         let entries = positions.iter().zip(weights).map(|(p, weight)| (*p, *p, *weight));
-        let after = After::Sums(a.shape()[axis]);
+        let after = ResultUse::Sums(a.shape()[axis]);
         let products = self.linear_map_before(a, a.layout().clone(), entries, after, operation)?;
         let sums = self.sum(&products, Some(axis)).map_err(|e| e.during(operation))?;
         let all: f64 = weights.iter().map(|w| F::magnitude(*w)).sum();
@@ -212,7 +215,7 @@ impl Server {
         let entries = m.iter().enumerate().map(|(i, weight)| (i / n, i % n, *weight));
         let interval =
             interval_of_rows(a, rows, entries.clone().map(|(row, _, weight)| (row, weight)));
-        Ok(F::within(F::of_product(product, a, [rows, n], entries), interval))
+        Ok(F::with_known_interval(F::of_product(product, a, [rows, n], entries), interval))
     }
 
     /// Computes [`Server::rmatmul_plain`] for `rows` rows of `n` numbers.
@@ -325,7 +328,7 @@ impl Server {
             true => F::interval(a).power(2),
             false => F::interval(a) * F::interval(b),
         };
-        Ok(F::within(product, products.times_count(count)))
+        Ok(F::with_known_interval(product, products.times_count(count)))
     }
 
     /// Returns the sum of the products of the ciphertexts of two vectors, with an element for each
@@ -393,7 +396,7 @@ impl Server {
         {
             let rolled = self
                 .map(a, OPERATION, true, 0.0, |server, form, x| form.rotate(server, x, -right))?;
-            return Ok(F::within(rolled, F::interval(a)));
+            return Ok(F::with_known_interval(rolled, F::interval(a)));
         }
         // The number of elements along the axis, and their distance in row-major order.
         let (length, inner) = match axis {
@@ -408,7 +411,7 @@ impl Server {
             (positions[target], positions[e], F::ONE)
         });
         let rolled = self.linear_map(a, layout.clone(), entries, OPERATION)?;
-        Ok(F::within(rolled, F::interval(a)))
+        Ok(F::with_known_interval(rolled, F::interval(a)))
     }
 
     /// Returns the array with its axes in reverse order. Nothing is computed.
@@ -418,7 +421,7 @@ impl Server {
     pub fn transpose<F: Arithmetic>(&self, a: &Array<F>) -> Result<Array<F>, Error> {
         let reversed = |v: &[usize]| v.iter().rev().copied().collect::<Vec<_>>();
         let layout = a.layout().with_shape(reversed(a.shape()), reversed(a.layout().strides()))?;
-        Ok(F::within(a.clone().with_layout(layout), F::interval(a)))
+        Ok(F::with_known_interval(a.clone().with_layout(layout), F::interval(a)))
     }
 
     /// Returns the array with another axis of length 1 before axis `axis`. Nothing is computed.
@@ -438,7 +441,7 @@ impl Server {
         shape.insert(axis, 1);
         strides.insert(axis, 1);
         let layout = a.layout().with_shape(shape, strides)?;
-        Ok(F::within(a.clone().with_layout(layout), F::interval(a)))
+        Ok(F::with_known_interval(a.clone().with_layout(layout), F::interval(a)))
     }
 
     /// Returns the number of rows along the last axis of `a`, and their length.

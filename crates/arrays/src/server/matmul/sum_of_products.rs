@@ -35,7 +35,10 @@ impl Server {
                 true => F::interval(a).power(2),
                 false => F::interval(a) * F::interval(b),
             });
-            return Ok(F::within(sum, products.fold(Interval::point(0.0), Interval::add)));
+            return Ok(F::with_known_interval(
+                sum,
+                products.fold(Interval::point(0.0), Interval::add),
+            ));
         }
         let product = |a, b| self.mul(a, b).map_err(|e| e.during(OPERATION));
         rest.iter().try_fold(product(a, b)?, |sum, (a, b)| {

@@ -17,7 +17,7 @@ use crate::server::{
     moves::several_steps::{MAX_DISTANCES_IN_ONE_STEP, PRODUCTS_LEFT},
     planner::choose::{Candidate, MARGIN_BITS},
 };
-use crate::{Arithmetic, Array, Error, Layout, SlotContents, server::After};
+use crate::{Arithmetic, Array, Error, Layout, SlotContents, server::ResultUse};
 
 const OPERATION: &str = "broadcast";
 
@@ -82,7 +82,7 @@ impl Server {
                 layout = copies;
             }
         }
-        Ok(F::within(self.broadcast_as(a, layout)?, F::interval(a)))
+        Ok(F::with_known_interval(self.broadcast_as(a, layout)?, F::interval(a)))
     }
 
     /// Chooses the layout in which `a` is repeated to this shape.
@@ -103,8 +103,10 @@ impl Server {
         if moves.len() <= MAX_DISTANCES_IN_ONE_STEP || repetition(a.layout(), &packed).is_some() {
             return Ok(packed);
         }
-        let (way, copies) =
-            (self.way(a, &moves, 0, OPERATION)?, copied_layout(a, shape, F::slots(&self.session))?);
+        let (way, copies) = (
+            self.move_plan(a, &moves, 0, OPERATION)?,
+            copied_layout(a, shape, F::slots(&self.session))?,
+        );
         let spared = copies.ciphertexts().saturating_sub(packed.ciphertexts());
         let room =
             || self.form_of(&[a]).has_products(self, a, way.before.len() + 1 + PRODUCTS_LEFT);
@@ -232,7 +234,7 @@ impl Server {
         let operation = if a.shape() == layout.shape() { "move elements" } else { OPERATION };
         let copies =
             repetition(&first, &layout).map_or(1, |repetition| repetition.copies(layout.slots()));
-        let moved = self.moved(a, first, &moves, After::Copies(copies), operation)?;
+        let moved = self.moved(a, first, &moves, ResultUse::Copies(copies), operation)?;
         self.broadcast_for(&moved, layout, copies_for)
     }
 
@@ -259,7 +261,7 @@ impl Server {
             repetition(&first, layout).map_or(1, |repetition| repetition.copies(layout.slots()));
         let multiplied = Candidate::new("multiply and repeat", |server: &Server, [a]: [_; 1]| {
             let entries = moves.iter().map(|(to, from)| (*to, *from, factor));
-            let after = After::Copies(copies);
+            let after = ResultUse::Copies(copies);
             let one = server.linear_map_before(a, first.clone(), entries, after, OPERATION)?;
             server.broadcast_for(&one, layout.clone(), Copies::Any)
         });
@@ -302,7 +304,7 @@ impl Server {
             return Err(Error::shape(OPERATION, what));
         }
         self.check_layout::<F>(&layout, OPERATION)?;
-        Ok(F::within(self.broadcast_as(a, layout)?, F::interval(a)))
+        Ok(F::with_known_interval(self.broadcast_as(a, layout)?, F::interval(a)))
     }
 
     /// Fills new axes within a ciphertext with copies of its elements. The slots of the copies must
@@ -369,7 +371,7 @@ impl Server {
             let y = form.rotate(self, y, step)?;
             match copies_for {
                 Copies::Any => form.overlay(self, x, &y),
-                Copies::One => form.beside(self, x, &y),
+                Copies::One => form.overlay_copies(self, x, &y),
             }
         };
         // Doubling gives copies in powers of two. The lower bits of the count are added beside
