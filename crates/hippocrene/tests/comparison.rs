@@ -225,7 +225,7 @@ fn invalid_comparisons_are_refused() {
     let bare = Server::new(client.evaluation_keys(&KeyRequest::only([])).unwrap()).unwrap();
     let error = bare.sign(&a, fine).unwrap_err();
     assert!(
-        matches!(error, Error::MissingKey(_))
+        matches!(error, Error::MissingKey { .. })
             && error.to_string().contains("KeyRequest::conjugation")
     );
 }

@@ -149,7 +149,7 @@ fn complex_numbers() {
     let without = Server::new(client.evaluation_keys(&KeyRequest::only([])).unwrap()).unwrap();
     let same = without.conjugate(&real).unwrap();
     assert_eq!(client.decrypt(&same).unwrap(), client.decrypt(&real).unwrap());
-    assert!(matches!(without.conjugate(&a).unwrap_err(), Error::MissingKey(_)));
+    assert!(matches!(without.conjugate(&a).unwrap_err(), Error::MissingKey { .. }));
     let parts = [real, imaginary].map(|array| client.decrypt(&array).unwrap());
     assert_close(&parts[0], &x.iter().map(|x| x.re).collect::<Vec<_>>(), "real parts");
     assert_close(&parts[1], &x.iter().map(|x| x.im).collect::<Vec<_>>(), "imaginary parts");
@@ -484,7 +484,7 @@ fn errors_name_wrong_shapes_keys_and_capacity() {
     let (different, _) = insecure(8, 2);
     assert!(matches!(different.decrypt(&a), Err(Error::ParameterMismatch(_))));
     let bare = Server::new(client.evaluation_keys(&KeyRequest::only([])).unwrap()).unwrap();
-    assert!(matches!(bare.sum(&a, None), Err(Error::MissingKey(_))));
+    assert!(matches!(bare.sum(&a, None), Err(Error::MissingKey { .. })));
     assert!(matches!(server.mul_number(&a, f64::NAN), Err(Error::Argument { .. })));
     let same: ClientKey =
         ClientKey::from_seed(client.session().settings().clone(), client.seed().clone(), 2)
@@ -647,7 +647,7 @@ fn parameters_without_specials_have_no_keys() {
     let x = client.encrypt(&[1.0, -2.0], &[2]).unwrap();
     let sum = server.mul_number(&server.add(&x, &x).unwrap(), 0.5).unwrap();
     assert_close(&client.decrypt(&sum).unwrap(), &[1.0, -2.0], "the mean of two");
-    assert!(matches!(server.mul(&x, &x), Err(Error::MissingKey(_))));
+    assert!(matches!(server.mul(&x, &x), Err(Error::MissingKey { .. })));
     let error = client.evaluation_keys(&KeyRequest::only([1])).unwrap_err();
     assert!(error.to_string().contains("no special modulus"), "{error}");
 }
