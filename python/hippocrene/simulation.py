@@ -143,7 +143,7 @@ def simulate(
             more = "" if isinstance(error, MissingKeyError) else _what_fits(asked)
         if not more:
             raise
-        raise type(error)(f"{error}. {more}") from error
+        raise type(error)(f"{str(error).removesuffix('.')}. {more}") from error
 
 
 def _automatic(asked: _Asked, min_precision: float | None, max_memory: int) -> Simulation:

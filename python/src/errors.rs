@@ -30,17 +30,10 @@ pub(crate) fn to_py(py: Python<'_>, error: &hippocrene::Error) -> PyErr {
 }
 
 /// The words of the library's errors that name its Rust interface, and the same in Python.
-const IN_PYTHON: [(&str, &str); 14] = [
+const IN_PYTHON: [(&str, &str); 12] = [
     (
-        "Make evaluation keys with it (KeyRequest::only), or for all rotations \
-         (KeyRequest::default).",
-        FOR_THE_PROGRAM,
-    ),
-    ("Make evaluation keys with it (KeyRequest::relinearisation).", FOR_THE_PROGRAM),
-    (
-        "Make evaluation keys with it (KeyRequest::conjugation).",
-        "Make evaluation keys with conjugation=True, or those of the whole program: \
-         client.evaluation_keys(for_=hippocrene.simulate(program, ...)).",
+        "(KeyRequest::for_simulation)",
+        "with client.evaluation_keys(for_=hippocrene.simulate(program, ...))",
     ),
     (
         "Make evaluation keys with them (KeyRequest::bootstrapping).",
@@ -73,10 +66,6 @@ const IN_PYTHON: [(&str, &str); 14] = [
     ("(with_bound)", "(x.with_bound(bound))"),
     ("(Server::bootstrap)", "(server.bootstrap(x))"),
 ];
-
-/// How to make rotation and relinearisation keys.
-const FOR_THE_PROGRAM: &str = "Make the keys that the whole program needs: \
-                               client.evaluation_keys(for_=hippocrene.simulate(program, ...)).";
 
 /// The message of an error in the terms of the Python package.
 fn in_python(error: &hippocrene::Error) -> String {

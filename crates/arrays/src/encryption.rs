@@ -1,12 +1,10 @@
 //! Encryption of values to arrays, with the secret or the public key.
 
-use std::fmt::Display;
-
 use hippocrene_ckks::{BigFloat, Plaintext, Scale, Short, Values, encoder::EncodeError};
 
 use crate::{
-    CiphertextBody, Complex64, EncryptedArray, Error, Interval, Layout, Numbers, Session,
-    SlotContents, error::place,
+    CiphertextBody, EncryptedArray, Error, Interval, Layout, Numbers, Session, SlotContents,
+    error::place,
 };
 
 /// The options of an encryption: the declared interval and the precision of the values.
@@ -54,7 +52,7 @@ pub(crate) fn encrypt_elements(
         let allowed = declared + Interval::symmetric(rounding);
         let outside = |i: &usize| !allowed.covers(values_interval(&element(&values, *i)));
         if let Some(index) = (0..values.len()).find(outside) {
-            return Err(outside_of_interval(shape, index, written(&values, index), declared));
+            return Err(outside_of_interval(shape, index, declared));
         }
     }
     let precision = how.precision.unwrap_or(session.settings().precision());
@@ -82,21 +80,18 @@ pub(crate) fn encrypt_elements(
 }
 
 /// Returns the error of an element outside of the declared interval.
-pub(crate) fn outside_of_interval(
-    shape: &[usize],
-    index: usize,
-    value: impl Display,
-    declared: Interval,
-) -> Error {
+///
+/// It names the place and not the value, since values are secret and errors go to logs.
+pub(crate) fn outside_of_interval(shape: &[usize], index: usize, declared: Interval) -> Error {
     let what = format!(
-        "{value}{} lies outside the interval {declared}. Declare a wider interval, or divide the \
+        "the value{} lies outside the interval {declared}. Declare a wider interval, or divide the \
          values by a number first.",
         place(shape, index)
     );
     Error::argument("encrypt", what)
 }
 
-/// Names the largest value in an error about values that do not fit the modulus. Other errors stay
+/// Names the place of the largest value in an error about values that do not fit the modulus. Other errors stay
 /// as they are.
 fn too_large(error: Error, values: &Values<'_>, shape: &[usize], precision: f64) -> Error {
     let Error::Encode(EncodeError::TooLarge { scale_bits, modulus_bits, .. }) = error else {
@@ -105,9 +100,8 @@ fn too_large(error: Error, values: &Values<'_>, shape: &[usize], precision: f64)
     let bound = |i: &usize| values_interval(&element(values, *i)).bound();
     let index = (0..values.len()).max_by(|i, j| bound(i).total_cmp(&bound(j))).unwrap_or(0);
     let what = format!(
-        "{}{} is too large: at a precision of {} bits, these parameters hold values up to about \
+        "the value{} is too large: at a precision of {} bits, these parameters hold values up to about \
          {:.0e}. Divide the values by a number first, or take a lower precision or a larger preset.",
-        written(values, index),
         place(shape, index),
         Short(precision),
         (modulus_bits - scale_bits - 1.0).exp2()
@@ -122,18 +116,6 @@ fn element<'a>(values: &Values<'a>, index: usize) -> Values<'a> {
         Values::Complex(v) => Values::Complex(&v[index..=index]),
         Values::Big(v) => Values::Big(&v[index..=index]),
         Values::BigComplex(v) => Values::BigComplex(&v[index..=index]),
-    }
-}
-
-/// The value at an index for an error message, rounded to doubles.
-fn written(values: &Values<'_>, index: usize) -> String {
-    match values {
-        Values::Real(v) => Short(v[index]).to_string(),
-        Values::Complex(v) => v[index].to_string(),
-        Values::Big(v) => Short(v[index].to_f64()).to_string(),
-        Values::BigComplex(v) => {
-            Complex64::new(v[index].re.to_f64(), v[index].im.to_f64()).to_string()
-        }
     }
 }
 

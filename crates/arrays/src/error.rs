@@ -67,7 +67,11 @@ pub enum Error {
     #[error(transparent)]
     Scale(CkksError),
     /// An evaluation key that was not generated, or only for smaller moduli.
-    #[error("{}{source}. {}", operation.map_or(String::new(), |name| format!("{name}: ")), remedy(source))]
+    #[error(
+        "{}{source}. Make the evaluation keys that the whole program needs \
+         (KeyRequest::for_simulation).",
+        operation.map_or(String::new(), |name| format!("{name}: "))
+    )]
     MissingKey {
         /// The operation, unless the source names it.
         operation: Option<&'static str>,
@@ -260,21 +264,6 @@ pub(crate) fn place(shape: &[usize], index: usize) -> String {
         [position] => format!(" at position {position} (from 0)"),
         [row, column] => format!(" at row {row}, column {column} (from 0)"),
         _ => format!(" at position {} (from 0)", format_shape(&place)),
-    }
-}
-
-/// Advice on how to make a missing key.
-fn remedy(missing: &RlweError) -> &'static str {
-    match missing {
-        RlweError::MissingRelinearisationKey { .. } => {
-            "Make evaluation keys with it (KeyRequest::relinearisation)."
-        }
-        RlweError::MissingGaloisKey { operation, .. } if operation == "conjugation" => {
-            "Make evaluation keys with it (KeyRequest::conjugation)."
-        }
-        _ => {
-            "Make evaluation keys with it (KeyRequest::only), or for all rotations (KeyRequest::default)."
-        }
     }
 }
 

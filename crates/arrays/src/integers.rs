@@ -158,9 +158,8 @@ pub(crate) fn encrypt_integers(
     let (form, half) = (Residues::new(t), (t as i64 - 1) / 2);
     if let Some(index) = values.iter().position(|x| *x < -half || *x >= t as i64) {
         let what = format!(
-            "{}{} lies outside [{}, {}], and would wrap around modulo {t}. Make keys with a larger \
+            "the value{} lies outside [{}, {}], and would wrap around modulo {t}. Make keys with a larger \
              plain modulus, or reduce the values first if wrapping is meant.",
-            values[index],
             place(shape, index),
             -half,
             t - 1
@@ -173,7 +172,7 @@ pub(crate) fn encrypt_integers(
         .find(|all| have.is_none_or(|have| all.covers(have)));
     let outside = |all: Interval| values.iter().position(|x| !all.contains(*x as f64));
     if let Some((declared, index)) = interval.and_then(|all| Some((all, outside(all)?))) {
-        return Err(outside_of_interval(shape, index, values[index], declared));
+        return Err(outside_of_interval(shape, index, declared));
     }
     let known = interval.or(public);
     let mut slots = layout.scatter(values)?;

@@ -346,7 +346,8 @@ fn failures_have_a_status_and_leave_no_output() {
         &out,
         "--bound=5",
     ]);
-    let says = beyond.2.contains("a value lies outside the declared interval from -5 to 5");
+    let says =
+        beyond.2.contains("lies outside the interval from -5 to 5. Give a wider --interval,");
     assert_eq!((beyond.0, says), (1, true), "{}", beyond.2);
     assert_eq!(
         run(&["encrypt", "-k", &key, &folder.path("in.txt"), "-o", &out]).0,

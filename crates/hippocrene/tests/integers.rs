@@ -381,9 +381,9 @@ fn errors_name_the_mismatch() {
         (
             client.encrypt_integers(&[1, 2], &[3]).map(drop),
             "ShapeError",
-            "2 values do not fill shape [3]",
+            "2 values do not fill shape (3,)",
         ),
-        (server.add_plain(&a, &[1, 2][..]).map(drop), "ShapeError", "2 numbers for shape [3]"),
+        (server.add_plain(&a, &[1, 2][..]).map(drop), "ShapeError", "2 numbers for shape (3,)"),
         (server.pow(&a, 0).map(drop), "ArgumentError", "the exponent is 0"),
         (server.sum(&a, Some(1)).map(drop), "ShapeError", "no axis 1"),
         (
