@@ -356,12 +356,11 @@ class Server(Described):
                 )
             return self._wrap(self._raw.transfer(array._elements()))
         if array.fingerprint != self.fingerprint:
-            presets = f"the presets {array._held.preset!r} and {self.preset!r}"
-            different = f", with {presets}" if array._held.preset != self.preset else ""
+            have = f"key {array.fingerprint} (preset {array._held.preset!r})"
+            need = f"{self.fingerprint} (preset {self.preset!r})"
             raise KeyMismatchError(
-                f"load: encrypted under key {array.fingerprint}, but this server's keys are of {self.fingerprint}"
-                f"{different}. Load arrays of the client that made the evaluation keys, or pass a "
-                "transfer key to the server."
+                f"load: encrypted under {have}, but this server's keys are of {need}. Load arrays of "
+                "the client that made the evaluation keys, or pass a transfer key to the server."
             )
         return self._wrap(self._raw.load(array._elements()))
 

@@ -261,9 +261,9 @@ pub(crate) fn place(shape: &[usize], index: usize) -> String {
     place.reverse();
     match place[..] {
         [] => String::new(),
-        [position] => format!(" at position {position} (from 0)"),
-        [row, column] => format!(" at row {row}, column {column} (from 0)"),
-        _ => format!(" at position {} (from 0)", format_shape(&place)),
+        [position] => format!(" at position {position} (counted from 0)"),
+        [row, column] => format!(" at row {row}, column {column} (counted from 0)"),
+        _ => format!(" at position {} (counted from 0)", format_shape(&place)),
     }
 }
 

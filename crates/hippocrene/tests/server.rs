@@ -83,11 +83,14 @@ fn encryption_errors_hide_the_values() {
         .encrypt_with(Values::Real(&[0.05, 0.123456789]), &[2], &how)
         .unwrap_err()
         .to_string();
-    let words = "encrypt: the value at position 1 (from 0) lies outside the interval from -0.1 to 0.1. \
+    let words = "encrypt: the value at position 1 (counted from 0) lies outside the interval from -0.1 to 0.1. \
                  Declare a wider interval, or divide the values by a number first.";
     assert_eq!(error, words);
     let error = client.encrypt(&[1.2345e300], &[1]).unwrap_err().to_string();
-    assert!(error.starts_with("encrypt: the value at position 0 (from 0) is too large"), "{error}");
+    assert!(
+        error.starts_with("encrypt: the value at position 0 (counted from 0) is too large"),
+        "{error}"
+    );
     assert!(!error.contains("2345"), "{error}");
 }
 
@@ -597,8 +600,8 @@ fn arrays_are_transferred_to_a_second_key() {
     assert!(matches!(client.transfer_key(&client), Err(Error::Parameters(_))));
     assert!(matches!(second.transfer_key(&client), Err(Error::Parameters(_))));
     for (capacity, what) in [
-        (1e4, "leave no unit free"),
-        (f64::INFINITY, "leave no unit free"),
+        (1e4, "are requested"),
+        (f64::INFINITY, "are requested"),
         (1e308, "1e308 bits of capacity, of "),
         (f64::NAN, "NaN bits of capacity: a positive number"),
         (0.0, "0 bits of capacity: a positive number"),

@@ -369,7 +369,8 @@ class ArithmeticArray(EncryptedArray):
         """
         unset("cumsum", dtype, out)
         if axis is None or self._is_of_one_value(axis, "cumsum"):
-            return self.ravel().cumsum(0)
+            with named("cumsum", "ravel"):
+                return self.ravel().cumsum(0)
         return self._run("cumsum", self._axis(axis, "cumsum"))
 
     def trace(

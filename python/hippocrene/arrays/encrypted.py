@@ -356,7 +356,7 @@ class EncryptedArray:
                     raise self._refused(name, usual)
             instead = ELSEWHERE.get(name) or hint(name, self)
             if instead is None and getattr(np, name, None) in FUNCTIONS:
-                instead = f"use numpy.{name}(x)"
+                instead = f"use the function numpy.{name}"
             if instead is not None:
                 raise UnsupportedError(f"encrypted arrays have no {name}: {instead}")
             # If a property raised an AttributeError, this raises it again.
@@ -406,7 +406,8 @@ class EncryptedArray:
             if other.bit_error is not None:
                 raise other._refused(operation)
             raise ArgumentError(
-                f"{operation}: one array holds encrypted {other._holds}, the other one {self._holds}"
+                f"{operation}: one array holds encrypted {other._holds}, the other one {self._holds}. "
+                "Encrypt both with one client."
             )
         return self._any_server(operation, other)
 

@@ -94,7 +94,8 @@ def approximate(
     ``2**-44`` of the largest value cannot be reached.
 
     A function that jumps, such as ``numpy.sign``, is refused, since no polynomial comes close to it.
-    Use comparisons instead, such as ``x > y`` and `NumberArray.sign`.
+    Use comparisons such as ``x > y`` and `NumberArray.sign` instead. An error that is larger than
+    the range of the function is refused too.
 
     For an encrypted array, the noise of the computation comes on top. `precision_bits` of the
     result states that noise, and not the error of the polynomial.
@@ -133,14 +134,16 @@ def approximate(
             else (whole(steep[0], "order", 1, 64), double(steep[1], "a bound")),
         )
     except ArgumentError:
-        _refuse_jump(value, values, 0.0)
+        _refuse_useless(value, values, 0.0)
         raise
-    _refuse_jump(value, values, found)
+    _refuse_useless(value, values, found)
     return Approximation(Chebyshev(coefficients, domain=[low, high]), found)
 
 
-def _refuse_jump(value: Callable[[float], float], values: dict[float, float], error: float) -> None:
-    """Raise an `ArgumentError` if the function has a jump that accounts for the `error`.
+def _refuse_useless(
+    value: Callable[[float], float], values: dict[float, float], error: float
+) -> None:
+    """Raise an `ArgumentError` if the function has a jump, or varies by less than the `error`.
 
     The largest difference between neighbours among the known `values` is halved, until no double
     lies between them. The difference at a jump does not become smaller.
@@ -163,7 +166,13 @@ def _refuse_jump(value: Callable[[float], float], values: dict[float, float], er
     rounding = 1e-6 * max(map(abs, values.values()))
     if jump > max(start, error, rounding) / 4:
         raise ArgumentError(
-            f"approximate: the function jumps by {jump:g} at {left:g}, and every polynomial has an "
+            f"approximate: the function jumps by {jump:g} at {right:g}, and every polynomial has an "
             f"error of {jump / 2:g} or more there. Use comparisons, such as x > y and x.sign(), or "
             "x.apply(function) with keys from evaluation_keys(tables=True)."
+        )
+    spread = max(values.values()) - min(values.values())
+    if error > max(spread, rounding):
+        raise ArgumentError(
+            f"approximate: the error of {error:.3g} is larger than {spread:.3g}, by which the function "
+            "varies on the domain. Take a higher degree or a smaller domain."
         )

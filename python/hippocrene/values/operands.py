@@ -520,8 +520,10 @@ def integers(values: npt.ArrayLike, operation: str, modulus: int) -> npt.NDArray
         found = f"values of type {kind}" + (f" ({where(place)})" if place else "")
         message = (
             f"{operation} takes integers here, not {found}: these keys compute exactly on integers "
-            f'modulo {modulus}. Convert the values with .astype(int), or use the scheme "ckks"'
+            f"modulo {modulus}"
         )
+        if array.dtype.kind == "f":
+            message += '. Convert the values with .astype(int), or use the scheme "ckks".'
         raise TypeError(advised(message, unencoded(array) if place is None else array[place]))
     if array.dtype.kind == "O":
         # Python's integers have any size.

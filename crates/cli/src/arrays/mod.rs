@@ -323,8 +323,8 @@ impl Format {
                 )))
             }
             Some("xlsx" | "xls" | "ods") => Err(CliError::Usage(format!(
-                "{} is a spreadsheet, and files of .csv and .npy are read and written. Save the \
-                 sheet as .csv in the spreadsheet program.",
+                "{}: files of .csv and .npy are read and written, and no spreadsheets. Use .csv, \
+                 which spreadsheet programs read and write too.",
                 path.display()
             ))),
             _ => Err(CliError::Usage(format!(

@@ -52,7 +52,8 @@ impl Server {
         if !a.is_complex() {
             return Ok(a.clone());
         }
-        let twice = with_errors_of_parts(self.add(a, &self.conjugate(a)?)?, a);
+        let conjugate = self.conjugate(a).map_err(|e| e.during("real part"))?;
+        let twice = with_errors_of_parts(self.add(a, &conjugate)?, a);
         Ok(with_complex(self.mul_number(&twice, 0.5)?, false))
     }
 
@@ -66,7 +67,8 @@ impl Server {
         if !a.is_complex() {
             return self.mul_number(a, 0.0);
         }
-        let twice = with_errors_of_parts(self.sub(&self.conjugate(a)?, a)?, a);
+        let conjugate = self.conjugate(a).map_err(|e| e.during("imaginary part"))?;
+        let twice = with_errors_of_parts(self.sub(&conjugate, a)?, a);
         let twice = self.times_i(&twice)?;
         Ok(with_complex(self.mul_number(&twice, 0.5)?, false))
     }

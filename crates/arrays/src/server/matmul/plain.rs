@@ -457,7 +457,8 @@ fn not_aligned(left: &[usize], right: &[usize]) -> String {
     match (left.last(), right.first()) {
         (Some(n), Some(m)) if n != m => format!(
             "{shapes}: the last axis of the first has {n} elements, and the first axis of the \
-             second {m}. They have to be equal, so transpose one operand or take other ones."
+             second {m}. They have to be equal: transpose an operand if its axes are in the other \
+             order."
         ),
         _ => format!("{shapes}: vectors and matrices are needed"),
     }
