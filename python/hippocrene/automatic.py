@@ -81,10 +81,10 @@ def chosen(
             "compute on smaller arrays."
         )
     preset, reason = refused[-1]
-    for _, error in refused:
-        if isinstance(error, MissingKeyError):
+    for _, refusal in refused:
+        if isinstance(refusal, MissingKeyError):
             # No preset can replace keys.
-            raise error
+            raise refusal
     if len({str(error) for _, error in refused}) == 1 and (
         len(refused) > 1 or min_precision is None
     ):

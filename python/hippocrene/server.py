@@ -147,6 +147,11 @@ class Server(Described):
         self._is_simulated = False
         self._description = keys._description
         if transfer is not None:
+            if transfer.second != keys.fingerprint:
+                raise KeyMismatchError(
+                    f"server: the transfer key leads to key {transfer.second}, and the evaluation keys are of "
+                    f"{keys.fingerprint}. Pass evaluation keys of the second client."
+                )
             self._own = self._own.with_transfer(transfer._raw)
         if memory is not None:
             self._own.set_key_memory(memory)

@@ -60,10 +60,14 @@ HINTS = {
     },
     **dict.fromkeys(("deg2rad", "radians"), "use x * (numpy.pi / 180)"),
     **dict.fromkeys(("degrees", "rad2deg"), "use x * (180 / numpy.pi)"),
-    **dict.fromkeys(
-        ("divmod", "floor_divide", "fmod", "mod", "remainder"),
-        "use x.apply(lambda v: v % m, domain=(low, high)) with keys from evaluation_keys(tables=True)",
-    ),
+    **{
+        name: f"use x.apply(lambda v: {formula}, domain=(low, high)) with keys from evaluation_keys(tables=True)"
+        for names, formula in (
+            (("divmod", "floor_divide"), "v // m"),
+            (("fmod", "mod", "remainder"), "v % m"),
+        )
+        for name in names
+    },
     **dict.fromkeys(
         ("linalg.det", "linalg.eigh", "linalg.eig", "linalg.svd"), "use Client.decrypt first"
     ),

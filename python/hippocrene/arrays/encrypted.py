@@ -153,8 +153,9 @@ class EncryptedArray:
         "__array__": "an encrypted array cannot become a plain one, which lists of arrays, models and functions of "
         "other libraries take: only Client.decrypt reads it. Instead of model.predict(x), compute "
         "x @ model.coef_.T + model.intercept_ for a linear model, and use hippocrene.trees for trees. Use "
-        "numpy.stack([x, y]) for lists, x.polynomial(p) for p(x), x.entries_of(table) for table[x], numpy.dot(a, x) "
-        "for pandas objects, and .filled() or .toarray() for masked or sparse operands",
+        "numpy.stack([x, y]) instead of lists of arrays, x.polynomial(p) instead of p(x), x.entries_of(table) instead "
+        "of table[x], numpy.dot(a, x) if a pandas object refuses a @ x, and .filled() or .toarray() to replace masked or "
+        "sparse operands",
         **dict.fromkeys(
             ("__float__", "__int__"),
             "an encrypted array cannot become a plain number: only Client.decrypt reads it. Compute with its "

@@ -530,6 +530,10 @@ class NumberArray(ArithmeticArray, holds=("numbers",)):
         """Compute an operation that is made of signs, of values or of differences from others."""
         server = self._bound_server(operation, other)
         gap, precision = double_or_none(gap, "a gap"), double_or_none(precision, "a precision")
+        if gap is not None and not gap > 0:
+            raise ArgumentError(
+                f"{operation}: a gap of {gap:g}. Pass a positive number, the smallest difference that is told from 0."
+            )
         with named(operation, "absolute value", "compare", "step", "sign", "relu", *DIFFERENCE):
             if other is None:
                 raw = server._raw.of_sign(operation, self._elements(), gap, precision, at_ties)

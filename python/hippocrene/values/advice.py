@@ -21,7 +21,7 @@ _CATEGORY = (
     "(pandas.get_dummies)"
 )
 _FILE = "Read a file first, for example with numpy.loadtxt(path, delimiter=',') or pandas.read_csv(path)"
-_COMMA = "Write a decimal point instead of the comma (pandas.read_csv(path, decimal=','))"
+_COMMA = "Write a decimal point instead of the comma, and no thousands separators (pandas.read_csv(path, decimal=','))"
 _MISSING = "A value is missing: fill it in (pandas: fillna) or leave it out (dropna)"
 
 # The names of the types of missing values: None, pandas.NA and pandas.NaT.
@@ -32,7 +32,7 @@ _DATE_TEXT = re.compile(r"\s*(\d+([-/.])\d+\2\d+(?!\d)|\d{4}[-/]\d{1,2}\b|\d+:\d
 
 _FILE_TEXT = re.compile(r"\.(csv|npy|npz|parquet|tsv|txt|xlsx?)\s*$", re.IGNORECASE)
 
-_COMMA_TEXT = re.compile(r"\s*[-+]?\d+,\d+\s*")
+_COMMA_TEXT = re.compile(r"\s*[-+]?[\d.,]*\d,\d[\d.,]*\s*")
 
 _NUMBER_TEXT = re.compile(r"\s*[-+]?([.,]?\d|(inf|nan)\b)", re.IGNORECASE)
 

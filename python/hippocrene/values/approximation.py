@@ -133,8 +133,9 @@ def approximate(
             if steep is None
             else (whole(steep[0], "order", 1, 64), double(steep[1], "a bound")),
         )
-    except ArgumentError:
-        _refuse_useless(value, values, 0.0)
+    except ArgumentError as refused:
+        if "come within" in str(refused):
+            _refuse_useless(value, values, 0.0)
         raise
     _refuse_useless(value, values, found)
     return Approximation(Chebyshev(coefficients, domain=[low, high]), found)
@@ -166,7 +167,7 @@ def _refuse_useless(
     rounding = 1e-6 * max(map(abs, values.values()))
     if jump > max(start, error, rounding) / 4:
         raise ArgumentError(
-            f"approximate: the function jumps by {jump:g} at {right:g}, and every polynomial has an "
+            f"approximate: the function jumps by {jump:g} at {right + 0.0:g}, and every polynomial has an "
             f"error of {jump / 2:g} or more there. Use comparisons, such as x > y and x.sign(), or "
             "x.apply(function) with keys from evaluation_keys(tables=True)."
         )

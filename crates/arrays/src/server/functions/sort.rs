@@ -49,7 +49,13 @@ impl Server {
     ) -> Result<EncryptedArray, Error> {
         let lines = Lines::of(a.shape(), axis, "top_k")?;
         if !(1..=lines.length).contains(&k) {
-            return Err(Error::argument("top_k", format!("{k} of {} numbers", lines.length)));
+            return Err(Error::argument(
+                "top_k",
+                format!(
+                    "{k} of {} numbers are requested. Between 1 and the length of the axis are possible.",
+                    lines.length
+                ),
+            ));
         }
         if lines.length == 1 {
             return self.insert_axis(&self.alone(a, &lines)?, axis.unwrap_or(0));
