@@ -154,8 +154,8 @@ class EncryptedArray:
         "other libraries take: only Client.decrypt reads it. Instead of model.predict(x), compute "
         "x @ model.coef_.T + model.intercept_ for a linear model, and use hippocrene.trees for trees. Use "
         "numpy.stack([x, y]) instead of lists of arrays, x.polynomial(p) instead of p(x), x.entries_of(table) instead "
-        "of table[x], numpy.dot(a, x) if a pandas object refuses a @ x, and .filled() or .toarray() to replace masked or "
-        "sparse operands",
+        "of table[x], numpy.dot(a, x) if a pandas object refuses a @ x, and .filled() or .toarray() to replace masked "
+        "or sparse operands",
         **dict.fromkeys(
             ("__float__", "__int__"),
             "an encrypted array cannot become a plain number: only Client.decrypt reads it. Compute with its "

@@ -23,6 +23,9 @@ if TYPE_CHECKING:
 MOST = 255
 
 
+# Maximum number of values that are searched for a jump. Chosen: they take some megabytes.
+_MOST_KNOWN = 2**16
+
 _Array = TypeVar("_Array", bound="EncryptedArray")
 
 
@@ -116,7 +119,9 @@ def approximate(
     values: dict[float, float] = {}
 
     def value(x: float) -> float:
-        values[x] = y = double(function(x), "a value of the function")
+        y = double(function(x), "a value of the function")
+        if len(values) < _MOST_KNOWN:
+            values[x] = y
         if not math.isfinite(y):
             raise ArgumentError(
                 f"approximate: the function is {y} at {x:g}. Take a domain on which it is finite."
@@ -155,14 +160,15 @@ def _refuse_useless(
     left, right = max(
         itertools.pairwise(points), key=lambda ends: abs(values[ends[1]] - values[ends[0]])
     )
-    start = abs(values[right] - values[left])
+    before, after = values[left], values[right]
+    start = abs(after - before)
     while left < (middle := (left + right) / 2) < right:
         at = value(middle)
-        if abs(at - values[left]) >= abs(values[right] - at):
-            right = middle
+        if abs(at - before) >= abs(after - at):
+            right, after = middle, at
         else:
-            left = middle
-    jump = abs(values[right] - values[left])
+            left, before = middle, at
+    jump = abs(after - before)
     # Rounding makes small differences that are not jumps.
     rounding = 1e-6 * max(map(abs, values.values()))
     if jump > max(start, error, rounding) / 4:
