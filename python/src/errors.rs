@@ -30,7 +30,11 @@ pub(crate) fn to_py(py: Python<'_>, error: &hippocrene::Error) -> PyErr {
 }
 
 /// The words of the library's errors that name its Rust interface, and the same in Python.
-const IN_PYTHON: [(&str, &str); 12] = [
+const IN_PYTHON: [(&str, &str); 13] = [
+    (
+        "lack the conjugation (they",
+        "lack the conjugation, which for integers exchanges the two rows of slots (they",
+    ),
     (
         "(KeyRequest::for_simulation)",
         "with client.evaluation_keys(for_=hippocrene.simulate(program, ...))",

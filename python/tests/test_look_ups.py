@@ -350,7 +350,7 @@ def test_a_domain_has_to_hold_the_interval_of_the_values():
     ):
         with pytest.raises(
             ArgumentError,
-            match=r"the values are from -16 to 16, but the domain is from .*with_bound",
+            match=r"the values are from -16 to 16, but the domain is from .*with_interval",
         ):
             simulate(compute, values, bound=16, preset="n15", tables=True)
 
@@ -461,7 +461,7 @@ def test_what_is_not_possible_is_refused(client, server):
         with pytest.raises(MissingKeyError, match=f"^{function.__name__}: "):
             function(x, 1)
     with pytest.raises(
-        AttributeError, match=r"no partition: use x\.sort\(\), which sorts all values, if the keys"
+        AttributeError, match=r"no partition: use x\.sort\(\), which sorts all values, with keys"
     ):
         x.partition(1)
     with pytest.raises(ArgumentError, match="repacking needs a modulus of"):

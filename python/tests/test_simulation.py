@@ -558,7 +558,7 @@ def test_all_missing_keys_are_named_at_once(client):
     needed = simulate(program, X)
     assert needed.conjugation
     assert len(needed.rotations) >= 2
-    for words in (*map(str, needed.rotations), "conjugation", "evaluation_keys(for_=simulation)"):
+    for words in (*map(str, needed.rotations), "conjugation", "evaluation_keys(for_=hippocrene."):
         assert words in found
     with pytest.raises(hippocrene.MissingKeyError, match=r"the rotations by .* and conjugation"):
         few.suffice(needed)
@@ -672,7 +672,7 @@ def test_the_precision_is_chosen():
     assert both.seconds <= least.seconds
     with pytest.raises(
         hippocrene.ParameterError,
-        match=r"nearest miss is 'n13': its results have .* at most\. Take a",
+        match=r"the preset does not fit .* bits\. The nearest miss is 'n13': ",
     ):
         simulate(power, X, preset="n13", precision="auto", min_precision=60)
     with pytest.raises(
