@@ -466,7 +466,7 @@ def test_what_is_not_possible_is_refused(client, server):
         x.partition(1)
     with pytest.raises(ArgumentError, match="repacking needs a modulus of"):
         client.evaluation_keys(tables=True)
-    with pytest.raises(ParameterError, match="there are lut11, lut12, lut13"):
+    with pytest.raises(ParameterError, match="There are lut11, lut12, lut13"):
         client.evaluation_keys(tables=LookUps(tables="lut14"))
     for wrong in (lambda: client.evaluation_keys(tables=1), lambda: x.apply(3)):
         with pytest.raises(TypeError):
