@@ -167,7 +167,7 @@ impl LookUps {
             Error::Argument { what, .. } if capacity <= Self::CAPACITY => Error::argument(
                 OPERATION,
                 format!(
-                    "these parameters have too small a modulus ({what}). Take one of the presets \
+                    "these parameters have no room for them ({what}). Take one of the presets \
                      {PRESETS}."
                 ),
             ),

@@ -411,7 +411,7 @@ fn advice_names_the_options_of_the_command() {
     let folder = Folder::new("advice");
     let (keys, out) = (folder.path("keys"), folder.path("out"));
     let tables = run(&["keygen", "-p", "n12", "-o", &keys, "--tables"]);
-    let presets = "look-up tables: these parameters have too small a modulus";
+    let presets = "look-up tables: these parameters have no room for them";
     assert!(tables.0 == 1 || tables.0 == 2, "{tables:?}");
     assert!(tables.2.contains(presets) && tables.2.contains("n15, n16s, n16, n17s and n17."));
     succeed(&["keygen", "-p", "n12", "-o", &keys]);

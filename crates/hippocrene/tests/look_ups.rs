@@ -413,12 +413,12 @@ fn look_ups_without_tables_are_refused() {
             .unwrap_err()
             .to_string()
     };
-    assert!(plan("lut14", 30.0).contains("there are lut11, lut12, lut13"));
+    assert!(plan("lut14", 30.0).contains("There are lut11, lut12, lut13"));
     assert!(plan("lut12", f64::NAN).contains("not NaN"));
     assert!(plan("lut12", 30.0).contains("an LWE dimension of 1024: a power of two up to 128"));
     let simple = Session::new(crate::common::insecure_settings(12, 3), 1);
     let refused = LookUps::default().plan(&simple.unwrap()).unwrap_err().to_string();
-    assert!(refused.contains("take parameters with a sprout"), "{refused}");
+    assert!(refused.contains("they need parameters with a sprout"), "{refused}");
 }
 
 /// `n15` is the smallest preset for look-ups.
