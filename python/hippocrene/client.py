@@ -132,6 +132,8 @@ def encrypt(
 ) -> EncryptedArray:
     """Encrypt with a secret key, with a public key or in a simulation."""
     ends = declared_interval(interval, bound)
+    if isinstance(values, EncryptedArray):
+        raise TypeError("encrypt: the array is encrypted already. Compute with server.load(x).")
     bits = booleans(values, "encrypt") if key.for_bits else None
     if bits is not None:
         if ends is not None or precision is not None or wrap:

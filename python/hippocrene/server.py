@@ -147,6 +147,11 @@ class Server(Described):
         self._is_simulated = False
         self._description = keys._description
         if transfer is not None:
+            if transfer.second != keys.fingerprint:
+                raise KeyMismatchError(
+                    f"server: the transfer key leads to key {transfer.second}, and the evaluation keys are of "
+                    f"{keys.fingerprint}. Pass evaluation keys of the second client."
+                )
             self._own = self._own.with_transfer(transfer._raw)
         if memory is not None:
             self._own.set_key_memory(memory)
@@ -356,8 +361,11 @@ class Server(Described):
                 )
             return self._wrap(self._raw.transfer(array._elements()))
         if array.fingerprint != self.fingerprint:
+            have = f"key {array.fingerprint} (preset {array._held.preset!r})"
+            need = f"{self.fingerprint} (preset {self.preset!r})"
             raise KeyMismatchError(
-                f"load: encrypted under key {array.fingerprint}, but this server's keys are of {self.fingerprint}"
+                f"load: encrypted under {have}, but this server's keys are of {need}. Load arrays of "
+                "the client that made the evaluation keys, or pass a transfer key to the server."
             )
         return self._wrap(self._raw.load(array._elements()))
 

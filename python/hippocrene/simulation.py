@@ -22,7 +22,7 @@ from hippocrene.errors import (
     MissingKeyError,
     ParameterMismatchError,
 )
-from hippocrene.keys import HOW_TO_MAKE_THEM, EvaluationKeys, listed
+from hippocrene.keys import EvaluationKeys, listed
 from hippocrene.requirements import (
     Bootstrapping,
     LookUps,
@@ -148,7 +148,7 @@ def simulate(
             more = "" if isinstance(error, MissingKeyError) else _what_fits(asked)
         if not more:
             raise
-        raise type(error)(f"{error}. {more}") from error
+        raise type(error)(f"{str(error).removesuffix('.')}. {more}") from error
 
 
 def _automatic(asked: _Asked, min_precision: float | None, max_memory: int) -> Simulation:
@@ -239,7 +239,8 @@ def _run(
             result = _plain(raw, asked.program(*encrypted), found)
     except (KeyMismatchError, ParameterMismatchError) as mismatch:
         raise type(mismatch)(
-            f"{mismatch} (a simulated program can only compute with its arguments)"
+            "simulate: a simulated program can only compute with its arguments, and it uses another "
+            "encrypted array. Pass the values of that array to simulate too."
         ) from mismatch
     report = raw.report()
     return Simulation(
@@ -297,11 +298,7 @@ def _missing(asked: _Asked, error: HippocreneError) -> str:
         with suppress(HippocreneError):
             needed = _run(asked, raw=limited.unlimited(bootstrapping, tables))
             missing = limited.lacks(needed._requested())
-            return (
-                f"For the whole program these keys lack {listed(missing)}. {HOW_TO_MAKE_THEM}"
-                if missing
-                else ""
-            )
+            return f"For the whole program these keys lack {listed(missing)}." if missing else ""
     return ""
 
 

@@ -44,11 +44,11 @@ class Stored:
     # A row of the HTML table: whether it contains a secret.
     _who_may_have_it: ClassVar[str] = "none, so that it can be given to others"
 
-    def __init__(self, raw: Any) -> None:
+    def __init__(self, raw: Any = None) -> None:
         """Wrap an object of the extension module."""
         name = type(self).__name__
         if not isinstance(raw, self._kind):
-            raise TypeError(f"{name} is made by {self._made_by}, {name}.load and .from_bytes")
+            raise TypeError(f"{name} is made by {self._made_by}, {name}.load and {name}.from_bytes")
         self._raw = raw
 
     fingerprint = Told[str]("The public identifier of the secret key that it belongs to.")

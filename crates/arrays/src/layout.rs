@@ -2,7 +2,7 @@
 
 use hippocrene_ckks::encoder::EncodeError;
 
-use crate::Error;
+use crate::{Error, format_shape};
 
 /// The place of each element of an array in the slots of its ciphertexts.
 ///
@@ -65,14 +65,17 @@ impl Layout {
         if shape.contains(&0) {
             return Err(Error::shape(
                 operation,
-                format!("an array of shape {shape:?} has no elements"),
+                format!("an array of shape {shape} has no elements", shape = format_shape(shape)),
             ));
         }
         let layout = Self::packed(shape, slots)?;
         if layout.size() == count {
             return Ok(layout);
         }
-        Err(Error::shape(operation, format!("{count} values do not fill shape {shape:?}")))
+        Err(Error::shape(
+            operation,
+            format!("{count} values do not fill shape {shape}", shape = format_shape(shape)),
+        ))
     }
 
     /// Returns the layout with these strides.
@@ -90,7 +93,7 @@ impl Layout {
         if shape.len() != strides.len() {
             return Err(Error::shape(
                 OPERATION,
-                format!("shape {shape:?} with strides {strides:?}"),
+                format!("shape {shape} with strides {strides:?}", shape = format_shape(&shape)),
             ));
         }
         if shape.len() > Self::MAX_AXES {
@@ -103,7 +106,7 @@ impl Layout {
         if shape.contains(&0) {
             return Err(Error::shape(
                 OPERATION,
-                format!("an array of shape {shape:?} has no elements"),
+                format!("an array of shape {shape} has no elements", shape = format_shape(&shape)),
             ));
         }
         if !slots.is_power_of_two() || strides.iter().any(|s| !s.is_power_of_two()) {
@@ -120,7 +123,10 @@ impl Layout {
             if stride < end {
                 return Err(Error::shape(
                     OPERATION,
-                    format!("elements of shape {shape:?} overlap with strides {strides:?}"),
+                    format!(
+                        "elements of shape {shape} overlap with strides {strides:?}",
+                        shape = format_shape(&shape)
+                    ),
                 ));
             }
             end = (length - 1)
@@ -130,7 +136,10 @@ impl Layout {
             if end > MAX_ELEMENTS {
                 return Err(Error::shape(
                     OPERATION,
-                    format!("shape {shape:?} is larger than 2^32 slots"),
+                    format!(
+                        "shape {shape} is larger than 2^32 slots",
+                        shape = format_shape(&shape)
+                    ),
                 ));
             }
         }
@@ -287,8 +296,11 @@ impl Layout {
     /// [`Error::Shape`] if the number of values differs from the number of elements.
     pub fn scatter<T: Clone + Default>(&self, values: &[T]) -> Result<Vec<Vec<T>>, Error> {
         if values.len() != self.size() {
-            let what =
-                format!("{} values for the elements of shape {:?}", values.len(), self.shape);
+            let what = format!(
+                "{} values for the elements of shape {}",
+                values.len(),
+                format_shape(&self.shape)
+            );
             return Err(Error::shape("lay out values", what));
         }
         let mut out = vec![vec![T::default(); self.slots]; self.ciphertexts()];

@@ -45,7 +45,7 @@ pub use client::ClientKey;
 pub use clustering::{Clustering, Origin};
 pub use elements::{CiphertextBody, Elements};
 pub use encryption::Encryption;
-pub use error::Error;
+pub use error::{Error, format_shape};
 pub use fresh::Fresh;
 pub use hippocrene_bgv::{Polynomial as IntegerPolynomial, Scheme};
 pub use hippocrene_ckks::{

@@ -87,8 +87,10 @@ impl Default for LookUps {
     }
 }
 
-/// The smallest preset that has room for look-ups.
-const SMALLEST: &str = "n15";
+/// The presets that have room for look-ups.
+const PRESETS: &str = "n15, n16s, n16, n17s and n17";
+
+const OPERATION: &str = "look-up tables";
 
 impl LookUps {
     /// The names of the tables.
@@ -103,7 +105,9 @@ impl LookUps {
             Some(tables) => Ok(LookUps { tables, ..Self::default() }),
             None => {
                 let names = Self::NAMES.join(", ");
-                Err(Error::Parameters(format!("there are no tables {name:?}; there are {names}")))
+                Err(Error::Parameters(format!(
+                    "{OPERATION}: there are none named {name:?}. There are {names}."
+                )))
             }
         }
     }
@@ -147,7 +151,6 @@ impl LookUps {
     /// is not from 1 to 2000 bits, or the parameters have no sprout or too small a modulus. The
     /// message gives the numbers.
     pub fn plan(&self, session: &Session) -> Result<LookUpPlan, Error> {
-        const OPERATION: &str = "plan look-ups";
         if let Some(shape) = self.clusters {
             return Ok(LookUpPlan::Clusters(self.clustering(session, shape)?.into()));
         }
@@ -166,9 +169,12 @@ impl LookUps {
             PegasusLiteral { slots: vec![session.slots()], output_bits: capacity, ..made };
         let plan = PegasusPlan::new(Arc::clone(session.context()), literal);
         let plan = plan.map_err(|error| match Error::from(error) {
-            Error::Argument { operation, what } if capacity <= Self::CAPACITY => Error::argument(
-                operation,
-                format!("{what}; take a larger preset, such as {SMALLEST}"),
+            Error::Argument { what, .. } if capacity <= Self::CAPACITY => Error::argument(
+                OPERATION,
+                format!(
+                    "these parameters have no room for them ({what}). Take one of the presets \
+                     {PRESETS}."
+                ),
             ),
             other => other,
         })?;
@@ -211,8 +217,11 @@ impl LookUps {
     fn set(&self, session: &Session) -> Result<TableSet, Error> {
         let LookUps { tables, .. } = Self::by_name(self.tables)?;
         if session.context().parameters().top().sprout().is_one() {
-            let what = "on a simple chain scales cannot be chosen; take parameters with a sprout";
-            return Err(Error::argument("plan look-ups", what));
+            let what = format!(
+                "they need parameters with a sprout, by which scales can be chosen. Take one of \
+                 the presets {PRESETS}."
+            );
+            return Err(Error::argument(OPERATION, what));
         }
         Ok(TableSet::by_name(tables).map_err(hippocrene_pegasus::PegasusError::from)?)
     }

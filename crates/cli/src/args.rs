@@ -104,7 +104,8 @@ pub struct Keygen {
     /// 786433 from the ring degree 2^16).
     #[arg(long, value_name = "PRIME")]
     pub plain_modulus: Option<u64>,
-    /// Folder for the keys; it is made if it does not exist.
+    /// Folder for the keys; it is made if it does not exist. Keys in it are only replaced with
+    /// --force.
     #[arg(long, short, value_name = "FOLDER")]
     pub output: PathBuf,
     /// Limit the evaluation keys to rotations by these numbers of places, separated by commas.
@@ -115,7 +116,7 @@ pub struct Keygen {
     #[arg(long)]
     pub conjugation: bool,
     /// Make keys with which the server looks up functions of numbers in tables (lut12 if no name is
-    /// given). For presets of the ring degree 2^15 or more; the keys take gigabytes.
+    /// given). For the presets n15, n16s, n16, n17s and n17; the keys take gigabytes.
     #[arg(long, num_args = 0..=1, require_equals = true,
         default_missing_value = LookUps::NAMES[1], value_name = "TABLES",
         value_parser = PossibleValuesParser::new(LookUps::NAMES))]
@@ -125,7 +126,7 @@ pub struct Keygen {
     #[arg(long, value_name = "BITS", requires = "tables", allow_negative_numbers = true)]
     pub tables_capacity: Option<f64>,
     /// Make keys with which the server bootstraps arrays, which restores capacity when an operation
-    /// lacks it. For presets of the ring degree 2^15 or more; the keys take gigabytes.
+    /// lacks it. For the presets n15s, n15, n16s, n16, n17s and n17; the keys take gigabytes.
     #[arg(long, value_enum, num_args = 0..=1, require_equals = true,
         default_missing_value = "real", value_name = "ARRAYS")]
     pub bootstrapping: Option<Bootstrapped>,

@@ -8,10 +8,10 @@ use thiserror::Error;
 #[derive(Debug, Error)]
 pub enum CliError {
     /// An error of the library.
-    #[error(transparent)]
+    #[error("{}", in_options(.0))]
     Library(#[from] hippocrene::Error),
     /// An error of the library about a file.
-    #[error("{}: {error}", path.display())]
+    #[error("{}: {}", path.display(), in_options(error))]
     File {
         /// The file.
         path: PathBuf,
@@ -62,6 +62,16 @@ pub enum CliError {
     /// Errors of several files. The first one determines the kind and the exit status.
     #[error("{}", .0.iter().map(Self::to_string).collect::<Vec<_>>().join("\n"))]
     Several(Vec<Self>),
+}
+
+/// The message of an error of the library, with the options of the command in its advice.
+fn in_options(error: &hippocrene::Error) -> String {
+    [
+        ("Declare a wider interval,", "Give a wider --interval,"),
+        ("reduce the values first if wrapping is meant", "give --wrap if wrapping is meant"),
+    ]
+    .iter()
+    .fold(error.to_string(), |words, (library, option)| words.replace(library, option))
 }
 
 impl CliError {

@@ -299,16 +299,17 @@ fn omitted_options_have_defaults() {
 
 #[test]
 fn presets_without_a_bootstrap_are_refused() {
-    for (preset, words) in
-        [("n13", "no bootstrapping at the ring degree 2^13"), ("n14", "needs a base modulus")]
-    {
+    for (preset, words) in [
+        ("n13", "no bootstrap at the ring degree 2^13"),
+        ("n14", "no bootstrap of this precision at the ring degree 2^14"),
+    ] {
         let settings = Preset::by_name(preset).unwrap().settings().unwrap();
         let error =
             Bootstrapping::default().describe(&Session::new(settings, 1).unwrap()).unwrap_err();
         let text = error.to_string();
         assert!(text.contains(words), "{preset}: {text}");
         assert!(
-            text.contains("; the presets n15s, n15, n16s, n16, n17s and n17 have a bootstrap"),
+            text.contains(". Take one of the presets n15s, n15, n16s, n16, n17s and n17"),
             "{preset}: {text}"
         );
         assert_eq!(error.kind(), "ParameterError");

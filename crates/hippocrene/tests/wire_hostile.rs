@@ -242,7 +242,7 @@ fn errors_name_the_mistake() {
             "fresh",
             72,
             &absurd,
-            "number of ciphertexts is 18446744073709551615; it must be 2 for shape [11]",
+            "number of ciphertexts is 18446744073709551615; it must be 2 for shape (11,)",
         ),
         ("fresh", 88, &absurd, "larger than 2^32"),
         ("fresh", 88, &[0], "the layout: "),

@@ -251,7 +251,9 @@ class ArithmeticArray(EncryptedArray):
 
         def multiply(server: _native.Server, matrix: _Matrix) -> _native.EncryptedArray:
             if matrix.ndim == 0:
-                raise ShapeError("matmul takes vectors and matrices, not numbers")
+                raise ShapeError(
+                    "matmul: the shapes are of a number and an array. Multiply by a number with *."
+                )
             return (server.dot_plain if matrix.ndim == 1 else server.matmul_plain)(
                 self._elements(), matrix
             )
@@ -267,7 +269,9 @@ class ArithmeticArray(EncryptedArray):
 
         def multiply(server: _native.Server, matrix: _Matrix) -> _native.EncryptedArray:
             if 0 in (matrix.ndim, self.ndim):
-                raise ShapeError("matmul takes vectors and matrices, not numbers")
+                raise ShapeError(
+                    "matmul: the shapes are of a number and an array. Multiply by a number with *."
+                )
             if matrix.ndim == 1:
                 return server.dot_plain(server.transpose(self._elements()), matrix)
             return server.rmatmul_plain(matrix, self._elements())
@@ -365,7 +369,8 @@ class ArithmeticArray(EncryptedArray):
         """
         refuse_options("cumsum", dtype, out)
         if axis is None or self._is_of_one_value(axis, "cumsum"):
-            return self.ravel().cumsum(0)
+            with named("cumsum", "ravel"):
+                return self.ravel().cumsum(0)
         return self._run("cumsum", self._axis(axis, "cumsum"))
 
     def trace(
@@ -441,7 +446,10 @@ def stacked(a: Any, b: Any) -> Any:
     except ValueError:
         fit = False
     if not fit:
-        raise ShapeError(f"matmul: there are no products of matrices of shapes {left} and {right}")
+        raise ShapeError(
+            f"matmul: shapes {left} and {right} do not fit. The last axis of the first has to be as "
+            "long as the second-to-last axis of the second, and the axes before have to broadcast."
+        )
     rows, columns = ("...i" if len(left) > 1 else ""), ("k" if len(right) > 1 else "")
     other = "..." if columns else ""
     with named("matmul", "einsum", "numpy.einsum"):

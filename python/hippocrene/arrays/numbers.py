@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, SupportsIndex, TypeAlias, cast
 import numpy as np
 import numpy.typing as npt
 
-from hippocrene.arrays.advice import refuse_options
+from hippocrene.arrays.advice import REMAINDERS, refuse_options
 from hippocrene.arrays.arithmetic import (
     FOR_BITS,
     ArithmeticArray,
@@ -66,14 +66,18 @@ class NumberArray(ArithmeticArray, holds=("numbers",)):
             ("==", "!="),
             "encrypted numbers have an error, so that {name} has no meaning: use is_close",
         ),
-        "// and %": "encrypted numbers have no // and no %: use x.apply(lambda v: v // m, domain=(low, high)) if the "
-        "keys have tables",
-        "divisor": "divisors are plain: multiply by x.reciprocal(domain=(low, high)) of an encrypted x if the keys "
-        "have tables",
+        **{
+            name: f"encrypted numbers have no {{name}}: use x.apply(lambda v: {formula}, domain=(low, high)), with "
+            "keys from evaluation_keys(tables=True)"
+            for name, formula in REMAINDERS.items()
+        },
+        "divisor": "divisors are plain: multiply by x.reciprocal(domain=(low, high)) of an encrypted x, with keys from "
+        "evaluation_keys(tables=True)",
     }
     _no_method = FOR_BITS
     _other_powers = (
-        ". Use x.sqrt(domain=(0, high)) or x.reciprocal(domain=(low, high)) if the keys have tables"
+        ". Use x.sqrt(domain=(0, high)) or x.reciprocal(domain=(low, high)), with keys "
+        "from evaluation_keys(tables=True)"
     )
     _pow_modulus = "numbers have none"
 
@@ -527,6 +531,10 @@ class NumberArray(ArithmeticArray, holds=("numbers",)):
         """Compute an operation that is made of signs, of values or of differences from others."""
         server = self._bound_server(operation, other)
         gap, precision = double_or_none(gap, "a gap"), double_or_none(precision, "a precision")
+        if gap is not None and not gap > 0:
+            raise ArgumentError(
+                f"{operation}: a gap of {gap:g}. Pass a positive number, the smallest difference that is told from 0."
+            )
         with named(operation, "absolute value", "compare", "step", "sign", "relu", *DIFFERENCE):
             if other is None:
                 raw = server._raw.of_sign(operation, self._elements(), gap, precision, at_ties)

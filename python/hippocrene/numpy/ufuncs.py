@@ -167,7 +167,10 @@ def _vecdot(a: Any, b: Any, axis: int = -1) -> Any:
     with named("vecdot", "numpy.moveaxis", "mul", "multiply"):
         a, b = (np.moveaxis(x, axis, -1) for x in factors("vecdot", a, b))
         if a.shape[-1] != b.shape[-1]:
-            raise ShapeError(f"vecdot: vectors of {a.shape[-1]} and {b.shape[-1]} elements")
+            raise ShapeError(
+                f"vecdot: the vectors in shapes {a.shape} and {b.shape} have {a.shape[-1]} and "
+                f"{b.shape[-1]} elements. They need equally many."
+            )
         return np.multiply(_conjugate(a), b).sum(-1)
 
 

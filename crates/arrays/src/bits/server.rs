@@ -18,7 +18,7 @@ use hippocrene_ckks::{
 use hippocrene_rlwe::{Fingerprint, Gate, RlweError};
 
 use super::{BitArray, BitKeys};
-use crate::{Array, Error, Session, SlotContents};
+use crate::{Array, Error, Session, SlotContents, format_shape};
 
 /// The operation that errors of several gates at once name.
 const GATES: &str = "gates";
@@ -237,7 +237,8 @@ impl BitServer {
     pub fn gate_plain(&self, gate: Gate, a: &BitArray, bits: &[bool]) -> Result<BitArray, Error> {
         self.check(&[a], gate.name())?;
         if bits.len() != a.size() {
-            let what = format!("{} bits for an array of shape {:?}", bits.len(), a.shape());
+            let what =
+                format!("{} bits for an array of shape {}", bits.len(), format_shape(a.shape()));
             return Err(Error::shape(gate.name(), what));
         }
         gate_error(gate, 2, 0.0)?;
@@ -353,10 +354,15 @@ impl BitServer {
                 let (left, right) = (inputs[0].shape(), a.shape());
                 let what = match left == right {
                     true => format!(
-                        "the operands have the shape {left:?} and different layouts. Select the \
-                         elements of both in the same way."
+                        "the operands have the shape {left} and different layouts. Select the \
+                         elements of both in the same way.",
+                        left = format_shape(left)
                     ),
-                    false => format!("arrays of bits of shapes {left:?} and {right:?}"),
+                    false => format!(
+                        "arrays of bits of shapes {left} and {right}",
+                        left = format_shape(left),
+                        right = format_shape(right)
+                    ),
                 };
                 return Err(Error::shape(operation, what));
             }

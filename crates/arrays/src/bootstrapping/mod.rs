@@ -141,9 +141,9 @@ impl Bootstrapping {
             return Ok((plan, way));
         }
         Err(Error::Parameters(format!(
-            "a bootstrap with {precision:.1} bits of precision leaves {left:.0} bits of capacity \
-             with these parameters; the next one needs {need:.0}, and a product in between \
-             {product:.0}: ask for less precision, or take a preset with a larger modulus; {}",
+            "bootstrapping: with these parameters, a bootstrap with {precision:.1} bits of precision \
+             leaves {left:.0} bits of capacity. The next one needs {need:.0}, and a product in \
+             between {product:.0}. Request less precision, or take a larger one of the presets {}.",
             rule::PRESETS
         )))
     }

@@ -48,8 +48,8 @@ const LOST_PER_ITERATION_BITS: f64 = 6.0;
 const STAGES: u32 = 6;
 /// From this number of slots on, a transform has at least two levels.
 const LEAST_OF_TWO_LEVELS: usize = 32;
-/// Advice that names the presets with a bootstrap.
-pub(crate) const PRESETS: &str = "the presets n15s, n15, n16s, n16, n17s and n17 have a bootstrap";
+/// The presets with a bootstrap.
+pub(crate) const PRESETS: &str = "n15s, n15, n16s, n16, n17s and n17";
 /// The maximum size of a special prime, in bits.
 const LARGEST_SPECIAL: f64 = 61.0;
 
@@ -77,9 +77,9 @@ pub(super) fn check(session: &Session, how: &Bootstrapping) -> Result<(), Error>
     if parameters.security().is_some() && base_limit(parameters).is_none() {
         let degree = parameters.log_degree();
         return Err(Error::Parameters(format!(
-            "there is no bootstrapping at the ring degree 2^{degree}: no limit is known there for \
-             the sparse secret of Hamming weight {SPARSE_WEIGHT} under which a modulus is raised; \
-             {PRESETS}"
+            "bootstrapping: there is no bootstrap at the ring degree 2^{degree}, where no security \
+             limit is known for its sparse secret of Hamming weight {SPARSE_WEIGHT}. Take one of \
+             the presets {PRESETS}."
         )));
     }
     Ok(())
@@ -229,9 +229,9 @@ fn base_bits(parameters: &Parameters, bits: f64, rounded: f64) -> Result<f64, Er
         base += 1.0;
         if base > limit || base > 4.0 * LARGEST_SPECIAL {
             return Err(Error::Parameters(format!(
-                "a bootstrap with so much precision needs a base modulus with {bits:.0} bits above \
-                 its errors: with the sparse secret of Hamming weight {SPARSE_WEIGHT} there are \
-                 too few at the ring degree 2^{}; {PRESETS}",
+                "bootstrapping: there is no bootstrap of this precision at the ring degree 2^{}, \
+                 where the limit on its sparse secret leaves less than {bits:.0} bits above its \
+                 errors. Take one of the presets {PRESETS}, or a lower precision.",
                 parameters.log_degree()
             )));
         }

@@ -7,7 +7,9 @@ mod new_points;
 use hippocrene_pegasus::Shape;
 use hippocrene_rlwe::Fingerprint;
 
-use crate::{Array, CiphertextBody, EncryptedArray, Error, Layout, Numbers, SlotContents};
+use crate::{
+    Array, CiphertextBody, EncryptedArray, Error, Layout, Numbers, SlotContents, format_shape,
+};
 
 /// The origin of a run: its points and its start.
 ///
@@ -109,12 +111,12 @@ impl Clustering {
             if *have.layout() != need {
                 let (have, need) = (have.layout(), &need);
                 let what = format!(
-                    "{what} of shape {:?} with strides {:?} in {} slots, where {:?} with strides \
+                    "{what} of shape {} with strides {:?} in {} slots, where {} with strides \
                      {:?} in {} is needed",
-                    have.shape(),
+                    format_shape(have.shape()),
                     have.strides(),
                     have.slots(),
-                    need.shape(),
+                    format_shape(need.shape()),
                     need.strides(),
                     need.slots()
                 );

@@ -40,7 +40,10 @@ pub enum FormatError {
         need: u64,
     },
     /// Not a file of this library.
-    #[error("this is not a Hippocrene file: it starts with the bytes {have:02x?}")]
+    #[error(
+        "this is not a Hippocrene file: it starts with the bytes {have:02x?}. Give keys or an \
+         encrypted array that Hippocrene wrote."
+    )]
     Magic {
         /// The first bytes, up to eight.
         have: Vec<u8>,

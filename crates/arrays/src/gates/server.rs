@@ -7,7 +7,7 @@ use hippocrene_ring::Threads;
 use hippocrene_rlwe::{Fingerprint, Gate, RlweError};
 
 use super::{GateArray, GateKeys, array::check_shape};
-use crate::Error;
+use crate::{Error, format_shape};
 
 type Expanded<'a> = Cow<'a, [Arc<LweCiphertext>]>;
 /// A gate and the bits of its operand arrays, at least one.
@@ -229,7 +229,7 @@ impl GateServer {
     pub fn gate_plain(&self, gate: Gate, a: &GateArray, bits: &[bool]) -> Result<GateArray, Error> {
         self.check(&[a], gate.name())?;
         if bits.len() != a.size() {
-            let what = format!("{} plain bits for shape {:?}", bits.len(), a.shape());
+            let what = format!("{} plain bits for shape {}", bits.len(), format_shape(a.shape()));
             return Err(Error::shape(gate.name(), what));
         }
         if gate == Gate::Majority {
@@ -327,7 +327,11 @@ impl GateServer {
     ) -> Result<Vec<Expanded<'a>>, Error> {
         self.check(arrays, operation)?;
         if let Some(other) = arrays.iter().find(|a| a.shape() != arrays[0].shape()) {
-            let what = format!("shapes {:?} and {:?}", arrays[0].shape(), other.shape());
+            let what = format!(
+                "shapes {} and {}",
+                format_shape(arrays[0].shape()),
+                format_shape(other.shape())
+            );
             return Err(Error::shape(operation, what));
         }
         arrays.iter().map(|a| a.expanded()).collect()

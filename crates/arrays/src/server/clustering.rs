@@ -167,8 +167,8 @@ impl Server {
         operation: &'static str,
     ) -> Result<(&KMeans, KMeansState), Error> {
         let k_means = self.k_means.as_ref().ok_or_else(|| {
-            let what = "this server has no keys for k-means: make evaluation keys with them \
-                        (LookUps::clusters)";
+            let what = "this server has no keys for k-means. Make evaluation keys with them \
+                        (LookUps::clusters).";
             Error::NoKeys { operation, what }
         })?;
         let shape = k_means.plan().shape();

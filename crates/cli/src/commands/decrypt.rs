@@ -7,7 +7,7 @@ use crate::console::{Console, count};
 use crate::error::CliError;
 use crate::streams;
 use hippocrene::wire::{self, Inspection, Kind};
-use hippocrene::{BitArray, ClientKey, EncryptedArray, IntegerArray, Preset, Stored};
+use hippocrene::{BitArray, ClientKey, EncryptedArray, IntegerArray, Preset, Stored, format_shape};
 use serde::Serialize;
 use std::path::Path;
 
@@ -260,11 +260,12 @@ impl Job<'_> {
         let (names, columns) = (self.names.len(), shape.get(1).copied().unwrap_or(1));
         match &self.decrypt.header_from {
             Some(path) if names != columns => Err(CliError::Usage(format!(
-                "--header-from: {} names {}, and the array of shape {shape:?} has {}. If the array \
+                "--header-from: {} names {}, and the array of shape {shape} has {}. If the array \
                  comes from this file, give the same --columns or --index as to encrypt.",
                 path.display(),
                 count(names, "column"),
-                count(columns, "column")
+                count(columns, "column"),
+                shape = format_shape(shape)
             ))),
             _ => Ok(()),
         }
@@ -294,7 +295,8 @@ impl Job<'_> {
     ) -> Result<(), CliError> {
         let Some(path) = self.output else { return console.write_data(bytes) };
         wire::write(path, bytes)?;
-        let words = format!("{}: numbers of shape {shape:?}", path.display());
+        let words =
+            format!("{}: numbers of shape {shape}", path.display(), shape = format_shape(shape));
         console.result(&Decrypted::<f64> { shape, quality, path: Some(path), values: None }, words)
     }
 }

@@ -95,7 +95,11 @@ impl<'a> Folder<'a> {
     pub(super) fn new(path: &'a Path, names: &[&str], force: bool) -> Result<Self, CliError> {
         for file in names.iter().map(|name| path.join(name)) {
             if file.exists() && !force {
-                let what = format!("{} exists already: use --force to replace it", file.display());
+                let what = format!(
+                    "{} exists already. Choose another folder with --output, or replace it with \
+                     --force: arrays of a replaced secret key can no longer be decrypted.",
+                    file.display()
+                );
                 return Err(CliError::Usage(what));
             }
             if file.is_dir() {

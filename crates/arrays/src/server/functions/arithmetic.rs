@@ -7,7 +7,7 @@ use crate::server::{
     Computed, Server,
     planner::choose::{Candidate, MARGIN_BITS},
 };
-use crate::{Arithmetic, Array, EncryptedArray, Error, Interval, SlotContents};
+use crate::{Arithmetic, Array, EncryptedArray, Error, Interval, SlotContents, format_shape};
 
 impl Server {
     /// Returns `a + b`, element by element.
@@ -339,7 +339,10 @@ impl Server {
         if F::count(p) == a.size() {
             return Ok(());
         }
-        Err(Error::shape(operation, format!("{} numbers for shape {:?}", F::count(p), a.shape())))
+        Err(Error::shape(
+            operation,
+            format!("{} numbers for shape {}", F::count(p), format_shape(a.shape())),
+        ))
     }
 }
 

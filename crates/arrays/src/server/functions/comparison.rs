@@ -506,9 +506,8 @@ impl Server {
         const OPERATION: &str = "absolute value";
         self.check(a, OPERATION)?;
         if self.form_of(&[a]).complex {
-            let what = "the array is complex, and real numbers are needed. The squares of absolute \
-                        values are the real parts of products with conjugates (in Python, (x * \
-                        x.conj()).real).";
+            let what = "the array is complex, and real numbers are needed. Use the squares of \
+                        absolute values, which are the real parts of x * conjugate(x).";
             return Err(Error::argument(OPERATION, what));
         }
         let interval = a.interval();
@@ -752,7 +751,7 @@ pub(in crate::server) fn indistinct(bound: f64, gap: f64, operation: &'static st
     let what = format!(
         "no value exceeds {:.1e}, but only those from a gap of {:.1e} on can be told from 0. Scale \
          the values up before they are encrypted, encrypt them with more precision, or declare a \
-         tighter interval (in Python, with_interval).",
+         tighter interval (Server::declare_interval).",
         bound, gap
     );
     Error::argument(operation, what)

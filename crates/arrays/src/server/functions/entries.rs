@@ -81,8 +81,7 @@ impl Server {
             let last = entries.len() - 1;
             let what = format!(
                 "values {} are possible, and places are integers from 0 to {last}. Declare the \
-                 interval (0, {last}) if no value is beyond (EncryptedArray::with_interval; in \
-                 Python, encrypt(.., interval=(0, {last})) or x.with_interval((0, {last})))",
+                 interval (0, {last}) if no value is beyond (with_interval).",
                 a.interval()
             );
             return Err(Error::argument(OPERATION, what));

@@ -22,7 +22,7 @@ use crate::server::{
     functions::comparison::{Comparison, Ties},
     planner::choose::Candidate,
 };
-use crate::{EncryptedArray, Error, Interval, interval::EXCESS};
+use crate::{EncryptedArray, Error, Interval, interval::INTERVAL_TOLERANCE};
 
 const APPLY: &str = "apply a function";
 
@@ -215,7 +215,7 @@ impl Server {
         function: &SmoothFunction,
         gap: Option<f64>,
     ) -> Result<EncryptedArray, Error> {
-        self.check_domain(a, function.pieces.ends(), EXCESS)?;
+        self.check_domain(a, function.pieces.ends(), INTERVAL_TOLERANCE)?;
         let (values, error) = match function.pieces.breaks() {
             [] => (self.by_one_polynomial(a, function), function.error),
             _ => {
@@ -336,7 +336,7 @@ impl Server {
             ramps.push(match parts.needs_ramp(j) {
                 true => {
                     let reach = interval(-gap - slack, high - found.at + gap + slack)?;
-                    Some((self.mul(&step, &shifted)?.within(reach), gap + slack))
+                    Some((self.mul(&step, &shifted)?.with_known_interval(reach), gap + slack))
                 }
                 false => None,
             });
@@ -368,7 +368,7 @@ impl Server {
                 clipped = self.sub(&clipped, ramp)?;
             }
             let wider = (from - margin, to + margin);
-            let clipped = clipped.within(interval(wider.0, wider.1)?);
+            let clipped = clipped.with_known_interval(interval(wider.0, wider.1)?);
             let p = widened(p, wider)?;
             sum = self.add(&sum, &self.polynomial(&clipped, &p)?)?;
         }

@@ -7,7 +7,7 @@ use hippocrene_ckks::{Ciphertext, Scale};
 use hippocrene_pegasus::{Layout as Places, Numbers as Single, Pegasus, PegasusError};
 
 use crate::server::{Server, functions::comparison::centre};
-use crate::{Array, EncryptedArray, Error, Layout, Numbers, SlotContents};
+use crate::{Array, EncryptedArray, Error, Layout, Numbers, SlotContents, format_shape};
 
 /// Maximum length of a line whose places are computed.
 ///
@@ -49,7 +49,13 @@ impl Server {
     ) -> Result<EncryptedArray, Error> {
         let lines = Lines::of(a.shape(), axis, "top_k")?;
         if !(1..=lines.length).contains(&k) {
-            return Err(Error::argument("top_k", format!("{k} of {} numbers", lines.length)));
+            return Err(Error::argument(
+                "top_k",
+                format!(
+                    "{k} of {} numbers are requested. Between 1 and the length of the axis are possible.",
+                    lines.length
+                ),
+            ));
         }
         if lines.length == 1 {
             return self.insert_axis(&self.lines_of_one(a, &lines)?, axis.unwrap_or(0));
@@ -285,14 +291,17 @@ impl Server {
             _ => {
                 return Err(Error::shape(
                     OPERATION,
-                    format!("one axis or two are pooled, not {shape:?}"),
+                    format!("one axis or two are pooled, not {shape}", shape = format_shape(shape)),
                 ));
             }
         };
         if size == 0 || !rows.is_multiple_of(down) || !columns.is_multiple_of(size) {
             return Err(Error::shape(
                 OPERATION,
-                format!("windows of {size} do not fill the shape {shape:?}"),
+                format!(
+                    "windows of {size} do not fill the shape {shape}",
+                    shape = format_shape(shape)
+                ),
             ));
         }
         // The indices of the elements, window by window.
@@ -486,7 +495,7 @@ impl Lines {
         let Some(&length) = shape.get(along) else {
             return Err(Error::shape(
                 operation,
-                format!("there is no axis {along} in shape {shape:?}"),
+                format!("there is no axis {along} in shape {shape}", shape = format_shape(shape)),
             ));
         };
         let (mut kept, inner) = (shape.to_vec(), shape[along + 1..].iter().product());

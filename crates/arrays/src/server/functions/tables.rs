@@ -329,10 +329,9 @@ impl Server {
 
     pub(in crate::server) fn pegasus(&self, operation: &'static str) -> Result<&Pegasus, Error> {
         self.pegasus.as_ref().ok_or_else(|| {
-            let what = "this server has no keys of look-up tables: make evaluation keys with them \
-                        (KeyRequest::look_ups; in Python, evaluation_keys(tables=True)); a \
-                        function of single values may be a polynomial instead \
-                        (Polynomial::approximate; in Python, hippocrene.approximate)";
+            let what = "this server has no keys of look-up tables. Make evaluation keys with them \
+                        (KeyRequest::look_ups), or approximate a function of single values by a \
+                        polynomial (Polynomial::approximate).";
             Error::NoKeys { operation, what }
         })
     }
@@ -441,8 +440,7 @@ fn check_interval(interval: Interval, (low, high): (f64, f64)) -> Result<(), Err
     if interval.low() < low - rounded || interval.high() > high + rounded {
         let what = format!(
             "the values are {interval}, but the domain is from {} to {}. Take a larger domain, or \
-             declare that the values lie in this one (with_interval((low, high)), or with_bound \
-             for one around 0).",
+             declare that the values lie in this one (with_interval).",
             Short(low),
             Short(high)
         );

@@ -8,7 +8,7 @@ use std::collections::HashMap;
 use hippocrene_rlwe::stop;
 
 use crate::server::{Server, moves::several_steps::products, planner::prices::Prices};
-use crate::{Arithmetic, Array, Error, Interval, Layout, server::ResultUse};
+use crate::{Arithmetic, Array, Error, Interval, Layout, format_shape, server::ResultUse};
 
 const OPERATION: &str = "linear combinations";
 
@@ -72,7 +72,12 @@ impl Server {
         entries: impl Iterator<Item = (usize, F::Number)> + Clone,
     ) -> Result<Array<F>, Error> {
         let all = self.linear_combinations_within(a, shape, terms, entries, usize::MAX, None)?;
-        all.ok_or_else(|| Error::shape(OPERATION, format!("too many entries for shape {shape:?}")))
+        all.ok_or_else(|| {
+            Error::shape(
+                OPERATION,
+                format!("too many entries for shape {shape}", shape = format_shape(shape)),
+            )
+        })
     }
 
     /// Computes [`Server::linear_combinations`] if the work is below `most` products with
@@ -96,8 +101,10 @@ impl Server {
     ) -> Result<Option<Array<F>>, Error> {
         self.check(a, OPERATION)?;
         if terms == 0 {
-            let what =
-                format!("0 terms for each element of shape {shape:?}: one or more are needed");
+            let what = format!(
+                "0 terms for each element of shape {shape}: one or more are needed",
+                shape = format_shape(shape)
+            );
             return Err(Error::shape(OPERATION, what));
         }
         let slots = F::slots(&self.session);
@@ -108,7 +115,8 @@ impl Server {
         let need = packed.size().saturating_mul(terms);
         if have != need {
             let what = format!(
-                "{have} entries for shape {shape:?}, {need} are needed: {terms} for each element"
+                "{have} entries for shape {shape}, {need} are needed: {terms} for each element",
+                shape = format_shape(shape)
             );
             return Err(Error::shape(OPERATION, what));
         }

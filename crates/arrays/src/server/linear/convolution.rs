@@ -1,7 +1,7 @@
 //! Convolutions with plain vectors.
 
 use crate::server::Server;
-use crate::{Arithmetic, Array, Error, Interval, Layout};
+use crate::{Arithmetic, Array, Error, Interval, Layout, format_shape};
 
 const OPERATION: &str = "convolve";
 
@@ -27,7 +27,7 @@ impl Server {
     ) -> Result<Array<F>, Error> {
         let fail = |what| Err(Error::shape(OPERATION, what));
         let ([n], [stride]) = (a.shape(), a.layout().strides()) else {
-            return fail(format!("shape {:?} is that of no vector", a.shape()));
+            return fail(format!("shape {} is that of no vector", format_shape(a.shape())));
         };
         let all = (n + kernel.len()).saturating_sub(1);
         if kernel.is_empty() || length == 0 || first.checked_add(length).is_none_or(|end| end > all)

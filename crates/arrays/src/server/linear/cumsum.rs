@@ -4,7 +4,7 @@ use crate::server::{
     Server,
     planner::choose::{Candidate, MARGIN_BITS_OF_UNKNOWN_GROWTH},
 };
-use crate::{Arithmetic, Array, Error, SlotContents};
+use crate::{Arithmetic, Array, Error, SlotContents, format_shape};
 
 const OPERATION: &str = "cumsum";
 
@@ -29,7 +29,7 @@ impl Server {
         let Some(&length) = a.shape().get(axis) else {
             return Err(Error::shape(
                 OPERATION,
-                format!("there is no axis {axis} in shape {:?}", a.shape()),
+                format!("there is no axis {axis} in shape {}", format_shape(a.shape())),
             ));
         };
         let piece = match length {

@@ -4,7 +4,7 @@ use crate::server::{
     Server,
     planner::choose::{Candidate, MARGIN_BITS_OF_UNKNOWN_GROWTH},
 };
-use crate::{Arithmetic, Array, Error, SlotContents};
+use crate::{Arithmetic, Array, Error, SlotContents, format_shape};
 
 impl Server {
     /// Sums all elements (`axis` is `None`) or those along one axis, as numpy's `sum` does.
@@ -58,7 +58,7 @@ impl Server {
         if axis >= a.shape().len() {
             return Err(Error::shape(
                 operation,
-                format!("there is no axis {axis} in shape {:?}", a.shape()),
+                format!("there is no axis {axis} in shape {}", format_shape(a.shape())),
             ));
         }
         self.sum_axis(a, axis, padded, operation)

@@ -161,7 +161,7 @@ impl Server {
         match self.map(a, operation, false, 0.0, |server, form, x| {
             form.rotate(server, x, -(right as i64))
         }) {
-            Err(Error::MissingKey(_)) => Ok(None),
+            Err(Error::MissingKey { .. }) => Ok(None),
             moved => moved.map(Some),
         }
     }
@@ -189,7 +189,7 @@ impl Server {
             return Ok(None);
         }
         let repeated = match self.broadcast_for(a, copies, Copies::One) {
-            Err(Error::MissingKey(_)) => return Ok(None),
+            Err(Error::MissingKey { .. }) => return Ok(None),
             repeated => repeated?,
         };
         let entries = (0..rows).flat_map(|i| (0..axis.length).map(move |j| (i, j)));

@@ -3,7 +3,7 @@
 use std::ops::Add;
 
 use crate::server::Server;
-use crate::{Arithmetic, Array, Computed, Error, Interval, SlotContents};
+use crate::{Arithmetic, Array, Computed, Error, Interval, SlotContents, format_shape};
 
 const OPERATION: &str = "add products";
 
@@ -46,7 +46,11 @@ impl Server {
             if product.shape() == sum.shape() {
                 return self.add(&sum, &product).map_err(|e| e.during(OPERATION));
             }
-            let what = format!("products of shapes {:?} and {:?}", sum.shape(), product.shape());
+            let what = format!(
+                "products of shapes {} and {}",
+                format_shape(sum.shape()),
+                format_shape(product.shape())
+            );
             Err(Error::shape(OPERATION, what))
         })
     }

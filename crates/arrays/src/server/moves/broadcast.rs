@@ -17,7 +17,7 @@ use crate::server::{
     moves::several_steps::{MAX_DISTANCES_IN_ONE_STEP, PRODUCTS_LEFT},
     planner::choose::{Candidate, MARGIN_BITS},
 };
-use crate::{Arithmetic, Array, Error, Layout, SlotContents, server::ResultUse};
+use crate::{Arithmetic, Array, Error, Layout, SlotContents, format_shape, server::ResultUse};
 
 const OPERATION: &str = "broadcast";
 
@@ -180,7 +180,11 @@ impl Server {
             return Ok(a.clone());
         }
         if common_shape(a.shape(), layout.shape()).as_deref() != Some(layout.shape()) {
-            let what = format!("shape {:?} does not broadcast to {:?}", a.shape(), layout.shape());
+            let what = format!(
+                "shape {} does not broadcast to {}",
+                format_shape(a.shape()),
+                format_shape(layout.shape())
+            );
             return Err(Error::shape(OPERATION, what));
         }
         if let Some(repetition) = repetition(a.layout(), &layout) {
@@ -300,7 +304,8 @@ impl Server {
         const OPERATION: &str = "move elements";
         self.check(a, OPERATION)?;
         if layout.shape() != a.shape() {
-            let what = format!("shape {:?} to {:?}", a.shape(), layout.shape());
+            let what =
+                format!("shape {} to {}", format_shape(a.shape()), format_shape(layout.shape()));
             return Err(Error::shape(OPERATION, what));
         }
         self.check_layout::<F>(&layout, OPERATION)?;
@@ -438,7 +443,19 @@ pub(in crate::server) fn shape_of_both<F: Arithmetic>(
     operation: &'static str,
 ) -> Result<Vec<usize>, Error> {
     common_shape(a.shape(), b.shape()).ok_or_else(|| {
-        let what = format!("shapes {:?} and {:?} do not broadcast together", a.shape(), b.shape());
+        let lengths = |x: &Array<F>| x.shape().iter().rev().copied().collect::<Vec<_>>();
+        let (left, right) = (lengths(a), lengths(b));
+        let differ = |(x, y): (&usize, &usize)| x != y && *x != 1 && *y != 1;
+        let axis = left.iter().zip(&right).position(differ).unwrap_or(0);
+        let what = format!(
+            "shapes {} and {} do not broadcast together: axis -{} has {} and {} elements. Lengths \
+             have to be equal or 1, from the last axis on.",
+            format_shape(a.shape()),
+            format_shape(b.shape()),
+            axis + 1,
+            left[axis],
+            right[axis]
+        );
         Error::shape(operation, what)
     })
 }

@@ -17,8 +17,8 @@ const OPERATION: &str = "bootstrap";
 
 const NO_KEYS: Error = Error::NoKeys {
     operation: OPERATION,
-    what: "this server has no bootstrapping keys: make evaluation keys with them \
-           (KeyRequest::bootstrapping; in Python, evaluation_keys(bootstrapping=True))",
+    what: "this server has no bootstrapping keys. Make evaluation keys with them \
+           (KeyRequest::bootstrapping).",
 };
 
 /// Minimum share of the bits after the binary point that an array asks for and a bootstrap must

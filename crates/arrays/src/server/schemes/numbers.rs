@@ -713,8 +713,7 @@ pub(in crate::server) fn outside_of_domain(interval: Interval, low: f64, high: f
     let (low, high) = (Short(low), Short(high));
     format!(
         "values {interval} are possible, and the domain is from {low} to {high}. Take a wider \
-         domain, or declare the interval if you know that no value is beyond (in Rust, \
-         Server::declare_interval; in Python, x.with_interval(({low}, {high})) or x.with_bound(b))"
+         domain, or declare that no value is beyond it (Server::declare_interval)."
     )
 }
 
