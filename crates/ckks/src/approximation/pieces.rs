@@ -154,7 +154,7 @@ pub fn range_of(f: impl Fn(f64) -> f64, (low, high): (f64, f64)) -> Result<(f64,
     let fail = |what: String| Err(CkksError::Argument { operation: OPERATION, what });
     if !(low < high && (high - low).is_finite()) {
         return fail(format!(
-            "the domain from {} to {} is not an interval: the lower end comes first",
+            "a domain from {} to {} is not an interval: the lower end comes first",
             Short(low),
             Short(high)
         ));

@@ -287,7 +287,7 @@ impl Server {
             let run = |server: &Server, [a]: [&EncryptedArray; 1]| {
                 server.by_pieces(a, function, *tolerance)
             };
-            self.predicted_seconds(APPLY, &Candidate::new("pieces", run), [a]).is_ok()
+            self.check_candidate(APPLY, &Candidate::new("pieces", run), [a]).is_ok()
         };
         let count = if function.is_requested && gap.is_some() { 0 } else { WIDENED.len() };
         let mut tried = WIDENED[..count].iter().map(|times| widened(*times));

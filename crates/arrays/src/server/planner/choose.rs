@@ -311,21 +311,19 @@ impl Server {
         Ok(decided.decisions)
     }
 
-    /// Predicts the seconds of one candidate on a dry run, with the bootstraps on its way.
+    /// Returns the error of a candidate if a dry run finds that it is not possible.
     ///
     /// # Errors
-    /// The error of the candidate, if it is not possible.
-    pub(in crate::server) fn predicted_seconds<F: Arithmetic, const COUNT: usize>(
+    /// That of the candidate.
+    pub(in crate::server) fn check_candidate<F: Arithmetic, const COUNT: usize>(
         &self,
         operation: &'static str,
         candidate: &Candidate<'_, F, COUNT>,
         operands: [&Array<F>; COUNT],
-    ) -> Result<f64, Error> {
+    ) -> Result<(), Error> {
         self.decided(|dry| {
             let stand_ins = dry.stand_ins(operands)?;
-            let outcome =
-                dry.outcome(operation, candidate, stand_ins.each_ref(), &[false; COUNT])?;
-            Ok(outcome.cost.seconds)
+            dry.outcome(operation, candidate, stand_ins.each_ref(), &[false; COUNT]).map(drop)
         })
     }
 
