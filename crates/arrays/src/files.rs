@@ -91,9 +91,10 @@ pub fn failed(path: &Path, source: io::Error) -> Error {
 pub struct Staged {
     path: PathBuf,
     target: PathBuf,
-    /// The temporary name beside its place, which a nameless file gets only for a moment.
+    /// A temporary name in the folder of the target. A file without a name gets it only for the
+    /// moment before it replaces the target.
     temporary: PathBuf,
-    /// True if the file has that name now.
+    /// True if the file has the temporary name now.
     is_named: bool,
     file: File,
     bytes: u64,

@@ -134,11 +134,11 @@ impl GateArray {
     }
 }
 
-/// Some bits of an array.
+/// Bits that were picked from an array.
 pub(super) enum Picked<'a> {
     /// All bits of the array.
     All(&'a [Arc<LweCiphertext>]),
-    /// Bits by their places.
+    /// Some of the bits, by their places in the order of the ciphertexts.
     Some(BTreeMap<usize, Arc<LweCiphertext>>),
 }
 

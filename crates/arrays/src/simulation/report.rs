@@ -67,15 +67,16 @@ pub struct Report {
 /// See [`Report`] for an example.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct UsedKey {
-    /// The operation that it is for.
+    /// The operation that uses the key.
     pub purpose: Purpose,
-    /// The least common multiple of the moduli of the ciphertexts that it is used for.
+    /// The least common multiple of the moduli of the ciphertexts that the key is applied to.
     pub modulus: Modulus,
     /// log2 of `modulus`, in bits.
     pub modulus_bits: f64,
-    /// True if it comes along with the keys of a whole feature, for at least this modulus.
+    /// True if the keys of a feature include this key, for at least this modulus, so that it need
+    /// not be requested separately.
     ///
-    /// The features are a bootstrap of numbers or of bits, and tables.
+    /// The features are a bootstrap of numbers or of bits, and look-up tables.
     pub comes_along: bool,
 }
 
@@ -155,7 +156,7 @@ impl Report {
         }
     }
 
-    /// The rotations that need keys of their own, except for those that come along.
+    /// The rotations whose keys must be requested separately, since no feature includes them.
     pub fn rotations(&self) -> Vec<i64> {
         let steps = |key: &UsedKey| match key.purpose {
             _ if key.comes_along => None,
@@ -165,7 +166,7 @@ impl Report {
         self.keys.iter().filter_map(steps).collect()
     }
 
-    /// True if the program uses the key of complex conjugation and it does not come along.
+    /// True if the program uses the key of complex conjugation and no feature includes that key.
     pub fn conjugates(&self) -> bool {
         self.keys.iter().any(|key| key.purpose == Purpose::Conjugation && !key.comes_along)
     }

@@ -111,7 +111,7 @@ pub(super) enum Answer {
 /// A [`Block`] with numbered comparisons, and its tables.
 #[derive(Debug)]
 pub(super) struct PlannedBlock {
-    /// Answers and their weights.
+    /// The answers of comparisons that the block adds up, each with its weight.
     pub(super) terms: Vec<(Answer, i64)>,
     pub(super) constant: i64,
     pub(super) tables: BlockTables,

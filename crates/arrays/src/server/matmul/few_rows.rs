@@ -19,11 +19,11 @@ const MIN_DIAGONALS_PER_PRODUCT: usize = 4;
 /// Copies of a vector are worth their rotations if they save one diagonal in this many.
 const DIAGONALS_PER_COPY: usize = 5;
 
-/// The axis that is summed over.
+/// The axis over which the product sums, and the other axes.
 struct Axis {
-    /// The number of its elements.
+    /// The number of elements along the axis.
     length: usize,
-    /// The distance between neighbours, in slots.
+    /// The distance between neighbours along the axis, in slots.
     stride: usize,
     /// The distances, in slots, from an element of this axis to those of the other axes.
     offsets: Vec<usize>,
