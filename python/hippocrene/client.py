@@ -23,7 +23,7 @@ from hippocrene.keys import (
     scheme_text,
 )
 from hippocrene.requirements import Bootstrapping, LookUps, wanted, wanted_tables
-from hippocrene.stored import Stored, StoredSecret, Forwarded
+from hippocrene.stored import Forwarded, Stored, StoredSecret
 from hippocrene.values.operands import (
     Kind,
     booleans,

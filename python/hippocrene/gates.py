@@ -22,7 +22,7 @@ from hippocrene.arrays.encrypted import ArrayServer, EncryptedArray
 from hippocrene.arrays.view import View
 from hippocrene.errors import ArgumentError, KeyMismatchError, ShapeError
 from hippocrene.server import array_of
-from hippocrene.stored import Local, Stored, StoredSecret, Forwarded
+from hippocrene.stored import Forwarded, Local, Stored, StoredSecret
 from hippocrene.values.operands import plain_bits
 from hippocrene.values.scalars import check_type, thread_count
 

@@ -10,7 +10,7 @@ from hippocrene.errors import ArgumentError, MissingKeyError
 from hippocrene.files import FilePath, raw_bytes, reading
 from hippocrene.html_tables import Cell
 from hippocrene.limits import Limits, native_limits
-from hippocrene.stored import Stored, Forwarded
+from hippocrene.stored import Forwarded, Stored
 
 if TYPE_CHECKING:
     from hippocrene.simulation_report import Simulation

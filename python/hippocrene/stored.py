@@ -47,7 +47,7 @@ class Stored:
     # The properties in the `repr` and, by default, in the HTML table.
     _shown: ClassVar[tuple[str, ...]] = ("fingerprint",)
     # The text of the row "secret" of the HTML table: whether the object contains a secret.
-    _secret_row: ClassVar[str] = "none, so that it can be given to others"
+    _confidentiality: ClassVar[str] = "none, so that it can be given to others"
 
     def __init__(self, raw: Any) -> None:
         """Wrap an object of the extension module."""
@@ -87,7 +87,7 @@ class Stored:
 
     def _repr_html_(self) -> str:
         """Return the properties as an HTML table, for notebooks. It never shows a secret."""
-        return table(type(self).__name__, [*self._facts(), ("secret", self._secret_row)])
+        return table(type(self).__name__, [*self._facts(), ("secret", self._confidentiality)])
 
     def _facts(self) -> list[tuple[str, Cell]]:
         """Return the rows of the HTML table."""
@@ -98,7 +98,7 @@ class StoredSecret(Stored):
     """A wrapper of a secret key. Its bytes and its file are not encrypted."""
 
     __slots__ = ()
-    _secret_row = "the secret key, which must stay with its owner"
+    _confidentiality = "the secret key, which must stay with its owner"
 
     def save(self, path: FilePath) -> None:
         """Write the secret key, unencrypted, to a new file that only this user may read.

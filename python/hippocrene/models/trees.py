@@ -38,7 +38,7 @@ from hippocrene.models.tree_interface import (
 )
 from hippocrene.progress import shown
 from hippocrene.simulation_report import html_report
-from hippocrene.stored import Local, Stored, StoredSecret, Forwarded
+from hippocrene.stored import Forwarded, Local, Stored, StoredSecret
 from hippocrene.units import size_text, time_text
 from hippocrene.values.scalars import check_type, text, thread_count
 
