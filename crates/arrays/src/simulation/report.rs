@@ -87,7 +87,7 @@ pub struct UsedKey {
 pub enum Purpose {
     /// Products of encrypted arrays.
     Relinearisation,
-    /// A rotation by this number of slots to the left; negative: to the right.
+    /// A rotation by this number of slots to the left, or to the right if it is negative.
     Rotation(i64),
     /// Complex conjugation, which exchanges the rows of integers.
     Conjugation,

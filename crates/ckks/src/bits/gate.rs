@@ -9,16 +9,16 @@ use crate::CkksError;
 /// The function of the angle that a gate evaluates.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) enum Shape {
-    /// `(1 - amplitude cos)/2`.
+    /// The function `(1 - amplitude cos)/2`, where `cos` is the cosine of the angle.
     Half {
-        /// The amplitude.
+        /// The factor of the cosine.
         amplitude: f64,
     },
-    /// `1 - cos^2`.
+    /// The function `1 - cos^2`.
     Parity,
-    /// `cos^2 (1 + cos)/2`, or 1 minus that.
+    /// The function `cos^2 (1 + cos)/2`, or `1 - cos^2 (1 + cos)/2`.
     Single {
-        /// If true, the function is 1 minus that.
+        /// True for the second of these functions.
         complement: bool,
     },
 }

@@ -206,7 +206,8 @@ fn parse_text<T: Element>(text: &str, table: &Table) -> Result<Contents<Array<T>
             break;
         }
         let blank = bytes[end..].iter().take_while(|byte| matches!(byte, b'\r' | b'\n')).count();
-        // Only errors compute the line number, because that counts from the beginning of the text.
+        // Line numbers are needed for errors only. They are not computed for every record, since
+        // `line_at` counts from the beginning of the text.
         let line = || line_at(bytes, end + blank);
         let is_first = first.is_none();
         let first = match &mut first {
