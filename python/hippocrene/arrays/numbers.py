@@ -773,14 +773,14 @@ class NumberArray(ArithmeticArray, holds=("numbers",)):
 
         The error is about as large as if each value were wrong by a 500th of the width of the
         domain. It is smaller for smooth functions, and for smaller domains. `precision_bits` states
-        the error at the point of the domain where it is largest. Beside a jump, that is about the
+        the error at the point of the domain where it is largest. At a jump, that is about the
         height of the jump. If you know that the values stay away from that point, declare the
         precision with `with_precision_bits`.
 
         `look_ups`, from 1 to 4, is the largest number of look-ups for each value. The default is 3,
         and fewer are made if more do not help. For a function with jumps, such as rounding, use one
-        look-up. Additional tables add part of the error beside a jump to values that lie a half, a
-        quarter, an eighth and so on of the domain away from it, where the function may be flat. If
+        look-up. With more tables, part of the error near a jump also appears at values that lie a
+        half, a quarter, an eighth and so on of the domain away from the jump. If
         the interval of the array is a single value, as for ``x * 0``, the result is exact and
         nothing is looked up.
 
@@ -798,8 +798,8 @@ class NumberArray(ArithmeticArray, holds=("numbers",)):
         more look-ups may be better.
         """
         check_function(function)
-        # A table of entries has jumps. Each additional look-up adds part of the error beside a
-        # jump to values a half, a quarter and so on of the domain away from it.
+        # A table of entries has jumps. With each additional look-up, part of the error near
+        # a jump also appears at values a half, a quarter and so on of the domain away from it.
         usual = 3 if callable(function) else 1
         count = usual if look_ups is None else whole(look_ups, "look_ups", 1, 4)
         of_one = function if callable(function) else _nearest(function, domain)

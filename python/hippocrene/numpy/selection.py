@@ -137,7 +137,7 @@ def _beside(x: Any, y: Any) -> Any:
 
 
 def _choosable(like: Any, plain: Any, operation: str) -> Any:
-    """Return plain values to choose from beside an encrypted array.
+    """Return plain values that are chosen from together with an encrypted array.
 
     Numbers may be missing (NaN) at places where they are not chosen.
     """

@@ -392,7 +392,8 @@ fn tables(
 }
 
 impl BlockTables {
-    /// The largest noise of a value, at the modulus of the ring.
+    /// The largest noise of a looked-up value among the outputs of the block, relative to the
+    /// modulus of the ring of the tables.
     pub(super) fn noise(&self, parameters: &TreeParameters) -> Noise {
         match self {
             BlockTables::Each(_) => parameters.rotation().noise(),

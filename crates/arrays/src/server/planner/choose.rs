@@ -171,8 +171,9 @@ impl<F: Arithmetic> Outcome<F> {
 impl Server {
     /// Performs an operation by the best of its candidates.
     ///
-    /// `most_bits` is a bound of the capacity that the operation uses. If it has one candidate, and
-    /// its operands have this much beside the reserve of a bootstrap, it needs no dry run.
+    /// `most_bits` is a bound of the capacity that the operation uses. There is no dry run if the
+    /// operation has only one candidate and its operands have this capacity in addition to the
+    /// reserve of a bootstrap.
     ///
     /// # Errors
     /// The error of the first candidate if none is possible. Nothing has been computed then.
