@@ -39,7 +39,7 @@ pub enum FormatError {
         /// Bytes that the part should have.
         need: u64,
     },
-    /// The bytes are not a file of this library.
+    /// Not a file of this library.
     #[error("this is not a Hippocrene file: it starts with the bytes {have:02x?}")]
     Magic {
         /// The first bytes, up to eight.

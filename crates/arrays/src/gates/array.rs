@@ -134,7 +134,7 @@ impl GateArray {
     }
 }
 
-/// Bits that were picked from an array.
+/// Some bits of an array.
 pub(super) enum Picked<'a> {
     /// All bits of the array.
     All(&'a [Arc<LweCiphertext>]),

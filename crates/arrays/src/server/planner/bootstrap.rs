@@ -42,9 +42,9 @@ pub(in crate::server) struct Bootstraps {
 /// Minimum number of bits by which the estimated error, a standard deviation, must be smaller than
 /// the bound of the values.
 ///
-/// The values plus ten standard deviations of the error must fit the range of a bootstrap, as
-/// `bootstrap::input` checks. If the error is smaller by 4 bits, it takes `log2(1 + 10/16) = 0.7`
-/// bits of the range. One bit is available, as was seen in gradient descents whose estimates grow.
+/// Ten standard deviations must fit the range beside the values, as `bootstrap::input` checks. If
+/// the error is smaller by 4 bits, they need `log2(1 + 10/16) = 0.7` bits of the range. One bit is
+/// available, as was seen in gradient descents whose estimates grow.
 const LEAST_ROOM: f64 = 4.0;
 
 impl Bootstraps {
