@@ -362,9 +362,9 @@ impl Server {
 
     /// Applies `f` to the elements as single numbers, line by line.
     ///
-    /// The numbers are extracted as if their bound was larger by the factor that `wide` returns,
-    /// which determines their scale. `wide` is called with the ciphertext that holds the first
-    /// element and the slot of that element. `f` also gets the form of results.
+    /// The scale of the extracted numbers is chosen for the bound of the array times the factor that
+    /// `wide` returns. `wide` gets the ciphertext that holds the first element and the slot of that
+    /// element. `f` also gets the form of results.
     pub(in crate::server) fn of_elements(
         &self,
         a: &EncryptedArray,
