@@ -1042,9 +1042,11 @@ class NumberArray(ArithmeticArray, holds=("numbers",)):
             return result.reshape(ones) if keepdims else result
 
     def _joined(self, axis: Axes, operation: str) -> tuple[Self, int | None, tuple[int, ...]]:
-        """Return the self with these axes joined to one, that axis, and the shape that keeps them.
+        """Join these axes to one.
 
-        The axis is None if all axes are joined.
+        Return the array with the joined axis, the index of that axis, and the shape of `self` in
+        which each of these axes has length 1. If all axes are joined, the array stays as it is and
+        the index is None.
         """
         axes = self._axes(axis, operation)
         ones = tuple(1 if i in axes else n for i, n in enumerate(self.shape))

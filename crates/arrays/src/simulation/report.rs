@@ -77,7 +77,7 @@ pub struct UsedKey {
     /// not be requested separately.
     ///
     /// The features are a bootstrap of numbers or of bits, and look-up tables.
-    pub comes_along: bool,
+    pub is_in_feature_keys: bool,
 }
 
 /// The operation that a key is for.
@@ -112,7 +112,7 @@ impl Report {
             purpose: purpose(*name, rlwe.degree()),
             modulus: *modulus,
             modulus_bits: parameters.log2(*modulus),
-            comes_along: features.iter().any(|feature| feature.holds(*name, *modulus)),
+            is_in_feature_keys: features.iter().any(|feature| feature.holds(*name, *modulus)),
         };
         let mut keys: Vec<UsedKey> = tally.keys().iter().map(used).collect();
         keys.sort_by_key(|key| match key.purpose {
@@ -159,7 +159,7 @@ impl Report {
     /// The rotations whose keys must be requested separately, since no feature includes them.
     pub fn rotations(&self) -> Vec<i64> {
         let steps = |key: &UsedKey| match key.purpose {
-            _ if key.comes_along => None,
+            _ if key.is_in_feature_keys => None,
             Purpose::Rotation(steps) => Some(steps),
             Purpose::Relinearisation | Purpose::Conjugation => None,
         };
@@ -168,7 +168,7 @@ impl Report {
 
     /// True if the program uses the key of complex conjugation and no feature includes that key.
     pub fn conjugates(&self) -> bool {
-        self.keys.iter().any(|key| key.purpose == Purpose::Conjugation && !key.comes_along)
+        self.keys.iter().any(|key| key.purpose == Purpose::Conjugation && !key.is_in_feature_keys)
     }
 
     /// True if the program uses the relinearisation key.

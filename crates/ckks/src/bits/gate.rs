@@ -64,8 +64,11 @@ impl GateFunction {
         }
     }
 
-    /// Returns how a gate is evaluated in a bootstrap of its own, and the factor of the sum in its
-    /// angle. A parity uses twice the sum, where it is a plain cosine and needs no square.
+    /// Returns the function of a gate that has a bootstrap of its own, and the factor of the sum of
+    /// the bits in its angle.
+    ///
+    /// The factor is 1, except for parities. With twice the sum, a parity is a plain cosine and needs
+    /// no square.
     pub(super) fn for_single_gate(
         gate: Gate,
         count: usize,
@@ -83,12 +86,12 @@ impl GateFunction {
         ))
     }
 
-    /// Returns how a gate of `count` bits is evaluated from the sum itself.
+    /// Returns the function of a gate of `count` bits, where the angle is the sum of the bits times 1.
     pub(super) fn of(gate: Gate, count: usize) -> Result<GateFunction, CkksError> {
         let threshold = Shape::Half { amplitude: SQRT_2 };
         let single = |complement| Shape::Single { complement };
-        // A threshold gate is 0 around `sum`. Every other gate takes at `sum` the value that it has
-        // where the cosine is 1.
+        // `sum` is the sum of bits at which the cosine is 1. A threshold gate returns 0 for the two
+        // sums of bits on either side of it.
         let (shape, sum) = match (gate, count) {
             (Gate::And, 2) | (Gate::Majority, 3) => (threshold, 0.5),
             (Gate::Or, 2) => (threshold, -0.5),
