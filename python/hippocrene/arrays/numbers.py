@@ -159,12 +159,13 @@ class NumberArray(ArithmeticArray, holds=("numbers",)):
         return self._run("array_with_precision", wanted, operation="with_precision")
 
     def with_precision_bits(self, bits: float) -> Self:
-        """Return the array with a declared `precision_bits`, for users who know its error better.
+        """Return the array with a declared `precision_bits` instead of the estimated one.
 
-        The estimate assumes that nothing makes errors smaller. Iterations that correct themselves,
-        such as Newton's, do make them smaller. Declare the precision after each step of such an
-        iteration. Otherwise the estimated error grows until a bootstrap has no room for it and
-        gives it up (see `precision_bits`).
+        Declare a precision if you know that the error is smaller than its estimate. The estimate
+        assumes that no operation makes errors smaller, but each step of a method that corrects
+        itself, such as Newton's, does. Declare the precision after each of these steps. Otherwise
+        the estimated error grows until a bootstrap states that the error is unknown (see
+        `precision_bits`).
 
         If the declaration is wrong, all later error estimates are wrong, results may be wrong, and
         `Client.decrypt_for_sharing` hides less. Errors in stray slots, between the elements, may be
@@ -399,7 +400,8 @@ class NumberArray(ArithmeticArray, holds=("numbers",)):
         division by a power of two comes last and is exact. The sum is repeated along the axes
         before it is divided, so that the division also reduces the error of repeating it.
         """
-        # Every element meets its mean, so that a lazy view is moved first, and only once.
+        # The deviations need the elements one by one. So the move of a lazy view is done here, once
+        # for both the mean and the deviations.
         server = self._bound_server("var")
         array = server._wrap(self._elements())
         with named("var", "sum"):

@@ -77,7 +77,7 @@ impl Planned {
 }
 
 impl Preset {
-    /// Plans its key switches with `profile`, or with typical figures.
+    /// Plans the key switches of this preset with the costs of `profile`, or with typical costs.
     ///
     /// There is a plan for the modulus of fresh ciphertexts and for each product of the first
     /// units.

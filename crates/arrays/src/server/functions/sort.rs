@@ -188,9 +188,10 @@ impl Server {
         self.sum(a, lines.axis).map_err(|e| e.during(lines.operation))
     }
 
-    /// Returns an array of this shape filled with the only value that elements of `a` can have.
+    /// Returns an array of this shape filled with the only value that elements of `a` can have, or
+    /// `None` if the elements may differ.
     ///
-    /// Returns `None` if the elements may differ. Equal elements are in order already.
+    /// If all elements are equal, nothing needs to be sorted or compared.
     pub(in crate::server) fn filled(
         &self,
         a: &EncryptedArray,
