@@ -96,8 +96,9 @@ impl Pegasus {
     /// `x` and `y` have variance `e^2` each. That of `|d|` comes from the index of the table,
     /// divided by `t`, and from rotation and switch.
     ///
-    /// The whole error `e` doubles from round to round. This includes the error at extraction. It
-    /// comes from slots to coefficients, where it grows with the ring, and from the key switch.
+    /// The error `e` doubles in every round, and so does the part of it that the extraction caused.
+    /// That part comes from the transform of slots to coefficients, where it grows with the ring
+    /// degree, and from the key switch.
     ///
     /// # Errors
     /// Returns [`PegasusError::Argument`] if `size` is so large that the error in the last round
