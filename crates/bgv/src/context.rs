@@ -122,17 +122,17 @@ impl Context {
         self.moduli.near(bits, max_bits).unwrap_or(self.fresh)
     }
 
-    /// Returns [`Moduli::to_switch_down`], or the modulus nearest to `margin` bits below `bits` if
-    /// there is none.
-    pub(crate) fn modulus_to_switch_down(
+    /// Returns [`Moduli::landing`], or the modulus nearest to `margin` bits below `bits` if there
+    /// is none.
+    pub(crate) fn modulus_for_landing(
         &self,
         bits: f64,
         max_bits: f64,
         margin: f64,
         clear: f64,
     ) -> Modulus {
-        let found = self.moduli.to_switch_down(bits, max_bits, margin, clear);
-        found.unwrap_or_else(|| self.modulus_near(bits - margin, max_bits))
+        let landing = self.moduli.landing(bits, max_bits, margin, clear);
+        landing.unwrap_or_else(|| self.modulus_near(bits - margin, max_bits))
     }
 
     /// Returns the cheapest modulus of at least `bits` and at most `max_bits` bits that is coprime
