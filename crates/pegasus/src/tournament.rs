@@ -199,8 +199,10 @@ impl Pegasus {
         (2..=limit).rev().find(fits).unwrap_or(1)
     }
 
-    /// Returns the bits of all levels, from the bits of every round, which are 1 where the first of
-    /// a pair wins. It goes from the root to the leaves.
+    /// Returns the bits of all levels of the tournament.
+    ///
+    /// `first_wins` has the bits of every round, which are 1 where the first number of a pair wins.
+    /// The levels are computed from the last round, the root, to the first round.
     fn bits_of_levels(
         &self,
         first_wins: &[Numbers],

@@ -173,7 +173,8 @@ impl Server {
         operation: &'static str,
     ) -> Result<Option<Array<F>>, Error> {
         let (side, span, slots) = (axis.length.next_power_of_two(), axis.span, a.layout().slots());
-        // The last row of the result meets fewer than `side` elements beyond its own place.
+        // Row `i` of the result is computed from the slots from `i` on, fewer than `side` of them
+        // beyond `i` itself.
         let count = (rows + side - 1).div_ceil(side).next_power_of_two().min(span / side);
         let copies = axis.layout(&[(count, side), (axis.length, 1)], slots)?;
         let repeats = a
