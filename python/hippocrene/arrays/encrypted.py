@@ -440,8 +440,8 @@ class EncryptedArray:
 
     def _axes(self, axis: Axes, operation: str) -> list[int]:
         """Return the axes as indices in ascending order."""
-        # numpy sums and multiplies an array without axes along the axes 0 and -1 too. Its other
-        # operations do not.
+        # For an array without axes, `sum` and `prod` of numpy also accept the axes 0 and -1. Its
+        # other functions refuse them.
         if axis is None or (
             operation in ("sum", "prod") and self._is_of_one_value(axis, operation)
         ):
