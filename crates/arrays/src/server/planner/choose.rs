@@ -30,7 +30,7 @@ pub(in crate::server) const MARGIN_BITS: f64 = 16.0;
 /// sums of a million elements use 20.
 pub(in crate::server) const MARGIN_BITS_OF_UNKNOWN_GROWTH: f64 = 64.0;
 
-/// Maximum number of operands of which every subset is tried as the operands to bootstrap. With more
+/// Maximum number of operands for which all choices of operands to bootstrap are tried. With more
 /// operands, only two choices are tried: bootstrap none, or bootstrap all.
 const MAX_OPERANDS_IN_SUBSETS: usize = 3;
 

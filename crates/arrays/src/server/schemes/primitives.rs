@@ -278,8 +278,8 @@ pub trait LinearMaps: PlainNumbers {
 
     /// Applies a linear map to each of these ciphertexts.
     ///
-    /// `extent` is that of the whole map, of which `map` may be a part. If the encoded diagonals are
-    /// not kept, each one is encoded once and applied to many ciphertexts.
+    /// `map` may be a part of a larger map, and `extent` is that of the larger one. If the encoded
+    /// diagonals are not kept, each one is encoded once and applied to many ciphertexts.
     ///
     /// # Errors
     /// As [`LinearMaps::rotate`].

@@ -11,7 +11,8 @@ use crate::{CiphertextBody, EncryptedArray};
 ///
 /// Copies of an element share its error, but the product of copies with a map of slots states the
 /// error as if the errors of all copies were independent. So the error of the product is raised to
-/// what the matrix with these `entries` makes of shared errors, unless the stated error is larger.
+/// the error that shared errors cause through the matrix with these `entries`, unless the stated
+/// error is larger.
 pub(in crate::server) fn with_errors_of_matrix(
     mut product: EncryptedArray,
     a: &EncryptedArray,

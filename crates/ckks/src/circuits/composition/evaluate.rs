@@ -21,7 +21,7 @@ const MIN_MARGIN_DEVIATIONS: f64 = 10.0;
 /// include the error of the argument. Chosen.
 const MIN_ARGUMENT_DEVIATIONS: f64 = 5.0;
 
-/// Number of bits by which a scale may be smaller than the scale that a stage needs. Chosen.
+/// Number of bits that a scale may lack compared with the scale that a stage needs. Chosen.
 const SCALE_TOLERANCE_BITS: f64 = 0.1;
 
 impl Evaluator {
