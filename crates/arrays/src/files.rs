@@ -69,8 +69,8 @@ pub fn failed(path: &Path, source: io::Error) -> Error {
 
 /// A file that is written in full before it replaces the file at its path.
 ///
-/// Several files can all be written before the first one is put in its place. On Linux a file has no
-/// name until then (`O_TMPFILE`), if the file system supports it. So a process that is killed
+/// Several files can all be written before the first one is put in its place. On Linux a file has
+/// no name until then (`O_TMPFILE`), if the file system supports it. So a process that is killed
 /// leaves nothing behind. On other systems the file has a temporary name in the same folder, and is
 /// removed when it is dropped.
 ///

@@ -45,8 +45,8 @@ impl Pegasus {
             Which::Larger => (left - right).abs(),
             Which::Smaller => -(left - right).abs(),
         };
-        // Numbers to be repacked use a small part of the circle. The difference is multiplied by this
-        // integer, so that it uses the whole circle.
+        // Numbers to be repacked use a small part of the circle. The difference is multiplied by
+        // this integer, so that it uses the whole circle.
         let times = (0.5 / self.plan().literal().reduction.epsilon()).ceil();
         let beyond: f64 =
             [Some(a), b].into_iter().flatten().map(|c| max_excess(c.precision_bits())).sum();

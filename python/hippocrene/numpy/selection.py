@@ -68,8 +68,8 @@ def _difference(condition: Any, x: Any, y: Any) -> Any:
 def _chosen_bits(condition: Any, where: Any, otherwise: Any) -> Any:
     """Select bits by a condition, for `numpy.where`.
 
-    With a plain condition, the result consists of the single bits that the condition selects, and no
-    gate is needed. Packed bits still need gates.
+    With a plain condition, the result consists of the single bits that the condition selects, and
+    no gate is needed. Packed bits still need gates.
     """
     both: list[Any] = [
         one if is_encrypted(one) else plain_bits(one, "where")

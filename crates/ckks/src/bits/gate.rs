@@ -67,8 +67,8 @@ impl GateFunction {
     /// Returns the function of a gate that has a bootstrap of its own, and the factor of the sum of
     /// the bits in its angle.
     ///
-    /// The factor is 1, except for parities. With twice the sum, a parity is a plain cosine and needs
-    /// no square.
+    /// The factor is 1, except for parities. With twice the sum, a parity is a plain cosine and
+    /// needs no square.
     pub(super) fn for_single_gate(
         gate: Gate,
         count: usize,
@@ -86,7 +86,8 @@ impl GateFunction {
         ))
     }
 
-    /// Returns the function of a gate of `count` bits, where the angle is the sum of the bits times 1.
+    /// Returns the function of a gate of `count` bits for an angle with the factor 1: that of the sum
+    /// of the bits itself.
     pub(super) fn of(gate: Gate, count: usize) -> Result<GateFunction, CkksError> {
         let threshold = Shape::Half { amplitude: SQRT_2 };
         let single = |complement| Shape::Single { complement };

@@ -114,8 +114,8 @@ impl Bootstrapper {
         // The error of `y` is a part of the value here, not noise.
         let mut out = y.clone();
         out.inner_mut().set_noise(Noise::NONE);
-        // The difference also contains the error of `a`. So bringing `y` to the modulus and scale of
-        // `a` may cause an error of half that size.
+        // The difference also contains the error of `a`. So bringing `y` to the modulus and scale
+        // of `a` may cause an error of half that size.
         let there = a.inner().noise().scaled(y.scale().log2() - a.scale().log2() - 1.0);
         let mut error = e.sub(a, &e.adjust_with_error(&out, there, a.modulus(), a.scale())?)?;
         error.set_meta(a.scale().times(Scale::power_of_two(-k)), a.slots(), bound);

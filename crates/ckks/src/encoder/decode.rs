@@ -168,8 +168,8 @@ impl Encoder {
 
     /// Recombines the coefficients of a plaintext of `slots` slots from their residues in `limbs`.
     ///
-    /// These are `2 slots` coefficients at equal distances, and all others are 0. Returns the number
-    /// of mixed-radix digits that the largest of the coefficients needs.
+    /// These are `2 slots` coefficients at equal distances, and all others are 0. Returns the
+    /// number of mixed-radix digits that the largest of the coefficients needs.
     fn recombine_limbs<R: Borrow<ResidueRing>>(
         &self,
         limbs: &[u64],

@@ -363,9 +363,9 @@ impl Server {
 
     /// Applies `f` to the elements as single numbers, line by line.
     ///
-    /// The scale of the extracted numbers is chosen for the bound of the array times the factor that
-    /// `wide` returns. `wide` gets the ciphertext that holds the first element and the slot of that
-    /// element. `f` also gets the form of results.
+    /// The scale of the extracted numbers is chosen for the bound of the array times the factor
+    /// that `wide` returns. `wide` gets the ciphertext that holds the first element and the slot of
+    /// that element. `f` also gets the form of results.
     pub(in crate::server) fn of_elements(
         &self,
         a: &EncryptedArray,

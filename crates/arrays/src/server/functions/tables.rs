@@ -372,8 +372,8 @@ impl Server {
         }
     }
 
-    /// In a simulation, which knows the elements, returns an element outside of these limits if there
-    /// is one. Otherwise returns `None`.
+    /// In a simulation, which knows the elements, returns an element outside of these limits if
+    /// there is one. Otherwise returns `None`.
     pub(in crate::server) fn known_beyond(
         &self,
         a: &EncryptedArray,

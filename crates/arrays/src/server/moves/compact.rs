@@ -14,12 +14,12 @@ use crate::server::moves::Moves;
 /// Returns up to two ways to move elements by way of the gaps between them.
 ///
 /// A way consists of two lists of moves. The first list moves each element from its position to a
-/// place in a gap, as `(place, from)`. The second list moves it from there to the result, as
-/// `(to, place)`. There is no way if the elements have no gaps, or if there are too few ciphertexts.
+/// place in a gap, as `(place, from)`. The second list moves it from there to the result, as `(to,
+/// place)`. There is no way if the elements have no gaps, or if there are too few ciphertexts.
 ///
-/// To get the place, the bits of the position are reordered: some of the high bits become the lowest
-/// bits. The first way takes bits in which elements differ that are neighbours in the result. The
-/// second way takes the lowest bits in which the numbers of the ciphertexts differ.
+/// To get the place, the bits of the position are reordered: some of the high bits become the
+/// lowest bits. The first way takes bits in which elements differ that are neighbours in the
+/// result. The second way takes the lowest bits in which the numbers of the ciphertexts differ.
 pub(in crate::server) fn closed_up(moves: &[(usize, usize)], slots: usize) -> Vec<[Moves; 2]> {
     let Some(&(_, first)) = moves.first() else { return Vec::new() };
     let differing = moves.iter().fold(0, |bits, (_, from)| bits | from ^ first);
@@ -44,8 +44,8 @@ pub(in crate::server) fn closed_up(moves: &[(usize, usize)], slots: usize) -> Ve
 
 /// Returns one bit of the positions for each of the distances 1, 2, 4 and so on.
 ///
-/// Two elements whose positions differ only in this bit are at that distance in the result. The list
-/// ends at the first distance without such a bit, or after `most` bits.
+/// Two elements whose positions differ only in this bit are at that distance in the result. The
+/// list ends at the first distance without such a bit, or after `most` bits.
 fn next_to_one_another(
     moves: &[(usize, usize)],
     bits: impl Iterator<Item = u32>,

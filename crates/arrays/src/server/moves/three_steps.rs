@@ -20,8 +20,8 @@ use crate::server::moves::Moves;
 /// Maximum factor by which the number of ciphertexts grows while elements cross from row to row.
 const MAX_CIPHERTEXT_GROWTH: usize = 4;
 
-/// Splits moves into three steps, for slots in rows of `columns`: to another column of the same row,
-/// along that column to the row of the destination, and within that row to the destination.
+/// Splits moves into three steps, for slots in rows of `columns`: to another column of the same
+/// row, along that column to the row of the destination, and within that row to the destination.
 ///
 /// Returns `None` if some row has far more elements to send or to receive than it has slots, for
 /// example if one element goes to many places.

@@ -422,8 +422,8 @@ impl Server {
     /// Returns the capacity in bits that an array needs for being scaled down before a bootstrap.
     ///
     /// If the bound of the array is too large to bootstrap, one product with a number scales the
-    /// array down first, and the result is the capacity that this product uses. Otherwise the result
-    /// is 0.
+    /// array down first, and the result is the capacity that this product uses. Otherwise the
+    /// result is 0.
     pub(in crate::server) fn bits_to_scale_down<F: Arithmetic>(&self, a: &Array<F>) -> f64 {
         if F::is_too_large(self, a) { self.form_of(&[a]).product_bits(self) } else { 0.0 }
     }

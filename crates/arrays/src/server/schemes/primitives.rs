@@ -133,9 +133,9 @@ pub trait SharedErrors: PlainNumbers {
         y: &Self::Ciphertext,
     ) -> Computed<Self>;
 
-    /// Computes `x + y` as [`SharedErrors::overlay`] does, if `y` holds copies of elements of `x` and
-    /// no later sum adds an element and its copy. The noise of the result is then that of a single
-    /// copy.
+    /// Computes `x + y` as [`SharedErrors::overlay`] does, if `y` holds copies of elements of `x`
+    /// and no later sum adds an element and its copy. The noise of the result is then that of a
+    /// single copy.
     ///
     /// # Errors
     /// As [`Arithmetic::add`].

@@ -7,11 +7,11 @@ use hippocrene_rlwe::Noise;
 use super::{Composition, DEVIATIONS, Stage};
 use crate::{Ciphertext, CkksError, Evaluator, Refresh, Scale};
 
-/// Minimum ratio of the margin of a stage to the standard deviation of the noise at that stage. With
-/// more noise, the evaluation is refused.
+/// Minimum ratio of the margin of a stage to the standard deviation of the noise at that stage.
+/// With more noise, the evaluation is refused.
 ///
-/// It is less than the planned [`DEVIATIONS`], because scales may differ from the plan by half a bit
-/// and a refresh adds an error of its own. Chosen.
+/// It is less than the planned [`DEVIATIONS`], because scales may differ from the plan by half a
+/// bit and a refresh adds an error of its own. Chosen.
 const MIN_MARGIN_DEVIATIONS: f64 = 10.0;
 
 /// Minimum ratio of the largest error that the first stage allows in its argument to the standard
