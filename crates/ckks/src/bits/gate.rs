@@ -86,8 +86,8 @@ impl GateFunction {
         ))
     }
 
-    /// Returns the function of a gate of `count` bits for an angle with the factor 1: that of the sum
-    /// of the bits itself.
+    /// Returns the function of a gate of `count` bits whose angle is the sum of the bits, with the
+    /// factor 1.
     pub(super) fn of(gate: Gate, count: usize) -> Result<GateFunction, CkksError> {
         let threshold = Shape::Half { amplitude: SQRT_2 };
         let single = |complement| Shape::Single { complement };
