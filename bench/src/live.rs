@@ -131,9 +131,11 @@ mod tests {
     fn reads_what_the_program_prints() {
         let live = Live::read(
             br#"[{"peer": "OpenFHE wheel 1", "runtime": "Python 3.10.13", "shapes":
-                  [{"shape": "she14", "log_n": 14, "parameters": "CKKS", "figures": {"rotate": 20.5}}]},
+                  [{"shape": "she14", "log_n": 14, "parameters": "CKKS",
+                    "figures": {"rotate": 20.5}}]},
                  {"peer": "Lattigo 6.2.0", "runtime": "Go 1.26", "shapes":
-                  [{"shape": "switch", "variant": "r = 4", "log_n": 16, "parameters": "", "figures": {"4 limbs": 3}}]},
+                  [{"shape": "switch", "variant": "r = 4", "log_n": 16, "parameters": "",
+                    "figures": {"4 limbs": 3}}]},
                  {"peer": "tenseal wheel", "missing": "Python 3.14: no matching distribution"}]"#,
         )
         .unwrap();

@@ -61,7 +61,7 @@ impl Row {
 
     /// Returns a measurement for which more is better, such as a precision (`bits`) or a speed-up
     /// (`x`).
-    pub fn more(name: impl Into<String>, value: f64, unit: &'static str) -> Self {
+    pub fn more_is_better(name: impl Into<String>, value: f64, unit: &'static str) -> Self {
         Row { better: Better::More, ..Row::new(name, value, unit) }
     }
 
@@ -322,7 +322,9 @@ mod tests {
                 .against_peer(lattigo("relinearisation key")),
             Row::new("transform", 20.0, "us").against("tfhe-ntt 0.7.1", 34.0).target(Some(1.75)),
             Row::new("something new", 0.1234567, "s"),
-            Row::more("precision", 24.0, "bits").against("simple", 20.0).target(Some(1.0)),
+            Row::more_is_better("precision", 24.0, "bits")
+                .against("simple", 20.0)
+                .target(Some(1.0)),
             Row::new("encryption", 10.0, "ms").against_paper(papers.find("simSHE14", operation)),
             Row::missing("the wheel is not there"),
         ];

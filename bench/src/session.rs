@@ -187,7 +187,8 @@ mod tests {
     #[test]
     fn live_figures_are_judged() {
         let mut session = Session::new().unwrap();
-        let json = br#"[{"peer": "Lattigo 6.2.0", "shapes": [{"shape": "she14", "parameters": "", "figures": {"rotate": 20}}]}]"#;
+        let json = br#"[{"peer": "Lattigo 6.2.0", "shapes":
+            [{"shape": "she14", "parameters": "", "figures": {"rotate": 20}}]}]"#;
         let judged = |session: &Session| {
             let row = Row::new("rotate", 1.0, "ms");
             let target = |peer: &str| Some(if peer.starts_with("Lattigo") { 7.0 } else { 3.0 });

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Sequence
 from contextvars import ContextVar
 from os import PathLike
-from typing import Final, TypeAlias, final, type_check_only
+from typing import Final, TypeAlias, TypedDict, final, type_check_only
 
 import numpy as np
 import numpy.typing as npt
@@ -41,6 +41,15 @@ _KeyRequest: TypeAlias = tuple[
 
 # The declared interval of values, and their precision.
 _How: TypeAlias = tuple[_Interval, float | None]
+
+@type_check_only
+class _Application(TypedDict):
+    domain: _Interval
+    error: float | None
+    breaks: Sequence[float] | None
+    gap: float | None
+    look_ups: int | None
+    precise: bool
 
 # Limits on loaded files: bytes, memory, work, names of kinds, names of presets.
 _Limits: TypeAlias = tuple[
@@ -392,16 +401,9 @@ class Server:
     ) -> _Array: ...
     def is_zero(self, array: _Array) -> _Array: ...
     def apply(
-        self,
-        array: _Array,
-        function: Callable[[float], float],
-        domain: _Interval,
-        look_ups: int,
-        precise: bool,
+        self, array: _Array, function: Callable[[float], float], how: _Application
     ) -> _Array: ...
-    def apply_function(
-        self, array: _Array, name: str, domain: _Interval, look_ups: int, precise: bool
-    ) -> _Array: ...
+    def apply_function(self, array: _Array, name: str, how: _Application) -> _Array: ...
     def near_zero(self, array: _Array, within: float) -> _Array: ...
     def in_order(self, operation: str, array: _Array, axis: int | None) -> _Array: ...
     def top_k(self, array: _Array, k: int, axis: int | None) -> _Array: ...

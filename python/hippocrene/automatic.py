@@ -16,6 +16,7 @@ from hippocrene.errors import (
     MissingKeyError,
     ParameterError,
 )
+from hippocrene.units import size_text
 
 if TYPE_CHECKING:
     from hippocrene.simulation_report import Simulation
@@ -69,23 +70,29 @@ def chosen(
             enough = min(enough, 2 * degrees.get(preset, 0))
     if fits:
         return min(fits, key=lambda simulation: simulation.seconds)
-    memory = f"{max_memory / 1e9:.3g} GB"
+    memory = size_text(max_memory)
+    needed = "" if min_precision is None else f" with results of {min_precision:g} bits"
     if too_large:
         least = min(too_large, key=lambda simulation: simulation.peak_memory)
+        lower = "" if min_precision is None else ", lower min_precision,"
         raise ParameterError(
-            f"simulate: no preset fits {memory} of memory. The nearest miss is {least.preset!r}, which takes "
-            f"{least.peak_memory / 1e9:.3g} GB. Allow as much with max_memory, or compute on smaller arrays."
+            f"simulate: no preset gives the program{needed} within {memory} of memory. The nearest miss is "
+            f"{least.preset!r}, which takes {size_text(least.peak_memory)}. Allow as much with max_memory{lower} or "
+            "compute on smaller arrays."
         )
     preset, reason = refused[-1]
+    for _, refusal in refused:
+        if isinstance(refusal, MissingKeyError):
+            # No preset can replace keys.
+            raise refusal
     if len({str(error) for _, error in refused}) == 1 and (
         len(refused) > 1 or min_precision is None
     ):
         # All presets fail for the same reason, so the preset is not at fault.
         raise reason
-    needed = "" if min_precision is None else f" with results of {min_precision:g} bits"
+    tried = "the preset does not fit" if len(presets) == 1 else "no preset fits"
     raise ParameterError(
-        f"simulate: no preset fits the program{needed}. The nearest miss is {preset!r}, the largest that was tried: "
-        f"{reason}"
+        f"simulate: {tried} the program{needed}. The nearest miss is {preset!r}: {reason}"
     ) from reason
 
 
@@ -141,6 +148,6 @@ def _precise(
     if most is None:
         return run(bits)
     raise CapacityError(
-        f"simulate: results have {most:.1f} bits of precision at most, and {min_precision:g} are needed. Take a larger "
-        "preset, or a smaller min_precision"
+        f"its results have {most:.1f} bits of precision at most. Take a lower min_precision, or a larger preset if "
+        "there is one."
     )

@@ -22,7 +22,12 @@ from hippocrene.keys import (
     preset_text,
     scheme_text,
 )
-from hippocrene.requirements import Bootstrapping, LookUps, wanted, wanted_tables
+from hippocrene.requirements import (
+    Bootstrapping,
+    LookUps,
+    to_native_bootstrapping,
+    to_native_tables,
+)
 from hippocrene.stored import Forwarded, Stored, StoredSecret
 from hippocrene.values.operands import (
     Kind,
@@ -108,7 +113,7 @@ def key_request(
         if rotations is None
         else [whole(step, "a rotation", -most, most) for step in rotations]
     )
-    looked_up, how = wanted_tables(tables), wanted(bootstrapping)
+    looked_up, how = to_native_tables(tables), to_native_bootstrapping(bootstrapping)
     check_for_numbers("evaluation keys", is_exact, how, looked_up)
     return steps, True, conjugation, how, looked_up, bits
 
@@ -127,6 +132,8 @@ def encrypt(
 ) -> EncryptedArray:
     """Encrypt with a secret key, with a public key or in a simulation."""
     ends = declared_interval(interval, bound)
+    if isinstance(values, EncryptedArray):
+        raise TypeError("encrypt: the array is encrypted already. Compute with server.load(x).")
     bits = booleans(values, "encrypt") if key.for_bits else None
     if bits is not None:
         if ends is not None or precision is not None or wrap:
@@ -464,7 +471,7 @@ class Client(StoredSecret, _Encrypting):
         They are its precision, the capacities before and after it, its probability of failure and
         the size of its keys. `bootstrapping` is as for `evaluation_keys`.
         """
-        how = wanted(bootstrapping)
+        how = to_native_bootstrapping(bootstrapping)
         if how is None:
             raise ArgumentError(
                 "describe_bootstrapping: bootstrapping is False, and there is nothing to describe"
@@ -478,7 +485,7 @@ class Client(StoredSecret, _Encrypting):
         They include the capacity of results and the probability of failure. `tables` is as for
         `evaluation_keys`, without bootstrapping.
         """
-        how = wanted_tables(tables)
+        how = to_native_tables(tables)
         if how is None:
             raise ArgumentError(
                 "describe_tables: tables is False, and there is nothing to describe"

@@ -39,7 +39,10 @@ def check_made_alike(
         + ("" if modulus is None else f" modulo {modulus}")
         for preset, scheme, modulus in (theirs, mine)
     )
-    raise ArgumentError(f"{operation}: the simulation was made with {have}, {named} with {need}")
+    raise ArgumentError(
+        f"{operation}: the simulation was made with {have}, {named} with {need}. Simulate the program "
+        "with the same."
+    )
 
 
 class _Description(Forwarded[_T]):

@@ -44,7 +44,7 @@ class Bootstrapping:
         return bool(self.complex), double(self.bound, "a bound"), precision, slots
 
 
-def wanted(
+def to_native_bootstrapping(
     bootstrapping: bool | Bootstrapping,
 ) -> _Bootstrapping | None:
     """Convert to the argument of the extension module, or None for no bootstrapping."""
@@ -76,7 +76,7 @@ class LookUps:
         )
 
 
-def wanted_tables(tables: bool | str | LookUps) -> _Tables | None:
+def to_native_tables(tables: bool | str | LookUps) -> _Tables | None:
     """Convert to the argument of the extension module, or None for no tables."""
     if isinstance(tables, str):
         tables = LookUps(tables=tables)

@@ -147,6 +147,11 @@ class Server(Described):
         self._is_simulated = False
         self._description = keys._description
         if transfer is not None:
+            if transfer.second != keys.fingerprint:
+                raise KeyMismatchError(
+                    f"server: the transfer key leads to key {transfer.second}, and the evaluation keys are of "
+                    f"{keys.fingerprint}. Pass evaluation keys of the second client."
+                )
             self._own = self._own.with_transfer(transfer._raw)
         if memory is not None:
             self._own.set_key_memory(memory)
@@ -172,24 +177,24 @@ class Server(Described):
             _simulated.reset(token)
 
     @property
-    def _here(self) -> Server:
+    def _computing_server(self) -> Server:
         """The server that computes here: within a simulation, always the simulated one."""
         return self if self._is_simulated else _simulated.get() or self
 
     @property
     def _raw(self) -> _native.Server:
         """The server of the extension module, with the policy of the current block."""
-        return self._for_now or self._here._own
+        return self._for_now or self._computing_server._own
 
     @property
     def _for_now(self) -> _native.Server | None:
         """The replacement server of the current ``with`` block, or None outside of one."""
-        return _in_place.get().get(self._here)
+        return _in_place.get().get(self._computing_server)
 
     @contextmanager
     def _replaced(self, raw: _native.Server) -> Iterator[Server]:
         """Compute with another server of the extension module within a ``with`` block."""
-        token = _in_place.set({**_in_place.get(), self._here: raw})
+        token = _in_place.set({**_in_place.get(), self._computing_server: raw})
         try:
             yield self
         finally:
@@ -222,7 +227,7 @@ class Server(Described):
         both servers is computed by the server of the first array. docs/how-to/integers.md explains
         when to use which scheme.
         """
-        here = self._here
+        here = self._computing_server
         made = here._own.with_scheme(here._description, text(scheme, "a scheme"))
         return Server._of(*made, is_simulated=here._is_simulated)
 
@@ -342,7 +347,7 @@ class Server(Described):
         work. An array that this process computed is not limited.
         """
         array = array_of(source, limits)
-        if self._here is not self:
+        if self._computing_server is not self:
             raise ArgumentError(
                 "load: within a simulation, the only arrays are the arguments of the program"
             )
@@ -358,8 +363,11 @@ class Server(Described):
                 )
             return self._wrap(self._raw.transfer(array._elements()))
         if array.fingerprint != self.fingerprint:
+            have = f"key {array.fingerprint} (preset {array._held.preset!r})"
+            need = f"{self.fingerprint} (preset {self.preset!r})"
             raise KeyMismatchError(
-                f"load: encrypted under key {array.fingerprint}, but this server's keys are of {self.fingerprint}"
+                f"load: encrypted under {have}, but this server's keys are of {need}. Load arrays of "
+                "the client that made the evaluation keys, or pass a transfer key to the server."
             )
         return self._wrap(self._raw.load(array._elements()))
 

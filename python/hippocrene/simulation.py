@@ -22,8 +22,13 @@ from hippocrene.errors import (
     MissingKeyError,
     ParameterMismatchError,
 )
-from hippocrene.keys import HOW_TO_MAKE_THEM, EvaluationKeys, listed
-from hippocrene.requirements import Bootstrapping, LookUps, wanted, wanted_tables
+from hippocrene.keys import EvaluationKeys, listed
+from hippocrene.requirements import (
+    Bootstrapping,
+    LookUps,
+    to_native_bootstrapping,
+    to_native_tables,
+)
 from hippocrene.server import Server
 from hippocrene.simulation_report import Simulation
 from hippocrene.trace import tracing
@@ -143,7 +148,7 @@ def simulate(
             more = "" if isinstance(error, MissingKeyError) else _what_fits(asked)
         if not more:
             raise
-        raise type(error)(f"{error}. {more}") from error
+        raise type(error)(f"{str(error).removesuffix('.')}. {more}") from error
 
 
 def _automatic(asked: _Asked, min_precision: float | None, max_memory: int) -> Simulation:
@@ -192,7 +197,7 @@ class _Asked:
         if self.keys is not None:
             request = _requested(self.keys, bits, is_exact=exact[0] is not None)
             return _native.Simulation.limited(self.preset, self.precision, *exact, request)
-        how, looked_up = wanted(self.bootstrapping), wanted_tables(self.tables)
+        how, looked_up = to_native_bootstrapping(self.bootstrapping), to_native_tables(self.tables)
         check_for_numbers("simulate", exact[0] is not None, how, looked_up)
         return _native.Simulation(self.preset, self.precision, *exact, how, looked_up, bits)
 
@@ -234,7 +239,8 @@ def _run(
             result = _plain(raw, asked.program(*encrypted), found)
     except (KeyMismatchError, ParameterMismatchError) as mismatch:
         raise type(mismatch)(
-            f"{mismatch} (a simulated program can only compute with its arguments)"
+            "simulate: a simulated program can only compute with its arguments, and it uses another "
+            "encrypted array. Pass the values of that array to simulate too."
         ) from mismatch
     report = raw.report()
     return Simulation(
@@ -249,9 +255,9 @@ def _run(
         relinearisation=report.relinearisation,
         conjugation=report.conjugation,
         key_bytes=report.key_bytes,
-        precision_bits=_least([array._elements().precision_bits for array in found]),
-        capacity_bits=_least([array._elements().capacity_bits for array in found]),
-        budget_bits=_least([array._elements().budget_bits for array in found]),
+        precision_bits=_lowest([array._elements().precision_bits for array in found]),
+        capacity_bits=_lowest([array._elements().capacity_bits for array in found]),
+        budget_bits=_lowest([array._elements().budget_bits for array in found]),
         bit_error=max(
             (error for array in found if (error := array.bit_error) is not None), default=None
         ),
@@ -292,11 +298,7 @@ def _missing(asked: _Asked, error: HippocreneError) -> str:
         with suppress(HippocreneError):
             needed = _run(asked, raw=limited.unlimited(bootstrapping, tables))
             missing = limited.lacks(needed._requested())
-            return (
-                f"For the whole program these keys lack {listed(missing)}. {HOW_TO_MAKE_THEM}"
-                if missing
-                else ""
-            )
+            return f"For the whole program these keys lack {listed(missing)}." if missing else ""
     return ""
 
 
@@ -355,7 +357,7 @@ def _plain(raw: _native.Simulation, returned: Any, found: list[EncryptedArray]) 
     return returned
 
 
-def _least(numbers: list[float | None]) -> float | None:
+def _lowest(numbers: list[float | None]) -> float | None:
     known = [number for number in numbers if number is not None]
     # NaN means an unknown precision, and counts as the lowest.
     return min(known, key=lambda number: (not math.isnan(number), number)) if known else None

@@ -49,11 +49,11 @@ class Stored:
     # The text of the row "secret" of the HTML table: whether the object contains a secret.
     _confidentiality: ClassVar[str] = "none, so that it can be given to others"
 
-    def __init__(self, raw: Any) -> None:
+    def __init__(self, raw: Any = None) -> None:
         """Wrap an object of the extension module."""
         name = type(self).__name__
         if not isinstance(raw, self._kind):
-            raise TypeError(f"{name} is made by {self._factory}, {name}.load and .from_bytes")
+            raise TypeError(f"{name} is made by {self._factory}, {name}.load and {name}.from_bytes")
         self._raw = raw
 
     fingerprint = Forwarded[str]("The public identifier of the secret key that it belongs to.")

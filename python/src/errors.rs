@@ -2,6 +2,7 @@
 //! for every kind.
 
 use crate::deadlines;
+use hippocrene::{Preset, rlwe::RlweError};
 use pyo3::prelude::*;
 use pyo3::types::PyType;
 use std::{
@@ -23,9 +24,68 @@ pub(crate) fn to_py(py: Python<'_>, error: &hippocrene::Error) -> PyErr {
         (Ok(class), hippocrene::Error::Io { path, source }) => {
             PyErr::from_type(class, (number(source), words(source), path.clone()))
         }
-        (Ok(class), error) => PyErr::from_type(class, error.to_string()),
+        (Ok(class), error) => PyErr::from_type(class, in_python(error)),
         (Err(lookup), _) => lookup,
     }
+}
+
+/// The words of the library's errors that name its Rust interface, and the same in Python.
+const IN_PYTHON: [(&str, &str); 13] = [
+    (
+        "lack the conjugation (they",
+        "lack the conjugation, which for integers exchanges the two rows of slots (they",
+    ),
+    (
+        "(KeyRequest::for_simulation)",
+        "with client.evaluation_keys(for_=hippocrene.simulate(program, ...))",
+    ),
+    (
+        "Make evaluation keys with them (KeyRequest::bootstrapping).",
+        "Pass bootstrapping=True to client.evaluation_keys, or to simulate for a simulation.",
+    ),
+    (
+        "make keys with bootstraps, which operations then use by themselves \
+         (KeyRequest::bootstrapping, for the presets",
+        "pass bootstrapping=True to client.evaluation_keys and to simulate, so that operations \
+         bootstrap by themselves (for the presets",
+    ),
+    (
+        "Make evaluation keys with them (KeyRequest::look_ups), or approximate a function of \
+         single values by a polynomial (Polynomial::approximate).",
+        "Pass tables=True to client.evaluation_keys, or to simulate for a simulation. A function \
+         of single values can be a polynomial instead (hippocrene.approximate).",
+    ),
+    (
+        "Make evaluation keys with them (KeyRequest::bits).",
+        "Make evaluation keys with a client of a preset for bits, such as \"bits14\".",
+    ),
+    (
+        "Make evaluation keys with them (LookUps::clusters).",
+        "Make evaluation keys with EncryptedKMeans.evaluation_keys.",
+    ),
+    ("Declare a wider interval,", "Pass a wider interval= (or bound=),"),
+    ("(Server::declare_interval)", "(x.with_interval((low, high)))"),
+    ("Use Server::declare_interval, which", "Use x.with_interval on a server, which"),
+    ("(with_interval)", "(x.with_interval((low, high)))"),
+    ("(with_bound)", "(x.with_bound(bound))"),
+    ("(Server::bootstrap)", "(server.bootstrap(x))"),
+];
+
+/// The message of an error in the terms of the Python package.
+fn in_python(error: &hippocrene::Error) -> String {
+    if let hippocrene::Error::ParameterMismatch(RlweError::ParameterMismatch {
+        operation,
+        have,
+        need,
+    }) = error
+    {
+        let [have, need] = [have, need].map(|digest| Preset::describe_digest(*digest));
+        return format!(
+            "{operation}: made with {have}, but {need} is needed. Use arrays and keys of one client."
+        );
+    }
+    let words = error.to_string();
+    IN_PYTHON.iter().fold(words, |words, (rust, python)| words.replace(rust, python))
 }
 
 /// The system's number of a file error, or the number for its kind if the error is not from the

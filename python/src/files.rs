@@ -195,7 +195,9 @@ macro_rules! with_files {
                 $(, $threads: usize)?
             ) -> PyResult<Self> {
                 let with = with_files!(@with $($threads)?);
-                detached(py, || Stored::from_bytes(data, with).map(|own: hippocrene::$name| own.into()))
+                detached(py, || {
+                    Stored::from_bytes(data, with).map(|own: hippocrene::$name| own.into())
+                })
             }
 
             #[classmethod]

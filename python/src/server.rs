@@ -2,7 +2,7 @@
 
 use hippocrene::{
     Arithmetic, Array, Basis, Bits, Comparison, Error, Function, IntegerPolynomial, Integers,
-    Interval, Layout, Numbers, Polynomial, Residues, Tables, Tangents, Ties,
+    Interval, Layout, Numbers, Polynomial, Residues, SmoothFunction, Tables, Tangents, Ties,
 };
 use numpy::{Element, PyReadonlyArray1, PyReadonlyArrayDyn};
 use pyo3::{
@@ -23,14 +23,79 @@ use crate::numbers::{BigArray, FromPlain, Number, Plain};
 #[pyclass(frozen, module = "hippocrene._native")]
 pub(crate) struct Server(pub(crate) hippocrene::Server);
 
-/// The result of preparing a Python function.
-enum Made {
+/// A function of numbers, prepared to be applied without calling Python.
+enum Prepared {
+    /// The result itself, for an array of which all values are known.
     Constant(Box<Array<Numbers>>),
+    Smooth(SmoothFunction),
     Tables(Tables),
     Tangents(Tangents),
+    /// Whichever is faster.
+    Either(SmoothFunction, Tables),
+}
+
+/// How a function is to be applied.
+#[derive(FromPyObject)]
+#[pyo3(from_item_all)]
+struct Application {
+    domain: Option<(f64, f64)>,
+    /// The largest error, or `None` for the default.
+    error: Option<f64>,
+    /// The jumps and kinks, or `None` to look for them.
+    breaks: Option<Vec<f64>>,
+    gap: Option<f64>,
+    /// The largest number of look-ups for a value, or `None` to choose between tables and
+    /// polynomials.
+    look_ups: Option<usize>,
+    precise: bool,
 }
 
 impl Server {
+    /// Prepares a function for an array, by calling it on its domain.
+    fn prepared(
+        &self,
+        array: &Array<Numbers>,
+        f: impl Fn(f64) -> f64,
+        how: &Application,
+    ) -> Result<Prepared, Error> {
+        let interval = array.interval();
+        let ends = how.domain.unwrap_or((interval.low(), interval.high()));
+        if let Some(constant) = self.0.of_one_value(array, &f, how.domain)? {
+            return Ok(Prepared::Constant(Box::new(constant)));
+        }
+        if how.precise {
+            return self.0.tangents(f, ends).map(Prepared::Tangents);
+        }
+        if how.look_ups.is_some() {
+            return self.0.tables(f, ends, how.look_ups).map(Prepared::Tables);
+        }
+        let smooth = SmoothFunction::new(&f, ends, how.error, how.breaks.as_deref());
+        let useful = |tables: &Tables| how.error.is_none_or(|error| tables.deviation() <= error);
+        // Several tables have errors away from a jump too.
+        let jumps = smooth.as_ref().is_ok_and(|smooth| !smooth.jumps().is_empty());
+        match (smooth, self.0.tables(f, ends, jumps.then_some(1)).ok().filter(useful)) {
+            (Ok(smooth), Some(tables)) => Ok(Prepared::Either(smooth, tables)),
+            (Ok(smooth), None) => Ok(Prepared::Smooth(smooth)),
+            (Err(_), Some(tables)) => Ok(Prepared::Tables(tables)),
+            (Err(error), None) => Err(error),
+        }
+    }
+
+    fn applied(
+        &self,
+        array: &Array<Numbers>,
+        prepared: Prepared,
+        gap: Option<f64>,
+    ) -> Result<Array<Numbers>, Error> {
+        match prepared {
+            Prepared::Constant(result) => Ok(*result),
+            Prepared::Smooth(smooth) => self.0.apply_smooth(array, &smooth, gap),
+            Prepared::Tables(tables) => self.0.apply_tables(array, &tables),
+            Prepared::Tangents(tangents) => self.0.apply_tangents(array, &tangents),
+            Prepared::Either(smooth, tables) => self.0.apply_fastest(array, &smooth, &tables, gap),
+        }
+    }
+
     /// Reads an array for this server. Elements that were read before are not read again.
     fn loaded<F: Held>(&self, py: Python<'_>, array: &EncryptedArray) -> Computed {
         detached(py, || {
@@ -424,7 +489,9 @@ impl Server {
         of_form!(
             integers: integers,
             detached(py, || {
-                let read = pairs.iter().map(|(a, b)| Ok((a.get().read(session)?, b.get().read(session)?)));
+                let read = pairs
+                    .iter()
+                    .map(|(a, b)| Ok((a.get().read(session)?, b.get().read(session)?)));
                 let read = read.collect::<Result<Vec<_>, Error>>()?;
                 let pairs: Vec<(&Array<F>, &Array<F>)> =
                     read.iter().map(|(a, b)| (&**a, &**b)).collect();
@@ -737,35 +804,21 @@ impl Server {
         self.compute_from_two(py, left, right, |server, a, b| compute(server, a, b, how))
     }
 
-    /// Applies any Python function. It is evaluated on the domain before the look-ups start.
+    /// Applies any Python function. It is evaluated on the domain before the computation starts.
     fn apply(
         &self,
         py: Python<'_>,
         array: &EncryptedArray,
         function: &Bound<'_, PyAny>,
-        domain: Option<(f64, f64)>,
-        look_ups: usize,
-        precise: bool,
+        how: Application,
     ) -> Computed {
         let session = self.0.session();
-        let calls = Calls::new(function);
-        let value = |x: f64| calls.value(x);
         let array = detached(py, || Ok(array.read::<Numbers>(session)?.into_owned()))?;
-        let interval = array.interval();
-        let ends = domain.unwrap_or((interval.low(), interval.high()));
-        let made = match self.0.of_one_value(&array, value, domain) {
-            Ok(Some(constant)) => Ok(Made::Constant(Box::new(constant))),
-            Ok(None) if precise => self.0.tangents(value, ends).map(Made::Tangents),
-            Ok(None) => self.0.tables(value, ends, Some(look_ups)).map(Made::Tables),
-            Err(error) => Err(error),
-        };
+        let calls = Calls::new(function);
+        let prepared = self.prepared(&array, |x| calls.value(x), &how);
         calls.end()?;
-        let made = made.map_err(|error| to_py(py, &error))?;
-        let result = detached(py, || match made {
-            Made::Constant(result) => Ok(*result),
-            Made::Tables(tables) => self.0.apply_tables(&array, &tables),
-            Made::Tangents(tangents) => self.0.apply_tangents(&array, &tangents),
-        })?;
+        let prepared = prepared.map_err(|error| to_py(py, &error))?;
+        let result = detached(py, || self.applied(&array, prepared, how.gap))?;
         Ok(Numbers::hold(result, session))
     }
 
@@ -775,16 +828,24 @@ impl Server {
         py: Python<'_>,
         array: &EncryptedArray,
         name: &str,
-        domain: Option<(f64, f64)>,
-        look_ups: usize,
-        precise: bool,
+        how: Application,
     ) -> Computed {
         self.compute::<Numbers>(py, array, |server, array| {
             let function = Function::by_name(name).map_err(Error::from)?;
-            match precise {
-                true => server.apply_function_precisely(array, function, domain),
-                false => server.apply_function(array, function, domain, Some(look_ups)),
+            let ends = how.domain.unwrap_or((array.interval().low(), array.interval().high()));
+            function.check(ends).map_err(Error::from)?;
+            if how.precise {
+                return server.apply_function_precisely(array, function, how.domain);
             }
+            // These have polynomials of high degrees.
+            if function.is_steep() && how.error.is_none() {
+                let result = server.apply_function(array, function, how.domain, how.look_ups);
+                if !matches!(result, Err(Error::NoKeys { .. })) {
+                    return result;
+                }
+            }
+            let prepared = self.prepared(array, |x| function.value(x), &how)?;
+            self.applied(array, prepared, how.gap)
         })
     }
 

@@ -77,7 +77,7 @@ def test_what_the_function_raises_is_raised():
 
     with pytest.raises(KeyError):
         approximate(fail, domain=(-1, 1), degree=3)
-    with pytest.raises(hippocrene.ArgumentError, match="the function is NaN"):
+    with pytest.raises(hippocrene.ArgumentError, match="the function is nan at"):
         approximate(lambda _: float("nan"), domain=(-1, 1), error=0.1)
 
 
@@ -116,7 +116,7 @@ def test_what_the_function_raises_is_raised():
             hippocrene.ArgumentError,
             "not negative",
         ),
-        ({"domain": (-2, 1), "error": 1e-3}, hippocrene.ArgumentError, "degrees up to 255"),
+        ({"domain": (-2, 1), "error": 1e-3}, hippocrene.ArgumentError, "the function jumps"),
     ],
 )
 def test_what_makes_no_sense_is_refused(options, error, message):
@@ -185,3 +185,23 @@ def test_small_values_are_computed_with_in_a_unit(client, server, bound, degree)
     got = encrypted.polynomial(coefficients)
     assert got.precision_bits > 8
     assert abs(client.decrypt(got) - want).max() < 8 * 2**-got.precision_bits
+
+
+@pytest.mark.parametrize(
+    ("function", "place"), [(np.sign, "0"), (np.floor, "[01]"), (lambda x: float(x > 0.3), "0.3")]
+)
+@pytest.mark.parametrize("how", [{"degree": 255}, {"degree": 20}, {"error": 0.1}])
+def test_functions_that_jump_are_refused(function, place, how):
+    with pytest.raises(
+        hippocrene.ArgumentError, match=rf"jumps by 1 at {place}, .*Use comparisons, such as x > y"
+    ):
+        approximate(function, domain=(-0.5, 1.4), **how)
+
+
+def test_an_error_larger_than_the_range_of_the_function_is_refused():
+    with pytest.raises(
+        hippocrene.ArgumentError, match=r"larger than .* by which the function varies"
+    ):
+        approximate(lambda x: np.sin(1e6 * x), domain=(-1, 1), degree=8)
+    assert approximate(np.abs, domain=(-1, 1), degree=20).error < 0.02
+    assert approximate(np.sqrt, domain=(0, 1), degree=63).error < 0.01

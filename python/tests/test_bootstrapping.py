@@ -158,7 +158,7 @@ def test_less_capacity_takes_less_time():
 def test_what_is_not_possible_is_refused(client, server):
     with pytest.raises(
         hippocrene.ParameterError,
-        match=r"at the ring degree.*n15, n16s, n16, n17s and n17 have a bootstrap",
+        match=r"at the ring degree.*presets n15s, n15, n16s, n16, n17s and n17",
     ):
         client.evaluation_keys(bootstrapping=True)
     for asked in ((), (True,)):

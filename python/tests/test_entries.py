@@ -171,7 +171,7 @@ def test_codes_below_zero_are_not_counted(client, server):
             match=r"bincount: values from -[12] to 2 are possible.* places are integers",
         ):
             np.bincount(x, minlength=3)
-    with pytest.raises(ArgumentError, match="outside the declared interval from 0 to 2"):
+    with pytest.raises(ArgumentError, match="outside the interval from 0 to 2"):
         client.encrypt(codes, interval=(0, 2))
 
 

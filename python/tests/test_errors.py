@@ -60,9 +60,11 @@ def test_values_that_are_not_finite(client, server, bad):
 
 def test_values_too_large(client):
     with pytest.raises(
-        EncodeError, match=r"^encode: values at scale .* need a modulus of \d+ bits, it has"
+        EncodeError,
+        match=r"^encrypt: the value at row 0, column 1 \(counted from 0\) is too large: at a "
+        r"precision of 32 bits, these parameters hold values up to about 6e82\. Divide the values",
     ):
-        client.encrypt([1e300])
+        client.encrypt([[1.0, 1e300]])
 
 
 def test_bounds_tell_only_the_magnitude_or_what_was_declared(client):
@@ -71,14 +73,16 @@ def test_bounds_tell_only_the_magnitude_or_what_was_declared(client):
     assert client.encrypt([0.1, -5.0], bound=100.0).bound == 100.0
     assert client.public_key().encrypt([0.1], bound=0.5).bound == 0.5
     with pytest.raises(
-        ArgumentError, match=r"^encrypt: a value lies outside the declared interval from -4 to 4$"
+        ArgumentError,
+        match=r"^encrypt: the value at position 1 \(counted from 0\) lies outside the interval from "
+        r"-4 to 4\. Pass a wider interval= \(or bound=\), or divide the values by a number first\.$",
     ):
         client.encrypt([0.1, -5.0], bound=4.0)
     with pytest.raises(
         ArgumentError,
-        match=r"^encrypt: a value lies outside the declared interval from -1e-300 to 1e-300$",
+        match=r"^encrypt: the value at row 1, column 0 .* the interval from -1e-300 to 1e-300\.",
     ):
-        client.encrypt([0.3], bound=1e-300)
+        client.encrypt([[0.0, 0.0], [0.3, 1.0]], bound=1e-300)
     with pytest.raises(ArgumentError):
         client.encrypt([0.0], bound=np.inf)
 
@@ -212,7 +216,9 @@ def test_missing_rotation_keys(client):
     encrypted = server.load(client.encrypt([1.0, 2.0, 3.0]))
     client.decrypt(encrypted * encrypted)
     with pytest.raises(
-        MissingKeyError, match=r"rotation by 1 needs .*: make .* evaluation_keys\(rotations="
+        MissingKeyError,
+        match=r"^sum: the keys lack the rotation by 1 \(they have none\)\. Make the evaluation keys "
+        r"that the whole program needs with client\.evaluation_keys\(for_=hippocrene\.simulate\(",
     ):
         encrypted.sum()
 
@@ -246,7 +252,7 @@ def test_operands_are_checked_before_keys(client, server, stranger):
         with pytest.raises(KeyMismatchError, match=f"^{name}"):
             compute(theirs)
         with pytest.raises(
-            hippocrene.ShapeError, match=rf"^{name}: shapes .2. and .3. do not broadcast"
+            hippocrene.ShapeError, match=rf"^{name}: shapes \(2,\) and \(3,\) do not broadcast"
         ):
             compute(longer)
     # Before what lacks for the products.
@@ -293,7 +299,7 @@ def test_what_no_modulus_holds_is_said(client, server):
         ("multiply by a number", lambda: x * 1e308),
         ("polynomial", lambda: x.polynomial([1e308] * 3)),
     ):
-        words = rf"^{name} needs more bits of capacity than any modulus has, .* are left: .*scale the values down"
+        words = rf"^{name} needs more bits of capacity than any modulus has, .* are left\. .*scale the values down"
         with pytest.raises(CapacityError, match=words):
             compute()
 
@@ -618,3 +624,129 @@ def test_arrays_of_other_parameters_are_refused_before_they_are_used():
     for compare in (lambda a: np.maximum(a, wide), lambda a: a > wide):
         with pytest.raises(hippocrene.ParameterMismatchError):
             hippocrene.simulate(compare, matrix, preset="n15", tables=True)
+
+
+def test_shapes_are_written_as_in_numpy_and_the_axes_are_named(client, server):
+    x = server.load(client.encrypt(np.ones((4, 3))))
+    v = server.load(client.encrypt(np.ones(4)))
+    fit = r"shapes \(4, 3\) and \(4, {}\) do not fit: .* has 3 elements, and .* second 4\."
+    broadcast = (
+        r"shapes \(4, 3\) and \(4,\) do not broadcast together: axis -1 has 3 and 4 elements\."
+    )
+    joined = (
+        r"the arrays have the shapes \(4, 3\) and \(4,\)\. They need equally many axes, and equal"
+    )
+    for compute, words in (
+        (lambda: x @ x, fit.format(3)),
+        (lambda: x @ np.ones((4, 2)), fit.format(2)),
+        (lambda: np.ones((4, 3)) @ x, fit.format(3)),
+        (lambda: x + v, f"^add: {broadcast}"),
+        (lambda: x * np.ones(4), f"^mul: {broadcast}"),
+        (
+            lambda: np.where([True, False, True, True], x, 0),
+            "^where: .* axis -1 has 4 and 3 elements",
+        ),
+        (lambda: np.concatenate([x, v]), f"^numpy.concatenate: {joined}"),
+        (lambda: np.hstack([x, np.ones(4)]), f"^numpy.hstack: {joined}"),
+        (lambda: np.stack([x, v]), r"shapes \(4, 3\) and \(4,\)\. They have to be equal\."),
+        (lambda: np.inner(x, v), "have 3 and 4 elements"),
+        (lambda: client.encrypt([]), r"shape \(0,\)"),
+    ):
+        with pytest.raises(ShapeError, match=words):
+            compute()
+
+
+def test_what_lacks_in_keys_is_asked_for_in_terms_of_python(client):
+    server = hippocrene.Server(client.evaluation_keys(rotations=[]))
+    x = server.load(client.encrypt([1.0, 2.0, 3.0]))
+    z = server.load(client.encrypt([1j, 2.0]))
+    only_sums = client.evaluation_keys(for_=hippocrene.simulate(lambda x: x + 1, [1.0]))
+    y = hippocrene.Server(only_sums).load(client.encrypt([1.0, 2.0]))
+    program = r"client\.evaluation_keys\(for_=hippocrene\.simulate\(program, \.\.\.\)\)"
+    tables = (
+        r"Pass tables=True to client\.evaluation_keys, or to simulate .*hippocrene\.approximate"
+    )
+    for compute, words in (
+        (lambda: x.mean(), f"^mean: the keys lack the rotation by 1 .*{program}"),
+        (lambda: x[1:].compute(), f"^indexing: the keys lack the rotation by 1 .*{program}"),
+        (lambda: x.reshape(3, 1).cumsum(), f"^cumsum: the keys lack the rotation .*{program}"),
+        (lambda: z.real, f"^real part: the keys lack the conjugation.*{program}"),
+        (lambda: y**2, f"^power: the keys lack the relinearisation key.*{program}"),
+        (lambda: server.bootstrap(x), r"bootstrapping=True to client\.evaluation_keys"),
+        (lambda: np.exp(x), f"^exp: .*{tables}"),
+        (lambda: hippocrene.simulate(lambda x: x.sort(), [1.0, 2.0]), f"^sort: .*{tables}"),
+    ):
+        with pytest.raises(MissingKeyError, match=words) as caught:
+            compute()
+        assert "::" not in str(caught.value)
+    with pytest.raises(
+        CapacityError, match=r"pass bootstrapping=True to client\.evaluation_keys"
+    ) as few:
+        x**10000
+    assert "::" not in str(few.value)
+
+
+def test_whose_arrays_and_keys_they_are_is_said(client, server, stranger):
+    small = hippocrene.Client.generate("n12")
+    for compute in (
+        lambda: small.decrypt(client.encrypt([1.0])),
+        lambda: (
+            hippocrene.Server(small.evaluation_keys()).load(small.encrypt([1.0]))
+            + client.encrypt([1.0])
+        ),
+    ):
+        with pytest.raises(
+            hippocrene.ParameterMismatchError,
+            match=r"made with the preset n14, but the preset n12 is needed\. Use arrays and keys of one",
+        ):
+            compute()
+    with pytest.raises(
+        KeyMismatchError,
+        match=r"\(preset 'n12'\), but .* \(preset 'n14'\)\. Load arrays of the client",
+    ):
+        server.load(small.encrypt([1.0]))
+    with pytest.raises(
+        KeyMismatchError, match=r"of one client: those with the same fingerprint\.$"
+    ):
+        client.decrypt(stranger.encrypt([1.0]))
+    second = client.second_client(60)
+    with pytest.raises(KeyMismatchError, match="Pass evaluation keys of the second client"):
+        hippocrene.Server(client.evaluation_keys(), transfer=client.transfer_key(second))
+
+
+def test_what_other_libraries_and_lists_need_is_told(client, server):
+    x = server.load(client.encrypt([1.0, 2.0]))
+    for name, words in {
+        "bootstrap": r"use server\.bootstrap\(x\)",
+        "decrypt": r"use client\.decrypt\(x\)",
+        "rotate": r"use x\.roll\(shift\)",
+        "cos": r"use the function numpy\.cos",
+        "unique": "use Client.decrypt first",
+    }.items():
+        assert not hasattr(x, name)
+        with pytest.raises(AttributeError, match=f"^encrypted arrays have no {name}: .*{words}"):
+            getattr(x, name)
+    with pytest.raises(AttributeError, match="has no attribute 'nothing'"):
+        _ = x.nothing
+    for operate, name in ((operator.mod, "%"), (operator.floordiv, "//")):
+        with pytest.raises(TypeError, match=rf"have no {name}: use x\.apply\(lambda v: v {name} m"):
+            operate(x, 2)
+    with pytest.raises(
+        TypeError, match=r"Instead of model\.predict\(x\), compute x @ model\.coef_"
+    ):
+        np.asarray(x)
+    with pytest.raises(TypeError, match="encrypted already"):
+        client.encrypt(x)
+
+
+def test_values_that_are_no_numbers_have_advice(client, tmp_path):
+    for values, words in (
+        ("file.csv", r'^encrypt: "file\.csv" is not a decimal number .* numpy\.loadtxt'),
+        (tmp_path / "file.csv", r"^encrypt takes numbers, .*\. Read a file first"),
+        (["1,5", "2"], r"^encrypt: .*\(position 0\)\. Write a decimal point instead of the comma"),
+        ({"a": 1.0}, r"list\(mapping\.values\(\)\)"),
+        ({1.0, 2.0}, r"Pass a list: list\(values\)"),
+        ([[1.0, 2.0], [3.0]], "^encrypt: the values form no array, since rows differ in length"),
+    ):
+        with pytest.raises((TypeError, ValueError), match=words):
+            client.encrypt(values)

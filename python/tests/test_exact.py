@@ -215,7 +215,7 @@ def test_arithmetic_is_as_precise_with_plain_and_encrypted_numbers(precise, oper
     "bad", ["a", "1e", "", "NaN", "1/3", Decimal("NaN"), Decimal("Infinity"), "9" * 30_000]
 )
 def test_text_that_is_no_number_is_refused(precise, bad):
-    with pytest.raises(ArgumentError, match="read a number"):
+    with pytest.raises(ArgumentError, match=r"^encrypt: "):
         precise[0].encrypt([bad])
 
 

@@ -647,7 +647,7 @@ def test_rows_are_exchanged_by_a_key_that_is_named(client):
     x = server.load(client.encrypt(np.arange(server.ring_degree)))
     with pytest.raises(
         hippocrene.MissingKeyError,
-        match=r"conjugation=True\)\). For integers, it exchanges the two",
+        match=r"the conjugation, which for integers exchanges the two rows",
     ):
         np.roll(x, -server.ring_degree // 2)
     exchanging = hippocrene.Server(client.evaluation_keys(rotations=[], conjugation=True))

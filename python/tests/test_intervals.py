@@ -105,7 +105,7 @@ def test_declarations(client, server):
         with pytest.raises(ArgumentError, match=words):
             x.with_interval(wrong)
     with pytest.raises(
-        ArgumentError, match=r"encrypt: a value lies outside the declared interval from 0 to 2$"
+        ArgumentError, match=r"encrypt: the value.* lies outside the interval from 0 to 2\."
     ):
         client.encrypt([0.5, 3.0], interval=(0, 2))
     with pytest.raises(TypeError, match="pass one of them"):
@@ -151,7 +151,7 @@ def test_integers_do_not_wrap_around_unasked():
     assert EncryptedArray.from_bytes((x - 5).to_bytes()).interval == (-5, 5)
     with pytest.raises(ArgumentError, match="wrap around modulo 65537"):
         x.with_interval((-1, 65536))
-    with pytest.raises(ArgumentError, match="outside the declared interval"):
+    with pytest.raises(ArgumentError, match="outside the interval"):
         client.encrypt([3, 11], interval=(0, 10))
 
 

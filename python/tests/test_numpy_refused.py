@@ -23,9 +23,9 @@ T = np.arange(24.0).reshape(2, 3, 4) / 16 - 0.5
         (lambda x: np.around(x), r"numpy\.around .*Client\.decrypt first"),
         (lambda x: np.arcsin(x), r"x\.apply\(numpy\.arcsin"),
         (lambda x: np.linalg.vector_norm(x), r"numpy\.linalg\.vector_norm .*is its square"),
-        (lambda x: np.floor_divide(x, 2), r"x\.apply\(lambda v: v % m"),
+        (lambda x: np.floor_divide(x, 2), r"x\.apply\(lambda v: v // m"),
         (lambda x: x // 2, r"x\.apply\(lambda v: v // m, domain="),
-        (lambda x: 2 % x, r"x\.apply\(lambda v: v // m, domain="),
+        (lambda x: 2 % x, r"x\.apply\(lambda v: v % m, domain="),
         (lambda x: divmod(x, 2), r"x\.apply\(lambda v: v // m, domain="),
         (lambda x: np.var(x, where=M > 0), "multiply by a mask"),
         (lambda x: x.var(where=M > 0), "multiply by a mask"),
@@ -229,7 +229,9 @@ def test_arguments_that_make_no_sense(secret):
         np.prod(secret(V), initial=(5.0,))
     if hasattr(np, "vecdot"):
         for one in ([2.0], secret([2.0])):
-            with pytest.raises(ShapeError, match="vecdot: vectors of 3 and 1 elements"):
+            with pytest.raises(
+                ShapeError, match=r"vecdot: .* shapes \(3,\) and \(1,\) have 3 and 1 elements"
+            ):
                 np.vecdot(secret(V), one)
 
 

@@ -77,7 +77,7 @@ fn bits_are_bootstrapped_with_table_3() {
             Arc::new(Context::new(parameters_of(name).unwrap(), Threads::single()).unwrap());
         let plan = BitPlan::new(context, bits_of(name).unwrap()).unwrap();
         assert!(plan.log2_failure_probability() > -128.0, "{name}");
-        assert!(plan.narrow().parameters().security().is_none(), "{name}");
+        assert!(plan.sparse_context().parameters().security().is_none(), "{name}");
         let parameters = plan.context().parameters();
         let left =
             parameters.log2(parameters.top()) - plan.modulus_bits_of_refresh() - plan.bits_needed();

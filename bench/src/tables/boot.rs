@@ -151,8 +151,10 @@ impl Client {
         let sparse = encapsulation.as_ref().map(|keys| keys.stored_bytes(rlwe)).transpose()?;
         let stored = keys.stored_bytes(rlwe)? + sparse.unwrap_or(0);
         let keys = Arc::new(keys.into_prepared(rlwe)?);
-        let encapsulation = match (encapsulation, plan.narrow()) {
-            (Some(keys), Some(narrow)) => Some(Arc::new(keys.prepare(rlwe, narrow)?)),
+        let encapsulation = match (encapsulation, plan.sparse_context()) {
+            (Some(keys), Some(sparse_context)) => {
+                Some(Arc::new(keys.prepare(rlwe, sparse_context)?))
+            }
             _ => None,
         };
         let preparation = start.elapsed().as_secs_f64();
@@ -329,12 +331,16 @@ pub(super) fn bootstrap(
         rows.extend(compared.into_iter().chain(alone));
     }
     let mut more = |figure: &str, value: f64| {
-        rows.extend(peers.compare(session, figure, Row::more(name(figure), value, "bits")));
+        rows.extend(peers.compare(
+            session,
+            figure,
+            Row::more_is_better(name(figure), value, "bits"),
+        ));
     };
     more("mean precision", -mean.log2());
     more("worst precision", -worst.log2());
     more("log Q left", left);
-    rows.push(Row::more(
+    rows.push(Row::more_is_better(
         name("estimated precision, standard deviation"),
         y.precision_bits(),
         "bits",
@@ -364,7 +370,7 @@ mod tests {
         );
         let plan = BootstrapPlan::new(context, literal(false).unwrap()).unwrap();
         assert!(plan.log2_failure_probability() < -128.0);
-        assert!(plan.narrow().unwrap().parameters().security().is_some());
+        assert!(plan.sparse_context().unwrap().parameters().security().is_some());
         assert!(plan.context().parameters().security().is_some());
     }
 }

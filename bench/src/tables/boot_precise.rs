@@ -115,12 +115,22 @@ fn precise(session: &mut Session, client: &Client, wanted: f64, bits: i32) -> Re
     let left = context.parameters().log2(y.modulus());
     Ok(vec![
         compare(Row::new(name("bootstrap"), time, "s"), "bootstrap"),
-        compare(Row::more(name("mean precision"), -mean.log2(), "bits"), "mean precision"),
-        compare(Row::more(name("worst precision"), -worst.log2(), "bits"), "worst precision"),
-        Row::more(name("estimated precision, standard deviation"), y.precision_bits(), "bits"),
-        compare(Row::more(name("log Q left"), left, "bits"), "log Q left"),
+        compare(
+            Row::more_is_better(name("mean precision"), -mean.log2(), "bits"),
+            "mean precision",
+        ),
+        compare(
+            Row::more_is_better(name("worst precision"), -worst.log2(), "bits"),
+            "worst precision",
+        ),
+        Row::more_is_better(
+            name("estimated precision, standard deviation"),
+            y.precision_bits(),
+            "bits",
+        ),
+        compare(Row::more_is_better(name("log Q left"), left, "bits"), "log Q left"),
         Row::new(name("scale of the result"), y.scale().log2(), "bits"),
-        Row::more(name("capacity left"), y.capacity_bits(context), "bits"),
+        Row::more_is_better(name("capacity left"), y.capacity_bits(context), "bits"),
     ])
 }
 

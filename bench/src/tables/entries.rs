@@ -112,8 +112,8 @@ impl Setup {
         let name = format!("{}, {} entries, {count} values{what}", preset.name, self.table.len());
         Ok([
             Row::new(format!("{name}: time"), seconds, "s"),
-            Row::more(format!("{name}: precision"), precision, "bits"),
-            Row::more(
+            Row::more_is_better(format!("{name}: precision"), precision, "bits"),
+            Row::more_is_better(
                 format!("{name}: capacity left of {:.0}", capacity(a)),
                 capacity(&found),
                 "bits",

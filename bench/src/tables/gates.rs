@@ -82,7 +82,7 @@ fn run(session: &mut Session) -> Result<Vec<Row>> {
     ];
     let noise = [parameters.select_noise(); 3];
     let certain = parameters.deviations(Gate::Majority, &noise)?;
-    rows.push(Row::more("deviations of a majority of multiplexers", certain, ""));
+    rows.push(Row::more_is_better("deviations of a majority of multiplexers", certain, ""));
     rows.push(Row::new("keys, as stored", keys.stored_bytes() as f64 / 1e6, "MB"));
     rows.push(Row::new("keys in memory", evaluator.bytes() as f64 / 1e6, "MB"));
     Ok(rows)

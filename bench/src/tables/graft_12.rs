@@ -148,7 +148,7 @@ impl Set {
             OPERATIONS.into_iter().zip(self.expected_speed_ups()?).zip(&paper)
         {
             let name = format!("{}: {operation}, speed-up expected", self.name);
-            rows.push(Row::more(name, speed_up, "x").paper(paper.clone()));
+            rows.push(Row::more_is_better(name, speed_up, "x").paper(paper.clone()));
         }
         if self.log_n > MAX_MEASURED_LOG_N || self.word > 62 {
             return Ok(rows);

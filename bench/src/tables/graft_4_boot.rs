@@ -67,7 +67,8 @@ fn run(session: &mut Session) -> Result<Vec<Row>> {
             let transforms =
                 Row::new(format!("{name}: transforms, counted"), figures.transforms, "");
             rows.push(row(transforms, |f| f.transforms, None));
-            let bits = |what: &str, value| Row::more(format!("{name}: {what}"), value, "bits");
+            let bits =
+                |what: &str, value| Row::more_is_better(format!("{name}: {what}"), value, "bits");
             rows.push(row(bits("mean precision", figures.mean), |f| f.mean, None));
             let worst = row(bits("worst precision", figures.worst), |f| f.worst, None);
             rows.push(worst.paper(session.papers.find(&name, "worst precision")));

@@ -115,9 +115,10 @@ fn rows_of(
     }
     rows.push(row("relinearisation key", "MB", &|f| f.key, None));
     if let Some(Quality { worst, left }) = figures.result {
-        let precision = Row::more(format!("{name}: precision of the worst bit"), worst, "bits");
+        let precision =
+            Row::more_is_better(format!("{name}: precision of the worst bit"), worst, "bits");
         rows.push(precision.paper(session.papers.find(name, "precision of the worst bit")));
-        rows.push(Row::more(format!("{name}: log Q left"), left, "bits"));
+        rows.push(Row::more_is_better(format!("{name}: log Q left"), left, "bits"));
     }
     rows.push(Row::new(format!("{name}: log2 of the failure probability"), figures.fails, ""));
     rows
@@ -145,7 +146,7 @@ impl Set {
         plan.add_keys(&mut keys, &secret)?;
         let evaluator = Evaluator::new(Arc::clone(&context), Arc::new(keys.into_prepared(rlwe)?));
         let encapsulation =
-            Arc::new(plan.encapsulation_keys(&secret)?.prepare(rlwe, plan.narrow())?);
+            Arc::new(plan.encapsulation_keys(&secret)?.prepare(rlwe, plan.sparse_context())?);
         let bootstrapper =
             BitBootstrapper::new(Arc::clone(&plan), evaluator.clone(), encapsulation)?;
         let (packing, scale, modulus) =

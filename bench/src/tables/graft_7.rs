@@ -118,7 +118,7 @@ fn figure(
         Some(simple) => bits.against("simple", total(simple)).target(target),
         None => bits,
     };
-    let precision = Row::more(format!("{name}, precision"), -plan.error().log2(), "bits")
+    let precision = Row::more_is_better(format!("{name}, precision"), -plan.error().log2(), "bits")
         .paper(stated("precision"));
     [bits, precision]
 }

@@ -129,7 +129,11 @@ fn run(session: &mut Session) -> Result<Vec<Row>> {
                     }
                 }
                 let more = |what: &str, value| {
-                    Row::more(format!("{name}, {}{kind}: {what}", twin.name(pair)), value, "bits")
+                    Row::more_is_better(
+                        format!("{name}, {}{kind}: {what}", twin.name(pair)),
+                        value,
+                        "bits",
+                    )
                 };
                 rows.push(row("modulus taken", "bits", sign.bits()));
                 rows.push(more("precision that is planned", -sign.error().log2()));
@@ -202,8 +206,8 @@ impl Refresh for Whole<'_> {
         self.0.reserve() - 1.0
     }
 
-    fn most(&self) -> f64 {
-        self.0.most()
+    fn max_capacity(&self) -> f64 {
+        self.0.max_capacity()
     }
 }
 

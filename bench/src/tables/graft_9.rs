@@ -58,14 +58,14 @@ fn compare(pair: &Pair) -> Result<Vec<Row>> {
     let name = format!("{}, scale 2^{bits}", pair.paper_name("gra"));
     let (twin, bits) = (pair.paper_name("sim"), |error: f64| -error.log2());
     Ok(vec![
-        Row::more(
+        Row::more_is_better(
             format!("{name}: precision, worst slot of all runs"),
             grafted.precision(),
             "bits",
         )
         .against(&twin, simple.precision())
         .target(Some(1.0)),
-        Row::more(
+        Row::more_is_better(
             format!("{name}: precision, worst slot of the average run"),
             bits(grafted.average),
             "bits",
@@ -81,7 +81,10 @@ fn run(session: &mut Session) -> Result<Vec<Row>> {
         let errors = trial.multiply(bits, RUNS)?;
         let paper = session.papers.find("graft-9", &format!("precision at scale 2^{bits}"));
         let name = format!("scale 2^{bits}");
-        all.push(Row::more(format!("{name}: precision"), errors.precision(), "bits").paper(paper));
+        all.push(
+            Row::more_is_better(format!("{name}: precision"), errors.precision(), "bits")
+                .paper(paper),
+        );
         all.extend(rows(&name, errors));
     }
     for pair in PAIRS.iter().filter(|pair| ["SHE14", "SHE15"].contains(&pair.name)) {
@@ -96,7 +99,8 @@ fn run(session: &mut Session) -> Result<Vec<Row>> {
             let name = format!("{name}, scale 2^{bits}");
             let paper = session.papers.find("graft-9-dft", &name);
             all.push(
-                Row::more(format!("{name}: precision"), errors.precision(), "bits").paper(paper),
+                Row::more_is_better(format!("{name}: precision"), errors.precision(), "bits")
+                    .paper(paper),
             );
             all.extend(rows(&name, errors));
         }

@@ -133,7 +133,8 @@ fn run(session: &mut Session) -> Result<Vec<Row>> {
         let name = format!("{}: security by our estimate of the hybrid attack", set.name);
         let key = format!("2^{}: security", set.log_degree);
         rows.push(
-            Row::more(name, set.security(&paper), "bits").paper(session.papers.find(PAPER, &key)),
+            Row::more_is_better(name, set.security(&paper), "bits")
+                .paper(session.papers.find(PAPER, &key)),
         );
         for (name, parameters) in
             [(set.name, paper), (set.preset, Preset::by_name(set.preset)?.parameters()?)]
@@ -175,8 +176,8 @@ fn bootstrap(session: &mut Session, plan: Arc<BootstrapPlan>, name: &str) -> Res
     Ok(vec![
         paper(row("bootstrap"), Row::new, seconds, "s"),
         paper(row("time for a slot"), Row::new, seconds / slots as f64, "s"),
-        paper(row("mean precision"), Row::more, -mean.log2(), "bits"),
-        paper(row("capacity left"), Row::more, y.capacity_bits(&client.context), "bits"),
+        paper(row("mean precision"), Row::more_is_better, -mean.log2(), "bits"),
+        paper(row("capacity left"), Row::more_is_better, y.capacity_bits(&client.context), "bits"),
     ])
 }
 

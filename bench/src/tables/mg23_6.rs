@@ -182,14 +182,14 @@ fn prime_sizes(session: &mut Session) -> Result<Vec<Row>> {
         [("mostly 54 bits", paper_large, None), ("mostly 48 bits", our_large, Some(1.0))]
     {
         rows.push(
-            Row::more(format!("{kind} against 36 bits, average"), gain, "x")
+            Row::more_is_better(format!("{kind} against 36 bits, average"), gain, "x")
                 .against("the paper's primes", wanted)
                 .paper(paper.clone())
                 .target(target),
         );
     }
     rows.push(
-        Row::more("grafted against 36 bits, average", grafted, "x")
+        Row::more_is_better("grafted against 36 bits, average", grafted, "x")
             .against("the better of mostly large primes", best)
             .paper(paper)
             .target(Some(1.0)),

@@ -122,12 +122,12 @@ fn run(session: &mut Session) -> Result<Vec<Row>> {
     let (best, average) =
         (gains.iter().copied().fold(0.0, f64::max), gains.iter().sum::<f64>() / gains.len() as f64);
     rows.push(
-        Row::more("folding gains, at most", best, "x")
+        Row::more_is_better("folding gains, at most", best, "x")
             .against("the paper's", PAPER_GAIN)
             .target(Some(1.0)),
     );
     rows.push(
-        Row::more("folding gains, on average", average, "x")
+        Row::more_is_better("folding gains, on average", average, "x")
             .against("the paper's", 1.048)
             .target(Some(1.0)),
     );

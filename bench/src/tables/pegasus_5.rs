@@ -150,7 +150,7 @@ fn set(session: &mut Session, preset: &Preset) -> Result<Vec<Row>> {
             let operation = format!("{function}, {which} error");
             // More negative is better, and the ratio is one of bits.
             rows.push(against(
-                Row::more(format!("{name}: {operation}"), error.log2(), "log2"),
+                Row::more_is_better(format!("{name}: {operation}"), error.log2(), "log2"),
                 &operation,
             ));
         }

@@ -76,7 +76,7 @@ fn functions(session: &mut Session, tables: &str, look_ups: &[usize]) -> Result<
     let each = seconds / x.len() as f64;
     let mut rows = vec![
         peer(Row::new(format!("{tables}: a look-up and the switch back"), each, "s"), "one table"),
-        Row::more(format!("{tables}: look-ups a second"), 1.0 / each, "/s")
+        Row::more_is_better(format!("{tables}: look-ups a second"), 1.0 / each, "/s")
             .paper(session.papers.find(PAPER, "look-ups a second")),
     ];
     if tables == "lut12" {
@@ -158,7 +158,7 @@ fn single_numbers(session: &Session, setup: &Setup, values: &[f64]) -> Result<Ve
             .map(|group| group.iter().copied().fold(f64::MIN, f64::max))
             .collect();
         let name = format!("max-pooling {side} x {side}");
-        rows.push(paper(Row::more(format!("lut12: {name}"), 1.0 / each, "/s"), &name));
+        rows.push(paper(Row::more_is_better(format!("lut12: {name}"), 1.0 / each, "/s"), &name));
         let (_, worst) = error(&decrypt(&largest)?, &expected);
         rows.push(Row::new(format!("lut12: {name}, worst error"), worst, "log2"));
     }

@@ -165,21 +165,25 @@ fn tree(
         Row::new(label("query"), bytes[0] as f64, "B"),
         Row::new(label("reply"), bytes[1] as f64, "B"),
         paper(Row::new(label("query and reply"), communication, "KB"), "query and reply"),
-        Row::more(
+        Row::more_is_better(
             label(&format!("of {count} rows as in the clear")),
             100.0 * equal as f64 / count as f64,
             "%",
         ),
-        Row::more(label(&expected), 100.0 * agree, "%")
+        Row::more_is_better(label(&expected), 100.0 * agree, "%")
             .against("the target", 97.0)
             .target(Some(1.0)),
-        Row::more(label(&format!("{expected}, by linear maps")), 100.0 * agree_linear, "%"),
+        Row::more_is_better(
+            label(&format!("{expected}, by linear maps")),
+            100.0 * agree_linear,
+            "%",
+        ),
     ];
     if !task.generated {
         for (what, right) in ["right in the clear", "right in private"].into_iter().zip(right) {
             let share = 100.0 * right as f64 / count as f64;
             rows.push(paper(
-                Row::more(label(&format!("of {count} rows {what}")), share, "%"),
+                Row::more_is_better(label(&format!("of {count} rows {what}")), share, "%"),
                 what,
             ));
         }

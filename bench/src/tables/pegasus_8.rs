@@ -81,7 +81,7 @@ impl Setup {
 
     fn points(&self, values: &[f64]) -> Result<Vec<Ciphertext>> {
         let plan = self.k_means.plan();
-        let slots = plan.shape().points_in_slots(values, plan.together())?;
+        let slots = plan.shape().points_in_slots(values, plan.points_per_ciphertext())?;
         slots.iter().map(|slots| self.encrypt(slots, plan.point_bits())).collect()
     }
 
@@ -100,7 +100,7 @@ impl Setup {
         let plan = self.k_means.plan();
         let slots =
             state.assigned.iter().map(|bits| self.decrypt(bits)).collect::<Result<Vec<_>>>()?;
-        Ok(plan.shape().labels_of_slots(&slots, plan.together()))
+        Ok(plan.shape().labels_of_slots(&slots, plan.points_per_ciphertext()))
     }
 
     fn centroids(&self, state: &KMeansState) -> Result<Vec<f64>> {
@@ -156,8 +156,12 @@ fn full(
         let operation = format!("{tables}, 256 points, K = {k}: closest assignments");
         let ratio = 100.0 * closest as f64 / 256.0;
         rows.push(
-            Row::more(format!("{name}: closest assignments, update {update}"), ratio, "%")
-                .paper(session.papers.find(PAPER, &operation)),
+            Row::more_is_better(
+                format!("{name}: closest assignments, update {update}"),
+                ratio,
+                "%",
+            )
+            .paper(session.papers.find(PAPER, &operation)),
         );
         plain = setup.centroids(&state)?;
     }
@@ -176,7 +180,8 @@ fn extrapolated(
 ) -> Result<Vec<Row>> {
     let shape = Shape::new(n, DIMENSION, k)?;
     let setup = Setup::new(context, literal.clone(), shape)?;
-    let (pegasus, together) = (setup.k_means.pegasus(), setup.k_means.plan().together());
+    let (pegasus, together) =
+        (setup.k_means.pegasus(), setup.k_means.plan().points_per_ciphertext());
     let values = points(n);
     let encrypted = setup.points(&values)?;
     let state = setup.start(&values[..k * DIMENSION])?;

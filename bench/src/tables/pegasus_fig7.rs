@@ -74,7 +74,7 @@ fn run(session: &mut Session) -> Result<Vec<Row>> {
                 if how.is_empty() {
                     points.push((degree, -mean));
                 }
-                let row = Row::more(
+                let row = Row::more_is_better(
                     format!("{name}: {function}{how}, -log2 of the mean error"),
                     -mean,
                     "bits",

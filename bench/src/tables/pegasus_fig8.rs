@@ -78,7 +78,8 @@ fn run(session: &mut Session) -> Result<Vec<Row>> {
         let mut curve = Vec::new();
         for ratio in RATIOS {
             let accuracy = 100.0 * accuracy(&points, f64::from(ratio) / 100.0);
-            let row = Row::more(format!("{name}: accuracy, {ratio}% closest"), accuracy, "%");
+            let row =
+                Row::more_is_better(format!("{name}: accuracy, {ratio}% closest"), accuracy, "%");
             rows.push(match curve.first() {
                 Some((_, all)) => row.against("all closest", *all),
                 None => row,

@@ -194,7 +194,7 @@ fn run(session: &mut Session) -> Result<Vec<Row>> {
             -y.precision_bits(),
             "log2",
         ));
-        rows.push(Row::more(
+        rows.push(Row::more_is_better(
             format!("capacity left, {slots} values"),
             y.capacity_bits(context),
             "bits",

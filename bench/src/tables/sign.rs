@@ -61,7 +61,7 @@ fn compare(rows: &mut Vec<Row>, name: &str, iterated: &CompositeSign, error: f64
             .against(ITERATED, iterated.depth() as f64),
         Row::new(format!("{name}: products"), minimax.products() as f64, "")
             .against(ITERATED, iterated.products() as f64),
-        Row::more(format!("{name}: precision"), bits(&minimax), "bits")
+        Row::more_is_better(format!("{name}: precision"), bits(&minimax), "bits")
             .against(ITERATED, bits(iterated)),
     ]);
     Ok(())

@@ -47,7 +47,10 @@ impl Side {
         let rlwe = hippocrene_rlwe::Context::dry_run(parameters, Threads::single())?;
         let context = Arc::new(Context::of(Arc::new(rlwe.with_profile(profile.clone())))?);
         let secret = SecretKey::generate(context.rlwe())?;
-        let keys = Arc::new(PreparedEvaluationKeys::every(context.rlwe(), secret.fingerprint())?);
+        let keys = Arc::new(PreparedEvaluationKeys::all_for_dry_run(
+            context.rlwe(),
+            secret.fingerprint(),
+        )?);
         Ok(Side { context, secret, keys })
     }
 
@@ -187,8 +190,8 @@ fn predicted_row(name: &str, predicted: f64, measured: f64) -> Row {
 
 fn bootstrapper(side: &Side, plan: &Arc<BootstrapPlan>) -> Result<Bootstrapper> {
     let keys = plan.encapsulation_keys(&side.secret)?.ok_or("the plan has a sparse secret")?;
-    let narrow = plan.narrow().ok_or("the plan has a sparse secret")?;
-    let keys = Arc::new(keys.prepare(side.context.rlwe(), narrow)?);
+    let sparse_context = plan.sparse_context().ok_or("the plan has a sparse secret")?;
+    let keys = Arc::new(keys.prepare(side.context.rlwe(), sparse_context)?);
     Ok(Bootstrapper::new(Arc::clone(plan), side.evaluator(), Some(keys))?)
 }
 

@@ -183,13 +183,14 @@ impl Bench {
             let named = |what: &str| format!("{}: {what}", figures.name);
             let taken = Row::new(named("capacity that a product uses"), figures.takes, "bits");
             rows.push(taken.against(&plain.name, plain.takes));
-            let squarings = Row::more(named("squarings"), figures.squarings as f64, "");
+            let squarings = Row::more_is_better(named("squarings"), figures.squarings as f64, "");
             rows.push(squarings.against(&plain.name, plain.squarings as f64));
-            let precision = Row::more(named("precision of a product"), figures.precision, "bits");
+            let precision =
+                Row::more_is_better(named("precision of a product"), figures.precision, "bits");
             rows.push(precision.against(&plain.name, plain.precision));
             if plain.squarings >= DEEP_SQUARINGS && figures.squarings >= DEEP_SQUARINGS {
                 let what = format!("precision after {DEEP_SQUARINGS}");
-                let precision = Row::more(named(&what), figures.precision_deep, "bits");
+                let precision = Row::more_is_better(named(&what), figures.precision_deep, "bits");
                 rows.push(precision.against(&plain.name, plain.precision_deep));
             }
             let time = Row::new(named("a product"), 1e3 * time, "ms");

@@ -38,7 +38,7 @@ pub struct ClientKey {
 
 impl Drop for ClientKey {
     fn drop(&mut self) {
-        self.session.context().forget();
+        self.session.context().wipe_scratch();
     }
 }
 
@@ -50,7 +50,7 @@ impl ClientKey {
     /// use hippocrene::{ClientKey, KeyRequest, Preset, Server};
     ///
     /// let client = ClientKey::generate(Preset::by_name("n13")?.settings()?)?;
-    /// let server = Server::new(client.evaluation_keys(&KeyRequest::default())?)?; // holds no secret
+    /// let server = Server::new(client.evaluation_keys(&KeyRequest::default())?)?; // no secret
     ///
     /// let x = client.encrypt(&[1.0, 2.0, 3.0], &[3])?;
     /// let y = server.add_number(&server.mul(&x, &x)?, 0.5)?;
@@ -179,7 +179,7 @@ impl ClientKey {
         };
         let look_ups = match request.look_ups {
             Some(asked) => {
-                let asked = asked.beside(&self.session, reserve)?;
+                let asked = asked.with_default_capacity(&self.session, reserve)?;
                 let plan = asked.plan(&self.session)?;
                 plan.add_keys(&mut keys, &self.secret)?;
                 // The secrets of single numbers (LWE) are in no other key and never decrypt
@@ -265,9 +265,8 @@ impl ClientKey {
     /// any other client of the same set. [`Error::Security`] when `second` is secure and this
     /// client's set is not.
     pub fn transfer_key(&self, second: &ClientKey) -> Result<TransferKey, Error> {
-        let (wide, narrow) = (self.session.context().rlwe(), second.session.context().rlwe());
-        let key =
-            hippocrene_rlwe::TransferKey::generate(wide, narrow, &self.secret, &second.secret)?;
+        let (from, to) = (self.session.context().rlwe(), second.session.context().rlwe());
+        let key = hippocrene_rlwe::TransferKey::generate(from, to, &self.secret, &second.secret)?;
         Ok(TransferKey::new(self.session.clone(), key))
     }
 

@@ -1,9 +1,10 @@
 //! Encryption of values to arrays, with the secret or the public key.
 
-use hippocrene_ckks::{BigFloat, Plaintext, Scale, Values};
+use hippocrene_ckks::{BigFloat, Plaintext, Scale, Short, Values, encoder::EncodeError};
 
 use crate::{
     CiphertextBody, EncryptedArray, Error, Interval, Layout, Numbers, Session, SlotContents,
+    error::place,
 };
 
 /// The options of an encryption: the declared interval and the precision of the values.
@@ -47,12 +48,12 @@ pub(crate) fn encrypt_elements(
     // Absolute values of complex numbers are square roots, and the caller may round them
     // differently.
     let rounding = if values.is_complex() { 4.0 * f64::EPSILON * have.bound() } else { 0.0 };
-    if let Some(declared) = how.interval
-        && !(declared + Interval::symmetric(rounding)).covers(have)
-    {
-        // The message does not say by how much, since values are secret.
-        let what = format!("a value lies outside the declared interval {declared}");
-        return Err(Error::argument(OPERATION, what));
+    if let Some(declared) = how.interval {
+        let allowed = declared + Interval::symmetric(rounding);
+        let outside = |i: &usize| !allowed.covers(values_interval(&element(&values, *i)));
+        if let Some(index) = (0..values.len()).find(outside) {
+            return Err(outside_of_interval(shape, index, declared));
+        }
     }
     let precision = how.precision.unwrap_or(session.settings().precision());
     let scale = session.settings().scale_of(precision)?;
@@ -65,7 +66,8 @@ pub(crate) fn encrypt_elements(
         Values::BigComplex(v) => {
             encrypt_slots(session, &layout, v, |v| Values::BigComplex(v), scale, encrypt)
         }
-    }?;
+    };
+    let bodies = bodies.map_err(|error| too_large(error, &values, shape, precision))?;
     let form =
         Numbers { complex: values.is_complex(), precision, interval: None, error_known: true };
     let interval = how.interval.unwrap_or_else(|| public_interval(have));
@@ -75,6 +77,46 @@ pub(crate) fn encrypt_elements(
     array.check_room(session, OPERATION)?;
     array.check_precision(session, OPERATION)?;
     Ok(array)
+}
+
+/// Returns the error of an element outside of the declared interval.
+///
+/// It names the place and not the value, since values are secret and errors go to logs.
+pub(crate) fn outside_of_interval(shape: &[usize], index: usize, declared: Interval) -> Error {
+    let what = format!(
+        "the value{} lies outside the interval {declared}. Declare a wider interval, or divide the \
+         values by a number first.",
+        place(shape, index)
+    );
+    Error::argument("encrypt", what)
+}
+
+/// Names the place of the largest value in an error about values that do not fit the modulus. Other errors stay
+/// as they are.
+fn too_large(error: Error, values: &Values<'_>, shape: &[usize], precision: f64) -> Error {
+    let Error::Encode(EncodeError::TooLarge { scale_bits, modulus_bits, .. }) = error else {
+        return error;
+    };
+    let bound = |i: &usize| values_interval(&element(values, *i)).bound();
+    let index = (0..values.len()).max_by(|i, j| bound(i).total_cmp(&bound(j))).unwrap_or(0);
+    let what = format!(
+        "the value{} is too large: at a precision of {} bits, these parameters hold values up to about \
+         {:.0e}. Divide the values by a number first, or take a lower precision or a larger preset.",
+        place(shape, index),
+        Short(precision),
+        (modulus_bits - scale_bits - 1.0).exp2()
+    );
+    Error::TooLarge { operation: "encrypt", what }
+}
+
+/// The value at an index, alone.
+fn element<'a>(values: &Values<'a>, index: usize) -> Values<'a> {
+    match *values {
+        Values::Real(v) => Values::Real(&v[index..=index]),
+        Values::Complex(v) => Values::Complex(&v[index..=index]),
+        Values::Big(v) => Values::Big(&v[index..=index]),
+        Values::BigComplex(v) => Values::BigComplex(&v[index..=index]),
+    }
 }
 
 /// Encodes and encrypts the slots of each ciphertext, and then wipes them.

@@ -36,6 +36,14 @@ pub enum Error {
     /// Values that cannot be encoded: NaN, infinite, too large, too many.
     #[error(transparent)]
     Encode(EncodeError),
+    /// A value that is too large to be encrypted with these parameters.
+    #[error("{operation}: {what}")]
+    TooLarge {
+        /// The operation.
+        operation: &'static str,
+        /// The value, its place, and the largest possible value.
+        what: String,
+    },
     /// Shapes that do not fit each other or an operation.
     #[error("{operation}: {what}")]
     Shape {
@@ -45,11 +53,11 @@ pub enum Error {
         what: String,
     },
     /// The capacity of a ciphertext is used up.
-    #[error("{source}: {advice}")]
+    #[error("{source}. {advice}.")]
     Capacity {
         /// The operation, with the capacity that it needed and had.
         source: CkksError,
-        /// Advice on how to proceed.
+        /// Advice on how to proceed: sentences without the last full stop.
         advice: String,
     },
     /// The noise budget of encrypted integers is used up.
@@ -59,8 +67,17 @@ pub enum Error {
     #[error(transparent)]
     Scale(CkksError),
     /// An evaluation key that was not generated, or only for smaller moduli.
-    #[error("{}{}", .0, remedy(.0))]
-    MissingKey(RlweError),
+    #[error(
+        "{}{source}. Make the evaluation keys that the whole program needs \
+         (KeyRequest::for_simulation).",
+        operation.map_or(String::new(), |name| format!("{name}: "))
+    )]
+    MissingKey {
+        /// The operation, unless the source names it.
+        operation: Option<&'static str>,
+        /// The missing key.
+        source: RlweError,
+    },
     /// Evaluation keys that lack a whole kind: look-up tables, bootstraps, k-means or bits.
     #[error("{operation}: {what}")]
     NoKeys {
@@ -118,9 +135,17 @@ impl Error {
         Error::Argument { operation, what: what.into() }
     }
 
-    /// Names the whole operation in an error of capacity or budget that came from a part of it.
+    /// Names the whole operation in an error of capacity, budget or a missing key that came from a
+    /// part of it.
     pub(crate) fn during(self, operation: &'static str) -> Self {
         match self {
+            Error::MissingKey { source: RlweError::MissingRelinearisationKey { .. }, .. } => {
+                let source = RlweError::MissingRelinearisationKey { operation };
+                Error::MissingKey { operation: None, source }
+            }
+            Error::MissingKey { source, .. } => {
+                Error::MissingKey { operation: Some(operation), source }
+            }
             Error::Budget(BgvError::Budget { need, have, .. }) => {
                 Error::Budget(BgvError::Budget { operation, need, have })
             }
@@ -165,9 +190,10 @@ impl From<CkksError> for Error {
             CkksError::BigFloat(e) => e.into(),
             CkksError::Capacity { .. } => Error::Capacity {
                 source: error,
-                advice: "bootstrap earlier, while enough capacity is left, or start with a larger \
-                         modulus"
-                    .into(),
+                advice:
+                    "Bootstrap earlier, while enough capacity is left, or take a preset with a \
+                         larger modulus"
+                        .into(),
             },
             CkksError::ScaleMismatch { .. } => Error::Scale(error),
             CkksError::Argument { operation, what } => Error::Argument { operation, what },
@@ -213,22 +239,31 @@ impl From<BigFloatError> for Error {
     }
 }
 
-/// Advice on how to make a missing rotation or conjugation key; empty for other keys.
-fn remedy(missing: &RlweError) -> &'static str {
-    match missing {
-        RlweError::MissingGaloisKey { operation, .. } | RlweError::KeyModulus { operation, .. }
-            if operation.starts_with("rotation") =>
-        {
-            ": make evaluation keys with it (KeyRequest; in Python, \
-             evaluation_keys(rotations=[...])). Without a list, the keys are those for powers of \
-             two, which compose all rotations."
-        }
-        RlweError::MissingGaloisKey { operation, .. } if operation == "conjugation" => {
-            ": make evaluation keys with it (KeyRequest::conjugation; in Python, \
-             evaluation_keys(conjugation=True)). For integers, it exchanges the two rows of slots, \
-             and is made if no rotations are listed."
-        }
-        _ => "",
+/// Formats a shape as in numpy, such as `(4, 3)` and `(3,)`.
+///
+/// ```
+/// use hippocrene::format_shape;
+///
+/// assert_eq!([&[4, 3][..], &[3], &[]].map(format_shape), ["(4, 3)", "(3,)", "()"]);
+/// ```
+pub fn format_shape(shape: &[usize]) -> String {
+    match shape {
+        [length] => format!("({length},)"),
+        _ => format!("({})", shape.iter().map(usize::to_string).collect::<Vec<_>>().join(", ")),
+    }
+}
+
+/// Names the place of element `index`, in row-major order, of an array of this shape. Rows, columns
+/// and positions count from 0. A single value has no place.
+pub(crate) fn place(shape: &[usize], index: usize) -> String {
+    let mut rest = index;
+    let mut place: Vec<usize> = shape.iter().rev().map(|n| (rest % n, rest /= n).0).collect();
+    place.reverse();
+    match place[..] {
+        [] => String::new(),
+        [position] => format!(" at position {position} (counted from 0)"),
+        [row, column] => format!(" at row {row}, column {column} (counted from 0)"),
+        _ => format!(" at position {} (counted from 0)", format_shape(&place)),
     }
 }
 
@@ -245,7 +280,7 @@ impl From<RlweError> for Error {
             RlweError::ParameterMismatch { .. } => Error::ParameterMismatch(error),
             RlweError::MissingGaloisKey { .. }
             | RlweError::MissingRelinearisationKey { .. }
-            | RlweError::KeyModulus { .. } => Error::MissingKey(error),
+            | RlweError::KeyModulus { .. } => Error::MissingKey { operation: None, source: error },
             other => Error::Internal(other.to_string()),
         }
     }

@@ -24,7 +24,7 @@ const MOST_LINKS: usize = 40;
 const MOST_OF_NAME: usize = 200;
 
 /// Number of bytes that are read or written at a time. Stop requests are checked in between.
-pub const PIECE: usize = 1 << 26;
+pub const BYTES_PER_PIECE: usize = 1 << 26;
 
 /// Writes `bytes` to a new file in the folder of `path`, which then replaces `path`.
 ///
@@ -107,7 +107,7 @@ impl Staged {
     /// [`Error::Io`] when it cannot be written, [`Error::Stopped`] when a stop was requested.
     pub fn write(path: &Path, bytes: &[u8], secret: bool) -> Result<Self, Error> {
         let mut staged = Self::open(path, secret)?;
-        for piece in bytes.chunks(PIECE) {
+        for piece in bytes.chunks(BYTES_PER_PIECE) {
             staged.append(piece)?;
         }
         Ok(staged)

@@ -5,7 +5,8 @@ use hippocrene_rlwe::Noise;
 
 use crate::{
     Array, CiphertextBody, Elements, Error, Integers, Interval, Layout, Session, SlotContents,
-    encryption::wipe,
+    encryption::{outside_of_interval, wipe},
+    error::place,
 };
 
 /// The form of arrays of integers modulo a plaintext modulus (BGV and BFV).
@@ -92,7 +93,7 @@ impl IntegerArray {
     }
 
     /// The same array, with the knowledge that its elements lie in `interval` too.
-    pub(crate) fn within(mut self, interval: Interval) -> Self {
+    pub(crate) fn with_known_interval(mut self, interval: Interval) -> Self {
         let interval = self.interval().intersection(interval);
         self.form_mut().interval = self.form().determined(interval);
         self
@@ -149,18 +150,17 @@ pub(crate) fn encrypt_integers(
     interval: Option<Interval>,
     encrypt: impl Fn(&bgv::Context, &Plaintext) -> Result<CiphertextBody<Residues>, Error> + Sync,
 ) -> Result<IntegerArray, Error> {
-    const OPERATION: &str = "encrypt integers";
+    const OPERATION: &str = "encrypt";
     let context = session.need_integers(OPERATION)?;
     let (t, degree) = (context.plain_modulus(), context.rlwe().degree());
     Integers::check_slots(t, degree)?;
     let layout = Layout::filled(shape, degree, values.len(), OPERATION)?;
     let (form, half) = (Residues::new(t), (t as i64 - 1) / 2);
-    if values.iter().any(|x| *x < -half || *x >= t as i64) {
-        // The message does not say which value, since values are secret.
+    if let Some(index) = values.iter().position(|x| *x < -half || *x >= t as i64) {
         let what = format!(
-            "a value lies outside [{}, {}], and would wrap around modulo {t}. Encrypt with a \
-             larger plain modulus, or reduce the values first if wrapping is meant (in Python, \
-             wrap=True)",
+            "the value{} lies outside [{}, {}], and would wrap around modulo {t}. Make keys with a larger \
+             plain modulus, or reduce the values first if wrapping is meant.",
+            place(shape, index),
             -half,
             t - 1
         );
@@ -170,14 +170,11 @@ pub(crate) fn encrypt_integers(
     let public = [form.unsigned(), form.signed()]
         .into_iter()
         .find(|all| have.is_none_or(|have| all.covers(have)));
-    let known = match (interval, have) {
-        (Some(declared), Some(have)) if !declared.covers(have) => {
-            let what = format!("a value lies outside the declared interval {declared}");
-            return Err(Error::argument(OPERATION, what));
-        }
-        (Some(declared), _) => Some(declared),
-        (None, _) => public,
-    };
+    let outside = |all: Interval| values.iter().position(|x| !all.contains(*x as f64));
+    if let Some((declared, index)) = interval.and_then(|all| Some((all, outside(all)?))) {
+        return Err(outside_of_interval(shape, index, declared));
+    }
+    let known = interval.or(public);
     let mut slots = layout.scatter(values)?;
     let bodies = session.try_each(slots.len(), |i| encrypt(context, &context.encode(&slots[i])?));
     wipe(&mut slots);

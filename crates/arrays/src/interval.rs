@@ -9,7 +9,7 @@ use crate::Error;
 /// The tolerance for values beyond a declared interval, as a fraction of its bound.
 ///
 /// Clipped values exceed their limits by the error of the approximation.
-pub(crate) const EXCESS: f64 = 1.0 / 256.0;
+pub(crate) const INTERVAL_TOLERANCE: f64 = 1.0 / 256.0;
 
 /// The interval `[low, high]` of the values that the elements of an array may hold.
 ///
@@ -243,7 +243,12 @@ mod tests {
     proptest! {
         /// The result of every operation contains the results of the operation on values.
         #[test]
-        fn operations_hold_the_results(a in interval(), b in interval(), s in 0.0..=1.0f64, t in 0.0..=1.0f64) {
+        fn operations_hold_the_results(
+            a in interval(),
+            b in interval(),
+            s in 0.0..=1.0f64,
+            t in 0.0..=1.0f64,
+        ) {
             let (x, y) = (a.low() + s * a.width(), b.low() + t * b.width());
             let (x, y) = (x.clamp(a.low(), a.high()), y.clamp(b.low(), b.high()));
             let near = |i: Interval, v: f64| {

@@ -130,7 +130,7 @@ impl PublicKey {
 }
 
 /// Rotations to the right, in slots, that [`KeyRequest::powers_of_two`] adds to the powers of two.
-const RIGHT: [i64; 3] = [-1, -16, -256];
+const RIGHT_ROTATIONS: [i64; 3] = [-1, -16, -256];
 
 /// A request for evaluation keys.
 ///
@@ -213,7 +213,7 @@ impl KeyRequest {
 
     /// The rotations to make keys for, in slots to the left; `slots` is a power of two.
     pub(crate) fn steps(&self, slots: usize) -> Vec<i64> {
-        let right = RIGHT
+        let right = RIGHT_ROTATIONS
             .into_iter()
             .filter(|s| self.bootstrapping.is_none() && s.abs() < slots as i64 / 2);
         let powers = (0..slots.trailing_zeros()).map(|k| 1i64 << k).chain(right);
@@ -326,10 +326,10 @@ impl EvaluationKeys {
         rotations.sort_unstable();
         rotations.dedup();
         let bootstraps = request.bootstrapping.is_none_or(|wanted| {
-            self.bootstrapping.as_ref().is_some_and(|own| own.request().does(&wanted))
+            self.bootstrapping.as_ref().is_some_and(|own| own.request().serves(&wanted))
         });
         let looks_up = request.look_ups.is_none_or(|wanted| {
-            self.look_ups.as_ref().is_some_and(|own| own.request().does(&wanted))
+            self.look_ups.as_ref().is_some_and(|own| own.request().serves(&wanted))
         });
         let has_bits = request
             .bits

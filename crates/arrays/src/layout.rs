@@ -2,7 +2,7 @@
 
 use hippocrene_ckks::encoder::EncodeError;
 
-use crate::Error;
+use crate::{Error, format_shape};
 
 /// The place of each element of an array in the slots of its ciphertexts.
 ///
@@ -32,7 +32,7 @@ pub struct Layout {
 /// Maximum number of positions from the first element to the last, and so of elements.
 const MAX_ELEMENTS: usize = 1 << 32;
 /// Stands for a stride that overflows. [`Layout::new`] refuses it for axes longer than 1.
-const FAR: usize = 1 << (usize::BITS - 1);
+const OVERFLOWED_STRIDE: usize = 1 << (usize::BITS - 1);
 
 impl Layout {
     /// Maximum number of axes.
@@ -48,8 +48,9 @@ impl Layout {
         let mut strides = vec![1usize; shape.len()];
         for a in (1..shape.len()).rev() {
             let padded = shape[a].checked_next_power_of_two();
-            strides[a - 1] =
-                padded.and_then(|padded| strides[a].checked_mul(padded)).unwrap_or(FAR);
+            strides[a - 1] = padded
+                .and_then(|padded| strides[a].checked_mul(padded))
+                .unwrap_or(OVERFLOWED_STRIDE);
         }
         Self::new(shape.to_vec(), strides, slots)
     }
@@ -64,14 +65,17 @@ impl Layout {
         if shape.contains(&0) {
             return Err(Error::shape(
                 operation,
-                format!("an array of shape {shape:?} has no elements"),
+                format!("an array of shape {shape} has no elements", shape = format_shape(shape)),
             ));
         }
         let layout = Self::packed(shape, slots)?;
         if layout.size() == count {
             return Ok(layout);
         }
-        Err(Error::shape(operation, format!("{count} values do not fill shape {shape:?}")))
+        Err(Error::shape(
+            operation,
+            format!("{count} values do not fill shape {shape}", shape = format_shape(shape)),
+        ))
     }
 
     /// Returns the layout with these strides.
@@ -89,7 +93,7 @@ impl Layout {
         if shape.len() != strides.len() {
             return Err(Error::shape(
                 OPERATION,
-                format!("shape {shape:?} with strides {strides:?}"),
+                format!("shape {shape} with strides {strides:?}", shape = format_shape(&shape)),
             ));
         }
         if shape.len() > Self::MAX_AXES {
@@ -102,7 +106,7 @@ impl Layout {
         if shape.contains(&0) {
             return Err(Error::shape(
                 OPERATION,
-                format!("an array of shape {shape:?} has no elements"),
+                format!("an array of shape {shape} has no elements", shape = format_shape(&shape)),
             ));
         }
         if !slots.is_power_of_two() || strides.iter().any(|s| !s.is_power_of_two()) {
@@ -119,7 +123,10 @@ impl Layout {
             if stride < end {
                 return Err(Error::shape(
                     OPERATION,
-                    format!("elements of shape {shape:?} overlap with strides {strides:?}"),
+                    format!(
+                        "elements of shape {shape} overlap with strides {strides:?}",
+                        shape = format_shape(&shape)
+                    ),
                 ));
             }
             end = (length - 1)
@@ -129,7 +136,10 @@ impl Layout {
             if end > MAX_ELEMENTS {
                 return Err(Error::shape(
                     OPERATION,
-                    format!("shape {shape:?} is larger than 2^32 slots"),
+                    format!(
+                        "shape {shape} is larger than 2^32 slots",
+                        shape = format_shape(&shape)
+                    ),
                 ));
             }
         }
@@ -286,8 +296,11 @@ impl Layout {
     /// [`Error::Shape`] if the number of values differs from the number of elements.
     pub fn scatter<T: Clone + Default>(&self, values: &[T]) -> Result<Vec<Vec<T>>, Error> {
         if values.len() != self.size() {
-            let what =
-                format!("{} values for the elements of shape {:?}", values.len(), self.shape);
+            let what = format!(
+                "{} values for the elements of shape {}",
+                values.len(),
+                format_shape(&self.shape)
+            );
             return Err(Error::shape("lay out values", what));
         }
         let mut out = vec![vec![T::default(); self.slots]; self.ciphertexts()];
@@ -332,7 +345,10 @@ mod tests {
 
     proptest! {
         #[test]
-        fn scatter_and_gather_are_inverse(shape in prop::collection::vec(1usize..9, 0..4), log_slots in 0u32..7) {
+        fn scatter_and_gather_are_inverse(
+            shape in prop::collection::vec(1usize..9, 0..4),
+            log_slots in 0u32..7,
+        ) {
             let layout = Layout::packed(&shape, 1 << log_slots).unwrap();
             let values: Vec<usize> = (1..=layout.size()).collect();
             let slots = layout.scatter(&values).unwrap();

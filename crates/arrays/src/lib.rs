@@ -45,7 +45,7 @@ pub use client::ClientKey;
 pub use clustering::{Clustering, Origin};
 pub use elements::{CiphertextBody, Elements};
 pub use encryption::Encryption;
-pub use error::Error;
+pub use error::{Error, format_shape};
 pub use fresh::Fresh;
 pub use hippocrene_bgv::{Polynomial as IntegerPolynomial, Scheme};
 pub use hippocrene_ckks::{
@@ -70,7 +70,7 @@ pub use look_ups::{LookUpKeys, LookUpPlan, LookUps, LookUpsDescription};
 pub use numbers::{EncryptedArray, Numbers, ScaleAndBound, capacity_bits, precision_bits};
 pub use server::{
     Apart, Argument, Arithmetic, Capacity, Comparison, Computed, Diagonals, Extent, LinearMaps,
-    PlainNumbers, Polynomials, Server, ServerMemory, SharedErrors, Ties,
+    PlainNumbers, Polynomials, Server, ServerMemory, SharedErrors, SmoothFunction, Ties,
 };
 pub use session::Session;
 pub use settings::{Integers, Settings};

@@ -87,8 +87,10 @@ impl Default for LookUps {
     }
 }
 
-/// The smallest preset that has room for look-ups.
-const SMALLEST: &str = "n15";
+/// The presets that have room for look-ups.
+const PRESETS: &str = "n15, n16s, n16, n17s and n17";
+
+const OPERATION: &str = "look-up tables";
 
 impl LookUps {
     /// The names of the tables.
@@ -103,7 +105,9 @@ impl LookUps {
             Some(tables) => Ok(LookUps { tables, ..Self::default() }),
             None => {
                 let names = Self::NAMES.join(", ");
-                Err(Error::Parameters(format!("there are no tables {name:?}; there are {names}")))
+                Err(Error::Parameters(format!(
+                    "{OPERATION}: there are none named {name:?}. There are {names}."
+                )))
             }
         }
     }
@@ -122,7 +126,11 @@ impl LookUps {
     ///
     /// # Errors
     /// As [`LookUps::plan`].
-    pub(crate) fn beside(self, session: &Session, reserve: Option<f64>) -> Result<LookUps, Error> {
+    pub(crate) fn with_default_capacity(
+        self,
+        session: &Session,
+        reserve: Option<f64>,
+    ) -> Result<LookUps, Error> {
         let said = LookUps { capacity: Some(self.capacity_bits()), ..self };
         let (None, None, Some(reserve)) = (self.capacity, self.clusters, reserve) else {
             return Ok(said);
@@ -143,7 +151,6 @@ impl LookUps {
     /// is not from 1 to 2000 bits, or the parameters have no sprout or too small a modulus. The
     /// message gives the numbers.
     pub fn plan(&self, session: &Session) -> Result<LookUpPlan, Error> {
-        const OPERATION: &str = "plan look-ups";
         if let Some(shape) = self.clusters {
             return Ok(LookUpPlan::Clusters(self.clustering(session, shape)?.into()));
         }
@@ -156,14 +163,18 @@ impl LookUps {
             ));
         }
         static LITERALS: Literals = [const { OnceLock::new() }; LookUps::NAMES.len()];
-        let made = self.kept(&LITERALS, || Ok(PegasusLiteral::of(&set, Vec::new(), 1.0, 0.0)?))?;
+        let made =
+            self.cached_literal(&LITERALS, || Ok(PegasusLiteral::of(&set, Vec::new(), 1.0, 0.0)?))?;
         let literal =
             PegasusLiteral { slots: vec![session.slots()], output_bits: capacity, ..made };
         let plan = PegasusPlan::new(Arc::clone(session.context()), literal);
         let plan = plan.map_err(|error| match Error::from(error) {
-            Error::Argument { operation, what } if capacity <= Self::CAPACITY => Error::argument(
-                operation,
-                format!("{what}; take a larger preset, such as {SMALLEST}"),
+            Error::Argument { what, .. } if capacity <= Self::CAPACITY => Error::argument(
+                OPERATION,
+                format!(
+                    "these parameters have no room for them ({what}). Take one of the presets \
+                     {PRESETS}."
+                ),
             ),
             other => other,
         })?;
@@ -177,12 +188,12 @@ impl LookUps {
     pub fn clustering(&self, session: &Session, shape: Shape) -> Result<KMeansPlan, Error> {
         static LITERALS: Literals = [const { OnceLock::new() }; LookUps::NAMES.len()];
         let set = self.set(session)?;
-        let literal = self.kept(&LITERALS, || Ok(KMeansPlan::literal(&set)?))?;
+        let literal = self.cached_literal(&LITERALS, || Ok(KMeansPlan::literal(&set)?))?;
         Ok(KMeansPlan::new(Arc::clone(session.context()), shape, literal)?)
     }
 
     /// Returns the literal of these tables, which is made once per process.
-    fn kept(
+    fn cached_literal(
         &self,
         literals: &Literals,
         make: impl FnOnce() -> Result<PegasusLiteral, Error>,
@@ -198,7 +209,7 @@ impl LookUps {
     }
 
     /// True if keys that were made for this request also serve `wanted`.
-    pub(crate) fn does(&self, wanted: &LookUps) -> bool {
+    pub(crate) fn serves(&self, wanted: &LookUps) -> bool {
         let capacity = wanted.capacity.is_none_or(|bits| self.capacity_bits() >= bits);
         self.tables == wanted.tables && self.clusters == wanted.clusters && capacity
     }
@@ -206,8 +217,11 @@ impl LookUps {
     fn set(&self, session: &Session) -> Result<TableSet, Error> {
         let LookUps { tables, .. } = Self::by_name(self.tables)?;
         if session.context().parameters().top().sprout().is_one() {
-            let what = "on a simple chain scales cannot be chosen; take parameters with a sprout";
-            return Err(Error::argument("plan look-ups", what));
+            let what = format!(
+                "they need parameters with a sprout, by which scales can be chosen. Take one of \
+                 the presets {PRESETS}."
+            );
+            return Err(Error::argument(OPERATION, what));
         }
         Ok(TableSet::by_name(tables).map_err(hippocrene_pegasus::PegasusError::from)?)
     }

@@ -4,7 +4,7 @@ use hippocrene_ckks::{Scale, Short};
 use hippocrene_rlwe::{Noise, noise::log2};
 use num_complex::Complex64;
 
-use crate::{Array, CiphertextBody, Error, Interval, Session, interval::EXCESS};
+use crate::{Array, CiphertextBody, Error, Interval, Session, interval::INTERVAL_TOLERANCE};
 
 /// The form of arrays of real or complex numbers (CKKS).
 ///
@@ -83,7 +83,7 @@ impl EncryptedArray {
     ///
     /// If every slot holds an element, a copy of one or zero, the bound of the ciphertexts becomes
     /// that of the interval. Later operations then need less capacity and are more precise.
-    pub(crate) fn within(mut self, interval: Interval) -> Self {
+    pub(crate) fn with_known_interval(mut self, interval: Interval) -> Self {
         let known = self.interval().intersection(interval);
         if !self.is_complex() && known.bound() < self.bound() && !self.has_strays() {
             self.lower_bound(known.bound());
@@ -171,9 +171,9 @@ impl EncryptedArray {
 
     /// In a simulation, checks that the elements lie in a declared interval.
     ///
-    /// They may exceed it by the fraction [`EXCESS`] of its bound.
+    /// They may exceed it by the fraction [`INTERVAL_TOLERANCE`] of its bound.
     fn check_values(&self, interval: Interval, operation: &'static str) -> Result<(), Error> {
-        let slack = EXCESS * interval.bound();
+        let slack = INTERVAL_TOLERANCE * interval.bound();
         let beyond = |x: &Complex64| match self.is_complex() {
             true => x.norm() > interval.bound() + slack,
             false => x.re < interval.low() - slack || x.re > interval.high() + slack,
@@ -194,8 +194,8 @@ impl EncryptedArray {
     pub(crate) fn known_elements(&self) -> impl Iterator<Item = Complex64> + '_ {
         let slots = self.layout().slots();
         let known = self.bodies().iter().map(|body| match body {
-            CiphertextBody::Full(c) => c.known_values(),
-            CiphertextBody::Seeded(c) => c.seeded().known_values(),
+            CiphertextBody::Full(c) => c.tracked_values(),
+            CiphertextBody::Seeded(c) => c.seeded().tracked_values(),
         });
         let values: Vec<Option<&[Complex64]>> = known.collect();
         self.layout().positions().filter_map(move |at| {
@@ -342,7 +342,7 @@ impl EncryptedArray {
     pub fn as_mean(self) -> Self {
         self.with_noises(|noise| {
             let left = noise.common().scaled(-1.0);
-            noise.apart().plus(left)
+            noise.independent_part().plus(left)
         })
     }
 
@@ -364,7 +364,7 @@ impl EncryptedArray {
     pub fn as_variances(self, values: Interval, factor: f64) -> Self {
         let largest = values.width().powi(2) / 4.0 * factor;
         match Interval::new(0.0, largest) {
-            Some(interval) => self.within(interval),
+            Some(interval) => self.with_known_interval(interval),
             None => self,
         }
     }

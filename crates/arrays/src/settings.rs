@@ -244,7 +244,7 @@ impl Settings {
     /// [`Error::Argument`] when the capacity is not positive, or needs all units, so that nothing
     /// would be saved. [`Error::Parameters`] where no second set is possible.
     pub fn for_second_key(&self, capacity: f64) -> Result<Self, Error> {
-        const OPERATION: &str = "choose a second parameter set";
+        const OPERATION: &str = "second key";
         if capacity.is_nan() || capacity <= 0.0 {
             return Err(Error::argument(
                 OPERATION,
@@ -268,13 +268,13 @@ impl Settings {
                 (1..parameters.unit_count()).map(top).filter(|modulus| room(*modulus) >= 0.0);
             let most = rooms.map(capacity_at).fold(0.0, f64::max);
             let instead = match (10.0 * most).floor() / 10.0 {
-                most if most > 0.0 => format!(": {most:.1} bits would"),
-                _ => String::new(),
+                most if most > 0.0 => format!(", and at most {most:.1} are possible"),
+                _ => ", and none is possible".to_owned(),
             };
             return Err(Error::argument(
                 OPERATION,
                 format!(
-                    "{} bits of capacity, of {have:.1} in all, leave no unit free{instead}",
+                    "{} bits of capacity, of {have:.1} of the first key, are requested{instead}",
                     Short(capacity)
                 ),
             ));

@@ -272,9 +272,14 @@ mod tests {
 
     proptest! {
         #[test]
-        fn slots_are_values_at_odd_powers_of_a_root(t in prop_oneof![Just(257u64), Just(65537), Just(786433)], seed: u64) {
+        fn slots_are_values_at_odd_powers_of_a_root(
+            t in prop_oneof![Just(257u64), Just(65537), Just(786433)],
+            seed: u64,
+        ) {
             let encoder = encoder(t);
-            let values: Vec<i64> = (0..DEGREE as u64).map(|i| (seed.wrapping_mul(2 * i + 1) >> 20) as i64 - (1 << 42)).collect();
+            let values: Vec<i64> = (0..DEGREE as u64)
+                .map(|i| (seed.wrapping_mul(2 * i + 1) >> 20) as i64 - (1 << 42))
+                .collect();
             let plaintext = encoder.encode(&values).unwrap();
             let expected: Vec<u64> = values.iter().map(|v| v.rem_euclid(t as i64) as u64).collect();
             prop_assert_eq!(encoder.decode(&plaintext).unwrap(), &expected[..]);
@@ -285,10 +290,20 @@ mod tests {
             let mut e = 1;
             for i in 0..DEGREE / 2 {
                 prop_assert_eq!(value(&coefficients, power(e), t), expected[i]);
-                prop_assert_eq!(value(&coefficients, power(2 * DEGREE - e), t), expected[DEGREE / 2 + i]);
+                prop_assert_eq!(
+                    value(&coefficients, power(2 * DEGREE - e), t),
+                    expected[DEGREE / 2 + i]
+                );
                 e = 5 * e % (2 * DEGREE);
             }
-            prop_assert_eq!(encoder.encode_coefficients(&coefficients.iter().map(|c| *c as i64).collect::<Vec<_>>()).unwrap(), plaintext);
+            prop_assert_eq!(
+                encoder
+                    .encode_coefficients(
+                        &coefficients.iter().map(|c| *c as i64).collect::<Vec<_>>()
+                    )
+                    .unwrap(),
+                plaintext
+            );
         }
 
         #[test]

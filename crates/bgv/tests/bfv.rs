@@ -291,7 +291,11 @@ fn encrypted(
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 6, failure_persistence: None, ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig {
+        cases: 6,
+        failure_persistence: None,
+        ..ProptestConfig::default()
+    })]
 
     /// Runs random circuits of both schemes until the budget refuses a step. Every result is right,
     /// and the refusal is a budget error.
@@ -310,7 +314,13 @@ proptest! {
                     }
                 }
                 values[to] = plain(&s, *step, &values[to], &values[other]);
-                prop_assert_eq!(&s.decrypt(&registers[to]), &values[to], "step {} of {:?}", i, &steps);
+                prop_assert_eq!(
+                    &s.decrypt(&registers[to]),
+                    &values[to],
+                    "step {} of {:?}",
+                    i,
+                    &steps
+                );
             }
         }
     }

@@ -188,19 +188,29 @@ fn values() -> impl Strategy<Value = Vec<u64>> {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 24, failure_persistence: None, ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig {
+        cases: 24,
+        failure_persistence: None,
+        ..ProptestConfig::default()
+    })]
 
     /// Full-RNS products have the messages of textbook products. The errors of both are within the
     /// estimate.
     #[test]
-    fn products_of_bfv_are_those_of_the_textbook((sprout, t) in chains(), x in values(), y in values()) {
+    fn products_of_bfv_are_those_of_the_textbook(
+        (sprout, t) in chains(),
+        x in values(),
+        y in values(),
+    ) {
         let s = insecure(5, 48, 5, sprout, t, &[]);
         let e = s.evaluator.clone().with_scheme(Scheme::Bfv);
         let (a, b) = (encrypted(&s, &x), encrypted(&s, &y));
         // Fresh ciphertexts, and a product.
         let once = e.mul(&a, &b).unwrap();
         let xy = expected(&x, &y, t);
-        for (left, right, want) in [(&a, &b, &xy), (&a, &a, &expected(&x, &x, t)), (&once, &once, &expected(&xy, &xy, t))] {
+        for (left, right, want) in
+            [(&a, &b, &xy), (&a, &a, &expected(&x, &x, t)), (&once, &once, &expected(&xy, &xy, t))]
+        {
             let fast = e.mul(left, right).unwrap();
             let [one, other] = [left, right].map(|c| Textbook::of(&s, c));
             let factor = times_mod(left.factor(), right.factor(), t);
@@ -211,36 +221,54 @@ proptest! {
             let (messages, fast_error) = result.read_bfv(&result.phase());
             prop_assert_eq!(&without(&messages, fast.factor(), t), want);
             // Both errors and the estimate are relative to the modulus.
-            let relative = |error: &BigUint, modulus: &BigInt| log2(error) - log2(modulus.magnitude());
-            let estimated = fast.inner().noise().log2_std() + 11f64.log2() - log2(result.modulus.magnitude());
+            let relative =
+                |error: &BigUint, modulus: &BigInt| log2(error) - log2(modulus.magnitude());
+            let estimated =
+                fast.inner().noise().log2_std() + 11f64.log2() - log2(result.modulus.magnitude());
             for error in [relative(&error, &one.modulus), relative(&fast_error, &result.modulus)] {
-                prop_assert!(error <= estimated, "error 2^{} of the modulus, estimate 2^{}", error, estimated);
+                prop_assert!(
+                    error <= estimated,
+                    "error 2^{} of the modulus, estimate 2^{}",
+                    error,
+                    estimated
+                );
             }
         }
     }
 
     /// The same for BGV products, with factors that were reduced before.
     #[test]
-    fn products_of_bgv_are_those_of_the_textbook((sprout, t) in chains(), x in values(), y in values()) {
+    fn products_of_bgv_are_those_of_the_textbook(
+        (sprout, t) in chains(),
+        x in values(),
+        y in values(),
+    ) {
         let s = insecure(5, 48, 5, sprout, t, &[]);
         let e = &s.evaluator;
         let (a, b) = (encrypted(&s, &x), encrypted(&s, &y));
         let once = e.mul(&a, &b).unwrap();
         let xy = expected(&x, &y, t);
-        for (left, right, want) in [(&a, &b, &xy), (&a, &a, &expected(&x, &x, t)), (&once, &once, &expected(&xy, &xy, t))] {
+        for (left, right, want) in
+            [(&a, &b, &xy), (&a, &a, &expected(&x, &x, t)), (&once, &once, &expected(&xy, &xy, t))]
+        {
             let fast = e.mul(left, right).unwrap();
             let [left, right] = [left, right].map(|c| e.reduce(c).unwrap());
             let [one, other] = [&left, &right].map(|c| Textbook::of(&s, c));
             // The factor is (-Q g) (-Q g').
             let factor = times_mod(left.factor(), right.factor(), t);
-            let factor = [one.minus_modulus(), other.minus_modulus()].iter().fold(factor, |f, q| times_mod(f, *q, t));
+            let factor = [one.minus_modulus(), other.minus_modulus()]
+                .iter()
+                .fold(factor, |f, q| times_mod(f, *q, t));
             prop_assert_eq!(&without(&one.read_bgv(&one.bgv(&other)), factor, t), want);
             prop_assert_eq!(&decrypted(&s, &fast), want);
             // `t` times the result is a textbook ciphertext too.
             let result = Textbook::of(&s, &fast);
             let parts = result.parts.each_ref().map(|part| times(part, &result.t));
             let messages = result.read_bgv(&phase(&parts, &result.secret, &result.modulus));
-            prop_assert_eq!(&without(&messages, times_mod(result.minus_modulus(), fast.factor(), t), t), want);
+            prop_assert_eq!(
+                &without(&messages, times_mod(result.minus_modulus(), fast.factor(), t), t),
+                want
+            );
         }
     }
 }

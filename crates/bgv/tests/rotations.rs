@@ -45,7 +45,11 @@ fn check(s: &Setup, a: &Ciphertext, steps: &[i64]) {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 12, failure_persistence: None, ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig {
+        cases: 12,
+        failure_persistence: None,
+        ..ProptestConfig::default()
+    })]
 
     #[test]
     fn many_rotations_equal_single_ones(

@@ -330,11 +330,11 @@ impl FromStr for BigFloat {
 /// Returns the same text, or one with a smaller exponent if the number is far outside the range.
 /// The library would compute an exponent that does not fit a word.
 fn within_reach(text: &str) -> Cow<'_, str> {
-    const FAR: i64 = 1 << 40;
+    const MAX_EXPONENT: i64 = 1 << 40;
     let Some((digits, exponent)) = text.split_once(['e', 'E']) else { return Cow::Borrowed(text) };
     match exponent.parse::<i64>() {
-        Ok(exponent) if exponent.unsigned_abs() > FAR.unsigned_abs() => {
-            Cow::Owned(format!("{digits}e{}", exponent.clamp(-FAR, FAR)))
+        Ok(exponent) if exponent.unsigned_abs() > MAX_EXPONENT.unsigned_abs() => {
+            Cow::Owned(format!("{digits}e{}", exponent.clamp(-MAX_EXPONENT, MAX_EXPONENT)))
         }
         _ => Cow::Borrowed(text),
     }
@@ -405,7 +405,10 @@ mod tests {
     proptest! {
         #[test]
         fn decimal_text_is_read_to_nearest(
-            digits in "[0-9]{1,200}", point in 0usize..200, exponent in -400i32..400, minus: bool,
+            digits in "[0-9]{1,200}",
+            point in 0usize..200,
+            exponent in -400i32..400,
+            minus: bool,
         ) {
             let point = point % (digits.len() + 1);
             let sign = if minus { "-" } else { "" };
@@ -418,8 +421,13 @@ mod tests {
             }
             let ten = |e: i32| BigUint::from(10u8).pow(e.max(0) as u32);
             let exponent = exponent - (digits.len() - point) as i32;
-            let (mantissa, exponent) = rounded(&(integer * ten(exponent)), &ten(-exponent), BigFloat::PRECISION as u64);
-            let want = BigFloat::from_parts(&BigInt::from_biguint(if minus { Sign::Minus } else { Sign::Plus }, mantissa), exponent).unwrap();
+            let (mantissa, exponent) =
+                rounded(&(integer * ten(exponent)), &ten(-exponent), BigFloat::PRECISION as u64);
+            let want = BigFloat::from_parts(
+                &BigInt::from_biguint(if minus { Sign::Minus } else { Sign::Plus }, mantissa),
+                exponent,
+            )
+            .unwrap();
             prop_assert_eq!(have, want);
         }
 
@@ -443,10 +451,18 @@ mod tests {
             // Everything is multiplied by 2^max(-e, 0) 10^max(-least, 0).
             let least = exponent.min(last);
             let exact = &m * power(2, e) * power(10, -least);
-            let written = integer * power(2, -e) * power(10, exponent) * power(10, exponent.min(0) - least.min(0));
+            let written = integer
+                * power(2, -e)
+                * power(10, exponent)
+                * power(10, exponent.min(0) - least.min(0));
             let unit = power(2, -e) * power(10, last) * power(10, last.min(0) - least.min(0));
             let difference = exact - written;
-            prop_assert!(BigInt::from(difference.magnitude() * 2u8) <= unit, "{} is not {:?}", text, x);
+            prop_assert!(
+                BigInt::from(difference.magnitude() * 2u8) <= unit,
+                "{} is not {:?}",
+                text,
+                x
+            );
         }
 
         #[test]
@@ -460,7 +476,10 @@ mod tests {
         fn parts_and_words_come_back(x in float(), y in any::<f64>(), i: i64) {
             let (m, e) = x.to_parts();
             prop_assert_eq!(BigFloat::from_parts(&m, e).unwrap(), x.clone());
-            prop_assert_eq!(BigFloat::from(i).to_parts(), BigFloat::from_parts(&i.into(), 0).unwrap().to_parts());
+            prop_assert_eq!(
+                BigFloat::from(i).to_parts(),
+                BigFloat::from_parts(&i.into(), 0).unwrap().to_parts()
+            );
             match BigFloat::try_from(y) {
                 Ok(big) => prop_assert_eq!(big.to_f64(), y),
                 Err(error) => prop_assert!(!y.is_finite(), "{}", error),
@@ -471,17 +490,26 @@ mod tests {
         }
 
         #[test]
-        fn scaled_is_the_nearest_integer(x in float(), mantissa in any::<u128>(), exponent in -900i32..200) {
+        fn scaled_is_the_nearest_integer(
+            x in float(),
+            mantissa in any::<u128>(),
+            exponent in -900i32..200,
+        ) {
             let scale = Scale::from_parts(mantissa | 1 << 127, exponent).unwrap();
             let (have, rest) = x.scaled_and_rest(scale).unwrap();
             let (m, e) = x.to_parts();
             let (product, shift) = (m * (mantissa | 1 << 127), e + i64::from(exponent));
-            let difference = if shift >= 0 { (product << shift) - have } else { product - (have << -shift) };
+            let difference =
+                if shift >= 0 { (product << shift) - have } else { product - (have << -shift) };
             let half = if shift >= 0 { BigUint::ZERO } else { BigUint::from(1u8) << (-shift - 1) };
             prop_assert!(*difference.magnitude() <= half);
             // The distance, to 64 binary places behind the point.
-            let difference = BigFloat::from_parts(&difference, shift.min(0)).unwrap().to_f64().abs();
-            prop_assert!((rest - difference).abs() <= 2f64.powi(-53) || difference < 0.5 && rest <= 2.0 * difference && rest <= 0.5);
+            let difference =
+                BigFloat::from_parts(&difference, shift.min(0)).unwrap().to_f64().abs();
+            prop_assert!(
+                (rest - difference).abs() <= 2f64.powi(-53)
+                    || difference < 0.5 && rest <= 2.0 * difference && rest <= 0.5
+            );
         }
     }
 

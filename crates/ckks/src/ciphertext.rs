@@ -57,7 +57,7 @@ impl Ciphertext {
 
     /// The values in the slots of a ciphertext of a dry run, as far as they are known. They are
     /// what decryption would give, without noise. Ciphertexts with residues have none.
-    pub fn known_values(&self) -> Option<&[Complex64]> {
+    pub fn tracked_values(&self) -> Option<&[Complex64]> {
         self.dry_run_values.values()
     }
 
@@ -126,9 +126,9 @@ impl Ciphertext {
     }
 
     /// Declares the values in the slots of a ciphertext of a dry run
-    /// ([`Ciphertext::known_values`]), after a step that lost track of them. It does nothing for
+    /// ([`Ciphertext::tracked_values`]), after a step that lost track of them. It does nothing for
     /// ciphertexts with residues.
-    pub fn set_known_values(&mut self, values: Values<'_>) {
+    pub fn set_tracked_values(&mut self, values: Values<'_>) {
         if self.inner.parts().iter().all(Poly::is_dry_run) {
             self.dry_run_values = DryRunValues::of(values, self.slots);
         }
@@ -290,8 +290,8 @@ impl SeededCiphertext {
         self.bound = valid_bound(bound);
     }
 
-    /// The values of a dry run, as for [`Ciphertext::known_values`].
-    pub fn known_values(&self) -> Option<&[Complex64]> {
+    /// The values of a dry run, as for [`Ciphertext::tracked_values`].
+    pub fn tracked_values(&self) -> Option<&[Complex64]> {
         self.dry_run_values.values()
     }
 

@@ -94,10 +94,10 @@ impl Context {
 
     /// Wipes the scratch memory that operations keep for reuse. It may contain data that was
     /// encrypted or decrypted.
-    pub fn forget(&self) {
-        self.rlwe.forget();
-        self.encoder.forget();
-        self.small.iter().for_each(|small| small.forget());
+    pub fn wipe_scratch(&self) {
+        self.rlwe.wipe_scratch();
+        self.encoder.wipe_scratch();
+        self.small.iter().for_each(|small| small.wipe_scratch());
     }
 
     /// The RLWE context.

@@ -134,7 +134,10 @@ mod tests {
         #[test]
         fn integers_behave(a in 0u64..1 << 52, b in 0u64..1 << 52, c in any::<u64>()) {
             let product = DoubleDouble::from(a).mul(DoubleDouble::from(b));
-            prop_assert_eq!(product.high as i128 + product.low as i128, i128::from(a) * i128::from(b));
+            prop_assert_eq!(
+                product.high as i128 + product.low as i128,
+                i128::from(a) * i128::from(b)
+            );
             let whole = DoubleDouble::from(c);
             prop_assert_eq!(whole.high as i128 + whole.low as i128, i128::from(c));
         }

@@ -237,7 +237,7 @@ impl Context {
         let mut poly = self
             .rlwe()
             .scratch_limbs(0, Domain::Evaluation)
-            .alike(encoder.degree(), extended.limb_count());
+            .new_like(encoder.degree(), extended.limb_count());
         for (position, limb) in extended.factors().zip(poly.limbs_mut()) {
             let ring = self.rlwe().ring_without_repeats(extended, position)?;
             encoder.reduce(&integers, &ring, limb)?;

@@ -57,7 +57,7 @@ impl Plaintext {
     /// Returns the polynomial, which is not wiped any more. This is for plaintexts that are not
     /// secret.
     pub(crate) fn into_poly(mut self) -> Poly {
-        let nothing = self.poly.alike(self.poly.degree(), 0);
+        let nothing = self.poly.new_like(self.poly.degree(), 0);
         std::mem::replace(&mut self.poly, nothing)
     }
 

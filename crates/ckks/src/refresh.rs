@@ -57,7 +57,7 @@ pub trait Refresh: Sync {
     }
 
     /// Returns the largest capacity, in bits, that a refresh is known to give.
-    fn most(&self) -> f64 {
+    fn max_capacity(&self) -> f64 {
         f64::INFINITY
     }
 }
@@ -110,7 +110,7 @@ impl Refresh for Bootstrapper {
         self.plan().capacity_needed() + self.plan().literal().bound.max(1.0).log2() + 1.0
     }
 
-    fn most(&self) -> f64 {
+    fn max_capacity(&self) -> f64 {
         self.plan().guaranteed_capacity()
     }
 }

@@ -262,7 +262,11 @@ mod tests {
             let near = a.times_integer(d).divided_by(d - d / 3);
             let off = a.times_integer(d / 3).divided_by(d - d / 3).ratio(a);
             prop_assert!((near.relative_difference(a) - off).abs() <= off * 1e-12 + 1e-37);
-            prop_assert!(a.relative_difference(a) < 1e-37 && (a.relative_difference(near) - off / (1.0 + off)).abs() < 1e-12 * off + 1e-37);
+            prop_assert!(
+                a.relative_difference(a) < 1e-37
+                    && (a.relative_difference(near) - off / (1.0 + off)).abs()
+                        < 1e-12 * off + 1e-37
+            );
             prop_assert!((a.ratio(b).log2() - (a.log2() - b.log2())).abs() < 1e-9);
             prop_assert_eq!(Scale::from_parts(a.mantissa, a.exponent), Some(a));
             let ratio = a.ratio_rounded(b);

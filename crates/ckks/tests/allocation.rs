@@ -97,12 +97,12 @@ fn steady_transfer(first: &Setup, top: Modulus) {
         Threads::single(),
         first.scale,
     );
-    let (wide, narrow) = (&first.context, &second.context);
+    let (source, target) = (&first.context, &second.context);
     let key =
-        TransferKey::generate(wide.rlwe(), narrow.rlwe(), &first.secret, &second.secret).unwrap();
-    let transfer = Transfer::new(Arc::clone(wide), Arc::clone(narrow), &key).unwrap();
-    let a = first.encrypt(&circle(wide.max_slots(), 1.0, 0.0));
-    let mut out = Ciphertext::empty(narrow);
+        TransferKey::generate(source.rlwe(), target.rlwe(), &first.secret, &second.secret).unwrap();
+    let transfer = Transfer::new(Arc::clone(source), Arc::clone(target), &key).unwrap();
+    let a = first.encrypt(&circle(source.max_slots(), 1.0, 0.0));
+    let mut out = Ciphertext::empty(target);
     let to = second.top();
     allocations("transfer", || transfer.transfer_to_into(&mut out, &a, to));
 }

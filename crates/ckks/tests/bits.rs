@@ -45,7 +45,8 @@ fn setup(context: Arc<Context>, literal: BitLiteral) -> Setup {
     plan.add_keys(&mut keys, &secret).unwrap();
     let keys = Arc::new(keys.prepare(context.rlwe()).unwrap());
     let encapsulation = plan.encapsulation_keys(&secret).unwrap();
-    let encapsulation = Arc::new(encapsulation.prepare(context.rlwe(), plan.narrow()).unwrap());
+    let encapsulation =
+        Arc::new(encapsulation.prepare(context.rlwe(), plan.sparse_context()).unwrap());
     let evaluator = Evaluator::new(Arc::clone(&context), keys);
     Setup {
         bootstrapper: BitBootstrapper::new(plan, evaluator, encapsulation).unwrap(),
@@ -470,7 +471,7 @@ fn gates_work_at_secure_parameters() {
     let s = setup(context, literal);
     assert!(
         s.plan().log2_failure_probability() < -128.0
-            && s.plan().narrow().parameters().security().is_some()
+            && s.plan().sparse_context().parameters().security().is_some()
     );
     let inputs: Vec<Vec<bool>> = (0..3).map(|seed| bits(s.plan().capacity(), seed)).collect();
     let a: Vec<BitCiphertext> = inputs.iter().map(|bits| s.fresh(bits)).collect();

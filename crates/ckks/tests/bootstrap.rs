@@ -56,8 +56,8 @@ fn setup(context: Arc<Context>, literal: BootstrapLiteral) -> Setup {
     plan.add_keys(&mut keys, &secret).unwrap();
     let keys = Arc::new(keys.prepare(context.rlwe()).unwrap());
     let encapsulation = plan.encapsulation_keys(&secret).unwrap();
-    let encapsulation =
-        encapsulation.map(|k| Arc::new(k.prepare(context.rlwe(), plan.narrow().unwrap()).unwrap()));
+    let encapsulation = encapsulation
+        .map(|k| Arc::new(k.prepare(context.rlwe(), plan.sparse_context().unwrap()).unwrap()));
     let evaluator = Evaluator::new(Arc::clone(&context), Arc::clone(&keys));
     let bootstrapper = Bootstrapper::new(plan, evaluator, encapsulation.clone()).unwrap();
     Setup { context, secret, keys, encapsulation, bootstrapper }
@@ -251,7 +251,7 @@ fn refreshed_where_capacity_lacks() {
     ] {
         assert!(matches!(kept.unwrap(), Cow::Borrowed(kept) if std::ptr::eq(kept, &a)));
     }
-    let most = refresh.most();
+    let most = refresh.max_capacity();
     assert!(have < most && (0.0..8.0).contains(&(full.capacity_bits(&c) - most)), "{most}");
     let y = refresh.refresh(Cow::Borrowed(&a), most, most, "test").unwrap();
     assert!(y.capacity_bits(&c) >= most && y.precision_bits() > 24.0);
@@ -375,7 +375,8 @@ fn invalid_plans_and_operands_are_refused() {
     let keys = EvaluationKeys::empty(c.rlwe(), s.secret.fingerprint()).prepare(c.rlwe()).unwrap();
     let bare = Evaluator::new(Arc::clone(&c), Arc::new(keys));
     let encapsulation = plan.encapsulation_keys(&s.secret).unwrap().unwrap();
-    let encapsulation = Arc::new(encapsulation.prepare(c.rlwe(), plan.narrow().unwrap()).unwrap());
+    let encapsulation =
+        Arc::new(encapsulation.prepare(c.rlwe(), plan.sparse_context().unwrap()).unwrap());
     assert!(matches!(
         Bootstrapper::new(Arc::clone(plan), bare, Some(encapsulation)),
         Err(CkksError::Rlwe(RlweError::MissingGaloisKey { .. }))
@@ -431,7 +432,7 @@ fn errors_are_bootstrapped_until_the_precision_is_reached() {
         assert_eq!(y.bound(), a.bound());
         assert!(y.capacity_bits(&c) > s.bootstrapper.plan().capacity_needed());
         // The guarantee in advance is for an iteration that begins at the wanted precision.
-        let more = y.capacity_bits(&c) - s.bootstrapper.most();
+        let more = y.capacity_bits(&c) - s.bootstrapper.max_capacity();
         assert!((0.0..32.0).contains(&more), "{more:.1}");
         // The scale of the operand is too small for a higher precision.
         let coarse = c.encode((&values[..]).into(), 128, Scale::power_of_two(40), modulus).unwrap();

@@ -350,7 +350,10 @@ proptest! {
 
     #[test]
     fn polynomials(
-        mut coefficients in prop::collection::vec(prop_oneof![3 => -1.0f64..1.0, 1 => Just(0.0)], 1..40),
+        mut coefficients in prop::collection::vec(
+            prop_oneof![3 => -1.0f64..1.0, 1 => Just(0.0)],
+            1..40,
+        ),
         kind in 0..3,
         even in any::<bool>(),
     ) {
@@ -363,7 +366,11 @@ proptest! {
             1 => (Basis::Chebyshev { low: -1.0, high: 1.0 }, -1.0, 1.0),
             _ => (Basis::Chebyshev { low: -2.0, high: 5.0 }, -2.0, 5.0),
         };
-        check_polynomial(&s, &Polynomial::new(basis, coefficients).unwrap(), &reals(s.context.max_slots(), low, high));
+        check_polynomial(
+            &s,
+            &Polynomial::new(basis, coefficients).unwrap(),
+            &reals(s.context.max_slots(), low, high),
+        );
     }
 }
 

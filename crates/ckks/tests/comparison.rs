@@ -128,7 +128,11 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(6))]
 
     #[test]
-    fn every_gap_precision_and_bound(log_gap in -9.0f64..-2.0, precision in 3.0f64..20.0, log_bound in -3.0f64..6.0) {
+    fn every_gap_precision_and_bound(
+        log_gap in -9.0f64..-2.0,
+        precision in 3.0f64..20.0,
+        log_bound in -3.0f64..6.0,
+    ) {
         let s = grafted(10, 12, "sprout-15-16-32", &[]);
         let bound = log_bound.exp2();
         let literal = SignLiteral { slots: 1 << 9, bound, gap: bound * log_gap.exp2(), precision };
@@ -239,8 +243,8 @@ impl Refresh for Counted<'_> {
         self.0.reserve()
     }
 
-    fn most(&self) -> f64 {
-        self.0.most()
+    fn max_capacity(&self) -> f64 {
+        self.0.max_capacity()
     }
 }
 
@@ -254,7 +258,7 @@ fn bootstrapper(s: &Setup, literal: BootstrapLiteral) -> Bootstrapper {
     let keys = Arc::new(keys.prepare(s.context.rlwe()).unwrap());
     let encapsulation = plan.encapsulation_keys(&s.secret).unwrap().unwrap();
     let encapsulation =
-        Arc::new(encapsulation.prepare(s.context.rlwe(), plan.narrow().unwrap()).unwrap());
+        Arc::new(encapsulation.prepare(s.context.rlwe(), plan.sparse_context().unwrap()).unwrap());
     let evaluator = Evaluator::new(Arc::clone(&s.context), keys);
     Bootstrapper::new(plan, evaluator, Some(encapsulation)).unwrap()
 }
@@ -283,7 +287,7 @@ fn bootstraps_in_between() {
         precision: None,
     };
     let bootstrapper = self::bootstrapper(&s, bootstrap.clone());
-    let (e, most) = (bootstrapper.evaluator(), bootstrapper.most());
+    let (e, most) = (bootstrapper.evaluator(), bootstrapper.max_capacity());
 
     let gap = 2f64.powi(-12);
     let literal = SignLiteral { slots, bound: 1.0, gap, precision: 12.0 };

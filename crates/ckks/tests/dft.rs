@@ -374,7 +374,7 @@ fn invalid_transforms_are_refused() {
     let few = s.encrypt_at(&circle(8, 1.0, 0.3), 8, s.scale, s.top());
     assert!(matches!(run(&few, s.scale), CkksError::SlotMismatch { left: 8, right: 128, .. }));
     let a = s.encrypt(&circle(128, 1.0, 0.3));
-    assert!(run(&a, s.scale).to_string().contains("needs a key"));
+    assert!(run(&a, s.scale).to_string().contains("the keys lack the rotation"));
     let low = s.encrypt_at(
         &circle(128, 1.0, 0.3),
         128,

@@ -47,7 +47,8 @@ impl Side {
     fn dry_run(parameters: &Parameters) -> Self {
         let context = Arc::new(Context::dry_run(parameters.clone(), Threads::single()).unwrap());
         let secret = SecretKey::generate(context.rlwe()).unwrap();
-        let keys = PreparedEvaluationKeys::every(context.rlwe(), secret.fingerprint()).unwrap();
+        let keys =
+            PreparedEvaluationKeys::all_for_dry_run(context.rlwe(), secret.fingerprint()).unwrap();
         let evaluator = Evaluator::new(Arc::clone(&context), Arc::new(keys));
         Side { context, secret, evaluator, values: Vec::new() }.with_values()
     }
@@ -149,10 +150,10 @@ fn facts(c: &Ciphertext) -> impl PartialEq + std::fmt::Debug + use<> {
 
 /// Checks that the known values are the decrypted ones, to within many times the noise.
 fn check_values(real: &Side, got: &Ciphertext, dry: &Ciphertext) {
-    assert_eq!(got.known_values(), None);
+    assert_eq!(got.tracked_values(), None);
     let decrypted =
         real.context.decode_complex(&real.context.decrypt(&real.secret, got).unwrap()).unwrap();
-    let known = dry.known_values().unwrap();
+    let known = dry.tracked_values().unwrap();
     assert_eq!(known.len(), got.slots());
     let tolerance = 64.0 * (-got.precision_bits()).exp2() + 1e-9 * got.bound();
     for (i, (d, k)) in decrypted.iter().zip(known).enumerate() {
@@ -166,10 +167,17 @@ fn check_values(real: &Side, got: &Ciphertext, dry: &Ciphertext) {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 12, failure_persistence: None, ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig {
+        cases: 12,
+        failure_persistence: None,
+        ..ProptestConfig::default()
+    })]
 
     #[test]
-    fn circuits_end_where_others_do(set in 0..2usize, steps in prop::collection::vec(step(), 1..16)) {
+    fn circuits_end_where_others_do(
+        set in 0..2usize,
+        steps in prop::collection::vec(step(), 1..16),
+    ) {
         let setup = match set {
             0 => insecure(9, 6, &[1, 2, 3]),
             _ => grafted(9, 6, "sprout-15-16-32", &[1, 2, 3]),
@@ -285,20 +293,21 @@ fn bootstraps_run_dry() {
         // Both sets of keys have the same moduli.
         let mut same = EvaluationKeys::empty(dry.context.rlwe(), dry.secret.fingerprint());
         plan(&dry.context).add_keys(&mut same, &dry.secret).unwrap();
-        let same = PreparedEvaluationKeys::every_beside(dry.context.rlwe(), &same).unwrap();
+        let same =
+            PreparedEvaluationKeys::all_for_dry_run_beside(dry.context.rlwe(), &same).unwrap();
         dry.evaluator = Evaluator::new(Arc::clone(&dry.context), Arc::new(same));
         let mut done = Vec::new();
         let outputs = [&real, &dry].map(|side| {
             let plan = plan(&side.context);
-            let narrow = plan.narrow().unwrap();
+            let sparse_context = plan.sparse_context().unwrap();
             let keys = plan.encapsulation_keys(&side.secret).unwrap().unwrap();
-            let keys = Arc::new(keys.prepare(side.context.rlwe(), narrow).unwrap());
+            let keys = Arc::new(keys.prepare(side.context.rlwe(), sparse_context).unwrap());
             let bootstrapper =
                 Bootstrapper::new(Arc::new(plan), side.evaluator.clone(), Some(keys)).unwrap();
             let a = side.encrypt(&circle(slots, 0.9, 0.5), 180.0);
             side.context.rlwe().reset_tally();
-            let narrow = bootstrapper.plan().narrow().unwrap();
-            let transforms = || side.context.rlwe().transforms() + narrow.transforms();
+            let sparse_context = bootstrapper.plan().sparse_context().unwrap();
+            let transforms = || side.context.rlwe().transforms() + sparse_context.transforms();
             let before = transforms();
             let out = bootstrapper.bootstrap(&a).unwrap();
             done.push(match side.context.rlwe().is_dry_run() {

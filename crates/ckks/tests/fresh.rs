@@ -110,18 +110,35 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(8))]
 
     #[test]
-    fn fresh_transforms_are_as_kept_ones(log_slots in 2u32..9, count in 1usize..16, log_baby in 0u32..4) {
+    fn fresh_transforms_are_as_kept_ones(
+        log_slots in 2u32..9,
+        count in 1usize..16,
+        log_baby in 0u32..4,
+    ) {
         let s = insecure(9, 2, &rotations());
         let slots = (1usize << log_slots).min(s.context.max_slots());
         let count = count.min(slots);
         let x: Vec<Complex64> = (0..slots).map(|i| spread(5, i, 1.0).into()).collect();
         let a = s.encrypt_at(&x, slots, s.scale, s.top());
-        let diagonals = (0..count).map(|r| (r, (0..slots).map(|i| spread(r, i, 0.1)).collect())).collect();
+        let diagonals =
+            (0..count).map(|r| (r, (0..slots).map(|i| spread(r, i, 0.1)).collect())).collect();
         let kept = LinearTransform::from_real(slots, diagonals).unwrap();
         let kept = s.evaluator.linear_transform(&a, &kept, s.scale).unwrap();
-        let diagonal = |r: usize, out: &mut [f64]| out.iter_mut().enumerate().for_each(|(i, d)| *d = spread(r, i, 0.1));
+        let diagonal = |r: usize, out: &mut [f64]| {
+            out.iter_mut().enumerate().for_each(|(i, d)| *d = spread(r, i, 0.1))
+        };
         let (baby, scale) = (1 << log_baby, s.scale);
-        let t = OneTimeTransform { slots, count, baby, diagonal: &diagonal, magnitude: 0.06, operand: 0.6, bound: 1.6, scale, memory: 1 << 20 };
+        let t = OneTimeTransform {
+            slots,
+            count,
+            baby,
+            diagonal: &diagonal,
+            magnitude: 0.06,
+            operand: 0.6,
+            bound: 1.6,
+            scale,
+            memory: 1 << 20,
+        };
         let fresh = s.evaluator.fresh_linear_transform(&a, &t, s.scale).unwrap();
         prop_assert_eq!((fresh.modulus(), fresh.scale()), (kept.modulus(), kept.scale()));
         for (f, k) in s.decrypt(&fresh).iter().zip(s.decrypt(&kept)) {

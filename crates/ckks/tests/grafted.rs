@@ -117,7 +117,12 @@ proptest! {
     /// GRAFT C.3: the error of an adjusted ciphertext consists of the scaled error of the
     /// ciphertext, the error of the rescale, and `Delta m/2c`.
     #[test]
-    fn adjusting_keeps_to_its_bound(bits in 20.0f64..100.0, to_bits in 20.0f64..100.0, down in 0.0f64..200.0, bound in 0.01f64..8.0) {
+    fn adjusting_keeps_to_its_bound(
+        bits in 20.0f64..100.0,
+        to_bits in 20.0f64..100.0,
+        down in 0.0f64..200.0,
+        bound in 0.01f64..8.0,
+    ) {
         let s = grafted(9, 6, "sprout-15-16-32", &[]);
         let x = circle(s.context.max_slots(), bound, 0.3);
         let [scale, wanted] = [bits, to_bits].map(|b| Scale::from_f64(b.exp2()).unwrap());
@@ -134,7 +139,8 @@ proptest! {
                 // In addition to the scaled error: (1 + |s|_1)/2, and the largest rounding error of
                 // the constant.
                 let off = exact::log2_max(&difference(&exact::message(&s, &out), &before))
-                    - exact::FRACTION as f64 + wanted.log2();
+                    - exact::FRACTION as f64
+                    + wanted.log2();
                 let rescale = 0.5 * (1.0 + x.len() as f64 * 2.0);
                 let added = rescale + (out.inner().noise().log2_std().exp2() * 8.0);
                 prop_assert!(off <= added.log2(), "{off} {added}");
@@ -149,7 +155,9 @@ proptest! {
     /// Operands of any modulus and scale are aligned, and neither loses noticeable precision.
     #[test]
     fn random_pairs_are_aligned(
-        bits in (20.0f64..80.0, 20.0f64..80.0), at in (150.0f64..351.0, 150.0f64..351.0), near in 0..3,
+        bits in (20.0f64..80.0, 20.0f64..80.0),
+        at in (150.0f64..351.0, 150.0f64..351.0),
+        near in 0..3,
         large in prop_oneof![Just(0.0), 1.0f64..36.0],
     ) {
         // Some pairs have almost the same scale, and some the same modulus.
@@ -235,7 +243,10 @@ proptest! {
     #[test]
     fn polynomials_and_linear_transforms_at_random_scales(
         bits in 24.0f64..56.0,
-        coefficients in prop::collection::vec(prop_oneof![3 => -1.0f64..1.0, 1 => Just(0.0)], 2..24),
+        coefficients in prop::collection::vec(
+            prop_oneof![3 => -1.0f64..1.0, 1 => Just(0.0)],
+            2..24,
+        ),
         chebyshev in any::<bool>(),
         modulus_bits in 330.0f64..351.0,
         rotations in prop::collection::btree_set(0usize..128, 1..9),
@@ -259,13 +270,24 @@ proptest! {
         let expected: Vec<Complex64> =
             (0..n).map(|i| diagonals.iter().map(|(r, d)| d[i] * x[(i + r) % n]).sum()).collect();
         let error = largest(&s.decrypt(&y), &expected);
-        prop_assert!(error < (14.0 - bits).exp2(), "linear transform at 2^{bits}: {}", error.log2());
-        prop_assert!(error.log2() < 3.5 - y.precision_bits(), "{} {}", error.log2(), y.precision_bits());
+        prop_assert!(
+            error < (14.0 - bits).exp2(),
+            "linear transform at 2^{bits}: {}",
+            error.log2()
+        );
+        prop_assert!(
+            error.log2() < 3.5 - y.precision_bits(),
+            "{} {}",
+            error.log2(),
+            y.precision_bits()
+        );
 
         // A polynomial ends at the modulus of as many squarings as its depth.
-        let basis = if chebyshev { Basis::Chebyshev { low: -1.0, high: 1.0 } } else { Basis::Monomial };
+        let basis =
+            if chebyshev { Basis::Chebyshev { low: -1.0, high: 1.0 } } else { Basis::Monomial };
         let p = Polynomial::new(basis, coefficients).unwrap();
-        let expected: Vec<Complex64> = reals.iter().map(|x| Complex64::from(p.evaluate(*x))).collect();
+        let expected: Vec<Complex64> =
+            reals.iter().map(|x| Complex64::from(p.evaluate(*x))).collect();
         let (mut modulus, mut scale) = (a.modulus(), a.scale());
         let size: f64 = p.coefficients().iter().map(|c| c.abs()).sum::<f64>().max(1.0);
         let mut need = 0.0;
@@ -280,7 +302,12 @@ proptest! {
                 prop_assert!(y.modulus() == modulus && y.scale().is_close(scale));
                 let error = largest(&s.decrypt(&y), &expected);
                 let allowed = size * (14.0 + 1.5 * p.depth() as f64 - bits).exp2();
-                prop_assert!(error < allowed, "degree {} at 2^{bits}: {}", p.degree(), error.log2());
+                prop_assert!(
+                    error < allowed,
+                    "degree {} at 2^{bits}: {}",
+                    p.degree(),
+                    error.log2()
+                );
             }
             Err(CkksError::Capacity { .. }) => {
                 // Intermediate values are up to twice as large as the result.

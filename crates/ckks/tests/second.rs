@@ -12,8 +12,8 @@ use hippocrene_rlwe::{Modulus, TransferKey};
 fn pair(first: Setup, top: Modulus) -> (Setup, Setup, Transfer) {
     let parameters = first.context.parameters().key_transfer_set_insecure(top).unwrap();
     let second = setup(parameters, &[1], Threads::single(), first.scale);
-    let (wide, narrow) = (first.context.rlwe(), second.context.rlwe());
-    let key = TransferKey::generate(wide, narrow, &first.secret, &second.secret).unwrap();
+    let (from, to) = (first.context.rlwe(), second.context.rlwe());
+    let key = TransferKey::generate(from, to, &first.secret, &second.secret).unwrap();
     let transfer =
         Transfer::new(Arc::clone(&first.context), Arc::clone(&second.context), &key).unwrap();
     (first, second, transfer)

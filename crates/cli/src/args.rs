@@ -8,11 +8,14 @@ use std::path::PathBuf;
 use std::str::FromStr;
 
 const EXIT_STATUS: &str = "\
-Exit status: 0 done; 1 refused because of the files' contents (wrong key, not enough capacity, values that cannot be encrypted);
-2 wrong arguments (unknown, out of range, or not for these parameters); 3 a file cannot be read or written;
+Exit status: 0 done; 1 refused because of the files' contents (wrong key, not enough capacity, \
+values that cannot be encrypted);
+2 wrong arguments (unknown, out of range, or not for these parameters); \
+3 a file cannot be read or written;
 4 a file has other contents than needed.
 
-A command that is stopped while it writes FILE can leave a partial file .FILE.PROCESS.NUMBER.part in the same folder. You can
+A command that is stopped while it writes FILE can leave a partial file \
+.FILE.PROCESS.NUMBER.part in the same folder. You can
 delete it. On Linux, the next command that writes FILE after ten minutes deletes it.";
 
 /// Encrypt arrays of numbers, and read results computed on them.
@@ -26,7 +29,8 @@ pub struct Arguments {
     #[arg(long, global = true)]
     pub json: bool,
     /// Threads to compute on.
-    #[arg(long, global = true, default_value_t = 1, value_name = "NUMBER", value_parser = clap::value_parser!(u16).range(1..=1024))]
+    #[arg(long, global = true, default_value_t = 1, value_name = "NUMBER",
+        value_parser = clap::value_parser!(u16).range(1..=1024))]
     pub threads: u16,
     /// Show no progress.
     #[arg(long, short, global = true)]
@@ -82,7 +86,8 @@ pub enum Command {
 pub struct Keygen {
     /// Make public.key and evaluation.keys from this secret key, a client.key, which stays as it
     /// is.
-    #[arg(long, value_name = "FILE", conflicts_with_all = ["preset", "precision", "scheme", "plain_modulus"])]
+    #[arg(long, value_name = "FILE",
+        conflicts_with_all = ["preset", "precision", "scheme", "plain_modulus"])]
     pub from: Option<PathBuf>,
     /// Parameters, by name (see `hippocrene presets`).
     #[arg(long, short, default_value = "n14")]
@@ -99,7 +104,8 @@ pub struct Keygen {
     /// 786433 from the ring degree 2^16).
     #[arg(long, value_name = "PRIME")]
     pub plain_modulus: Option<u64>,
-    /// Folder for the keys; it is made if it does not exist.
+    /// Folder for the keys; it is made if it does not exist. Keys in it are only replaced with
+    /// --force.
     #[arg(long, short, value_name = "FOLDER")]
     pub output: PathBuf,
     /// Limit the evaluation keys to rotations by these numbers of places, separated by commas.
@@ -110,8 +116,9 @@ pub struct Keygen {
     #[arg(long)]
     pub conjugation: bool,
     /// Make keys with which the server looks up functions of numbers in tables (lut12 if no name is
-    /// given). For presets of the ring degree 2^15 or more; the keys take gigabytes.
-    #[arg(long, num_args = 0..=1, require_equals = true, default_missing_value = LookUps::NAMES[1], value_name = "TABLES",
+    /// given). For the presets n15, n16s, n16, n17s and n17; the keys take gigabytes.
+    #[arg(long, num_args = 0..=1, require_equals = true,
+        default_missing_value = LookUps::NAMES[1], value_name = "TABLES",
         value_parser = PossibleValuesParser::new(LookUps::NAMES))]
     pub tables: Option<String>,
     /// Capacity of results of tables, in bits (by default, 30, about one product; with
@@ -119,8 +126,9 @@ pub struct Keygen {
     #[arg(long, value_name = "BITS", requires = "tables", allow_negative_numbers = true)]
     pub tables_capacity: Option<f64>,
     /// Make keys with which the server bootstraps arrays, which restores capacity when an operation
-    /// lacks it. For presets of the ring degree 2^15 or more; the keys take gigabytes.
-    #[arg(long, value_enum, num_args = 0..=1, require_equals = true, default_missing_value = "real", value_name = "ARRAYS")]
+    /// lacks it. For the presets n15s, n15, n16s, n16, n17s and n17; the keys take gigabytes.
+    #[arg(long, value_enum, num_args = 0..=1, require_equals = true,
+        default_missing_value = "real", value_name = "ARRAYS")]
     pub bootstrapping: Option<Bootstrapped>,
     /// Largest absolute value of numbers to bootstrap (by default, 1). Larger ones lose precision.
     #[arg(long, value_name = "NUMBER", requires = "bootstrapping", allow_negative_numbers = true)]
@@ -223,7 +231,8 @@ pub struct Encrypt {
     /// The interval that contains all numbers. It is checked, and then visible to everybody. By
     /// default its bound is the largest absolute value, rounded up to a power of two, and it ends
     /// at 0 if no number is negative.
-    #[arg(long, value_name = "LOW,HIGH", allow_hyphen_values = true, conflicts_with = "bound", value_parser = interval)]
+    #[arg(long, value_name = "LOW,HIGH", allow_hyphen_values = true, conflicts_with = "bound",
+        value_parser = interval)]
     pub interval: Option<Interval>,
     /// Short for --interval=-BOUND,BOUND.
     #[arg(long, value_name = "BOUND", allow_negative_numbers = true)]

@@ -101,7 +101,7 @@ impl<'a> Console<'a> {
     }
 
     /// Writes the requested data itself to standard output: numbers or an encrypted array.
-    pub fn give(&mut self, bytes: &[u8]) -> Result<(), CliError> {
+    pub fn write_data(&mut self, bytes: &[u8]) -> Result<(), CliError> {
         self.taken = true;
         self.out.write_all(bytes).and_then(|()| self.out.flush()).map_err(CliError::Output)
     }

@@ -8,10 +8,10 @@ use thiserror::Error;
 #[derive(Debug, Error)]
 pub enum CliError {
     /// An error of the library.
-    #[error(transparent)]
+    #[error("{}", in_options(.0))]
     Library(#[from] hippocrene::Error),
     /// An error of the library about a file.
-    #[error("{}: {error}", path.display())]
+    #[error("{}: {}", path.display(), in_options(error))]
     File {
         /// The file.
         path: PathBuf,
@@ -64,6 +64,16 @@ pub enum CliError {
     Several(Vec<Self>),
 }
 
+/// The message of an error of the library, with the options of the command in its advice.
+fn in_options(error: &hippocrene::Error) -> String {
+    [
+        ("Declare a wider interval,", "Give a wider --interval,"),
+        ("reduce the values first if wrapping is meant", "give --wrap if wrapping is meant"),
+    ]
+    .iter()
+    .fold(error.to_string(), |words, (library, option)| words.replace(library, option))
+}
+
 impl CliError {
     /// Adds the file's path to an error of the library. Errors of the system contain it already.
     pub(crate) fn of(path: &Path) -> impl FnOnce(hippocrene::Error) -> Self {
@@ -78,7 +88,7 @@ impl CliError {
     }
 
     /// The separate errors of [`CliError::Several`], or this error alone.
-    pub(crate) fn each(&self) -> &[Self] {
+    pub(crate) fn errors(&self) -> &[Self] {
         match self {
             Self::Several(errors) => errors,
             one => std::slice::from_ref(one),

@@ -86,7 +86,7 @@ fn fail(error: &CliError, json: bool, err: &mut dyn Write) -> u8 {
         let report = Report { error: Reason { kind: error.kind(), message: error.to_string() } };
         writeln!(err, "{}", serde_json::to_string(&report).unwrap_or_default())
     } else {
-        error.each().iter().try_for_each(|one| writeln!(err, "error: {}", visible(one)))
+        error.errors().iter().try_for_each(|one| writeln!(err, "error: {}", visible(one)))
     };
     error.status()
 }

@@ -346,7 +346,8 @@ fn failures_have_a_status_and_leave_no_output() {
         &out,
         "--bound=5",
     ]);
-    let says = beyond.2.contains("a value lies outside the declared interval from -5 to 5");
+    let says =
+        beyond.2.contains("lies outside the interval from -5 to 5. Give a wider --interval,");
     assert_eq!((beyond.0, says), (1, true), "{}", beyond.2);
     assert_eq!(
         run(&["encrypt", "-k", &key, &folder.path("in.txt"), "-o", &out]).0,
@@ -403,6 +404,33 @@ fn needed_files_are_not_overwritten() {
     let (status, _, err) = run(&["decrypt", "-k", &key, &enc, "-o", &csv]);
     assert!(status == 2 && err.contains("3 axes"), "{err}");
     assert_eq!(fs::read_to_string(&csv).expect("numbers"), "1,2\n");
+}
+
+#[test]
+fn advice_names_the_options_of_the_command() {
+    let folder = Folder::new("advice");
+    let (keys, out) = (folder.path("keys"), folder.path("out"));
+    let tables = run(&["keygen", "-p", "n12", "-o", &keys, "--tables"]);
+    let presets = "look-up tables: these parameters have no room for them";
+    assert!(tables.0 == 1 || tables.0 == 2, "{tables:?}");
+    assert!(tables.2.contains(presets) && tables.2.contains("n15, n16s, n16, n17s and n17."));
+    succeed(&["keygen", "-p", "n12", "-o", &keys]);
+    let key = folder.path("keys/client.key");
+    for (name, contents, words) in [
+        (
+            "large.csv",
+            "1,2\n3,1e300\n",
+            "the value at row 1, column 1 (counted from 0) is too large",
+        ),
+        ("comma.csv", "\"1,5\",\"2,5\"\n3,4\n", "Write a decimal point instead of the comma"),
+        ("sheet.csv", "PK\u{3}\u{4}", "this is a spreadsheet or another archive"),
+        ("sheet.xlsx", "", "no spreadsheets. Use .csv"),
+        ("table.txt", "1\n", "use --format csv or --format npy"),
+    ] {
+        fs::write(folder.path(name), contents).expect("a file");
+        let (status, _, err) = run(&["encrypt", "-k", &key, &folder.path(name), "-o", &out]);
+        assert!(status != 0 && err.contains(words), "{name}: {err}");
+    }
 }
 
 #[test]

@@ -27,7 +27,7 @@ fn standard_streams_replace_files() {
     let (status, encrypted, printed) =
         process(&["encrypt", "-k", &public, "-", "--format", "csv", "-o", "-"], b"a,b\n1.5,-2\n");
     assert!(
-        status == Some(0) && printed.contains("-: an encrypted array of shape [1, 2]"),
+        status == Some(0) && printed.contains("-: an encrypted array of shape (1, 2)"),
         "{printed}"
     );
     let (status, inspected, _) = process(&["inspect", "-"], &encrypted);
@@ -323,7 +323,7 @@ fn column_names_are_restored_from_their_file() {
         (
             &["--delimiter", ";"][..],
             2,
-            "names 3 columns, and the array of shape [2, 2] has 2 columns. If the array",
+            "names 3 columns, and the array of shape (2, 2) has 2 columns. If the array",
         ),
         (&["--delimiter", ";", "--columns", "height"], 4, "there is no column \"height\""),
         (

@@ -199,7 +199,10 @@ fn keys_are_made_from_an_existing_secret_key() {
 
     // Existing evaluation keys are replaced only on request, and a secret key never.
     let (status, _, error) = run(&["keygen", "--from", &key, "-o", &keys]);
-    assert!(status == 2 && error.contains("public.key exists already: use --force"), "{error}");
+    assert!(
+        status == 2 && error.contains("public.key exists already. Choose another folder"),
+        "{error}"
+    );
     assert!(contents(&keys) == before, "keys have changed");
     let none = folder.path("none-at-all");
     succeed(&["keygen", "--from", &key, "-o", &none, "--rotations="]);

@@ -91,7 +91,10 @@ proptest! {
     /// Circuits of forty random gates, multiplexers, complements and constants give the same bits
     /// as plain computation.
     #[test]
-    fn circuits(steps in proptest::collection::vec((0usize..11, any::<[u8; 3]>()), 40), start in any::<u8>()) {
+    fn circuits(
+        steps in proptest::collection::vec((0usize..11, any::<[u8; 3]>()), 40),
+        start in any::<u8>(),
+    ) {
         let Keys { secret, evaluator } = insecure(SecretDistribution::Binary);
         let mut plain: Vec<bool> = (0..8).map(|i| start >> i & 1 == 1).collect();
         let mut bits = encrypt(&secret, &plain);
@@ -105,7 +108,10 @@ proptest! {
                     (evaluator.gate(*gate, &operands[..*count]).unwrap(), gate.value(ones, *count))
                 }
                 None if step == 9 => {
-                    let bit = evaluator.select_all(&[operands], &Threads::single()).unwrap().swap_remove(0);
+                    let bit = evaluator
+                        .select_all(&[operands], &Threads::single())
+                        .unwrap()
+                        .swap_remove(0);
                     (bit, if plain[at[0]] { plain[at[1]] } else { plain[at[2]] })
                 }
                 None if places[0] % 2 == 0 => (evaluator.not(operands[1]), !plain[at[1]]),

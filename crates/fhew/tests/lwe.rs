@@ -70,7 +70,13 @@ proptest! {
 
     /// Linear operations on ciphertexts without errors are exact.
     #[test]
-    fn linear_operations_are_those_of_messages(x in 0..Q, y in 0..Q, factor in -1000i64..1000, c in any::<i32>(), seed: [u8; 32]) {
+    fn linear_operations_are_those_of_messages(
+        x in 0..Q,
+        y in 0..Q,
+        factor in -1000i64..1000,
+        c in any::<i32>(),
+        seed: [u8; 32],
+    ) {
         let parameters = LweParameters::insecure(24, Q, SecretDistribution::Ternary).unwrap();
         let secret = LweSecretKey::from_seed(parameters, &Seed::from_bytes(seed)).unwrap();
         let mut a = LweCiphertext::trivial(parameters, x, secret.fingerprint()).unwrap();
@@ -79,24 +85,33 @@ proptest! {
         a.add_constant_assign(i64::from(c));
         a.sub_assign(&b).unwrap();
         let q = i128::from(Q);
-        let expected = (i128::from(x) * i128::from(factor) + i128::from(c) - i128::from(y)).rem_euclid(q);
+        let expected =
+            (i128::from(x) * i128::from(factor) + i128::from(c) - i128::from(y)).rem_euclid(q);
         prop_assert_eq!(i128::from(secret.decrypt(&a).unwrap()).rem_euclid(q), expected);
     }
 
     /// Decryption computes `b + <a, s>`. The entries of the secret are read by decrypting
     /// ciphertexts with unit vectors `a`.
     #[test]
-    fn decryption_is_the_inner_product(a in proptest::collection::vec(0..Q, 24), b in 0..Q, seed: [u8; 32]) {
-        let parameters = LweParameters::insecure(24, Q, SecretDistribution::SparseTernary { weight: 5 }).unwrap();
+    fn decryption_is_the_inner_product(
+        a in proptest::collection::vec(0..Q, 24),
+        b in 0..Q,
+        seed: [u8; 32],
+    ) {
+        let parameters =
+            LweParameters::insecure(24, Q, SecretDistribution::SparseTernary { weight: 5 })
+                .unwrap();
         let secret = LweSecretKey::from_seed(parameters, &Seed::from_bytes(seed)).unwrap();
         let phase = |b: u64, a: Vec<u64>| {
-            let ct = LweCiphertext::from_parts(parameters, b, a, Noise::NONE, secret.fingerprint()).unwrap();
+            let ct = LweCiphertext::from_parts(parameters, b, a, Noise::NONE, secret.fingerprint())
+                .unwrap();
             i128::from(secret.decrypt(&ct).unwrap())
         };
         let unit = |i: usize| (0..24).map(|j| u64::from(i == j)).collect::<Vec<_>>();
         let s: Vec<i128> = (0..24).map(|i| phase(0, unit(i))).collect();
         prop_assert_eq!(s.iter().map(|s| s.abs()).sum::<i128>(), 5);
-        let expected = i128::from(b) + a.iter().zip(&s).map(|(a, s)| i128::from(*a) * s).sum::<i128>();
+        let expected =
+            i128::from(b) + a.iter().zip(&s).map(|(a, s)| i128::from(*a) * s).sum::<i128>();
         prop_assert_eq!((phase(b, a) - expected).rem_euclid(i128::from(Q)), 0);
     }
 }

@@ -31,9 +31,10 @@ pub use hippocrene_arrays::{
     Layout, LinearMaps, LookUpKeys, LookUpPlan, LookUps, LookUpsDescription, Numbers, Origin,
     Padding, PlainNumbers, Polynomial, Polynomials, PublicKey, Purpose, Report, Residues,
     ScaleAndBound, Scheme, Seed, Server, ServerMemory, Session, Settings, Shape, SharedErrors,
-    Simulation, SlotContents, Tables, Tangents, Ties, TransferKey, TreeClient, TreeInterface,
-    TreeKeys, TreeModel, TreeNode, TreePlan, TreeQuery, TreeReply, TreeServer, TreeSimulation,
-    TreeTables, UsedKey, Values, cache_budget, profile, set_cache_budget, stoppable,
+    Simulation, SlotContents, SmoothFunction, Tables, Tangents, Ties, TransferKey, TreeClient,
+    TreeInterface, TreeKeys, TreeModel, TreeNode, TreePlan, TreeQuery, TreeReply, TreeServer,
+    TreeSimulation, TreeTables, UsedKey, Values, cache_budget, format_shape, profile,
+    set_cache_budget, stoppable,
 };
 pub use preset::{
     FailureDescription, Family, KeyBytes, PRESETS, Plan, Planned, Preset, PresetDescription,

@@ -299,16 +299,17 @@ fn omitted_options_have_defaults() {
 
 #[test]
 fn presets_without_a_bootstrap_are_refused() {
-    for (preset, words) in
-        [("n13", "no bootstrapping at the ring degree 2^13"), ("n14", "needs a base modulus")]
-    {
+    for (preset, words) in [
+        ("n13", "no bootstrap at the ring degree 2^13"),
+        ("n14", "no bootstrap of this precision at the ring degree 2^14"),
+    ] {
         let settings = Preset::by_name(preset).unwrap().settings().unwrap();
         let error =
             Bootstrapping::default().describe(&Session::new(settings, 1).unwrap()).unwrap_err();
         let text = error.to_string();
         assert!(text.contains(words), "{preset}: {text}");
         assert!(
-            text.contains("; the presets n15s, n15, n16s, n16, n17s and n17 have a bootstrap"),
+            text.contains(". Take one of the presets n15s, n15, n16s, n16, n17s and n17"),
             "{preset}: {text}"
         );
         assert_eq!(error.kind(), "ParameterError");
@@ -438,8 +439,8 @@ fn powers_of_any_height() {
     assert!(counts[0] == 1 && counts[1] >= 1, "{counts:?} bootstraps");
 }
 
-/// At this precision the capacity after a bootstrap falls short by less than a product for a part of
-/// the polynomial, which must not be split again without end.
+/// At this precision the capacity after a bootstrap falls short by less than a product for a part
+/// of the polynomial, which must not be split again without end.
 #[test]
 fn parts_of_polynomials_are_not_split_again() {
     let settings = Preset::by_name("n15s").unwrap().settings().unwrap();
@@ -580,7 +581,8 @@ fn circuits_are_refreshed() {
     let need = capacity(&low) + 10.0;
     let out = refresh.refresh(Cow::Borrowed(&low), need, need + 20.0, "test").unwrap();
     assert!(
-        (need..need + 40.0).contains(&capacity(&out)) && capacity(&out) < refresh.most() - 50.0
+        (need..need + 40.0).contains(&capacity(&out))
+            && capacity(&out) < refresh.max_capacity() - 50.0
     );
     assert_eq!((out.bound(), server.bootstraps()), (3.0, 1));
     let got = session.context().decrypt(

@@ -58,11 +58,18 @@ proptest! {
         prop_assert_eq!(sums.shape(), &[rows, columns]);
         let expected = combined(x, terms, &entries);
         assert_close(&client.decrypt(&sums).unwrap(), &expected, "combined");
-        let largest = entries.chunks(terms).map(|sum| sum.iter().map(|(_, weight)| weight).sum()).fold(0.0, f64::max);
+        let largest = entries
+            .chunks(terms)
+            .map(|sum| sum.iter().map(|(_, weight)| weight).sum())
+            .fold(0.0, f64::max);
         prop_assert!(sums.bound() <= 2.001 * largest * array.bound());
         // Stray slots do not enter sums.
         let total = server.sum(&sums, None).unwrap();
-        assert_close(&client.decrypt(&total).unwrap(), &[expected.iter().sum()], "the sum of the combinations");
+        assert_close(
+            &client.decrypt(&total).unwrap(),
+            &[expected.iter().sum()],
+            "the sum of the combinations",
+        );
     }
 
     #[test]
@@ -75,7 +82,8 @@ proptest! {
     ) {
         prop_assume!(window[0] <= image[0] && window[1] <= image[1]);
         let scheme = if bfv { Scheme::Bfv } else { Scheme::Bgv };
-        let settings = insecure_settings(6, 4).with_integers(Integers { plain_modulus: 257, scheme }).unwrap();
+        let settings =
+            insecure_settings(6, 4).with_integers(Integers { plain_modulus: 257, scheme }).unwrap();
         let client = ClientKey::generate_with(settings, 1).unwrap();
         let server = Server::new(client.evaluation_keys(&KeyRequest::default()).unwrap()).unwrap();
         let x: Vec<i64> = (0..(image[0] * image[1]) as i64).map(|i| i * 37 % 257).collect();
@@ -84,14 +92,23 @@ proptest! {
         let terms = window[0] * window[1];
         // One kernel for all windows, or sums in which each place occurs twice.
         let entries: Vec<(usize, i64)> = match twice {
-            false => places.iter().enumerate().map(|(i, place)| (*place, weights[i % terms])).collect(),
-            true => places.iter().enumerate().flat_map(|(i, place)| [(*place, weights[i % 16]), (*place, i64::MAX)]).collect(),
+            false => {
+                places.iter().enumerate().map(|(i, place)| (*place, weights[i % terms])).collect()
+            }
+            true => places
+                .iter()
+                .enumerate()
+                .flat_map(|(i, place)| [(*place, weights[i % 16]), (*place, i64::MAX)])
+                .collect(),
         };
         let terms = if twice { 2 * terms } else { terms };
-        let sums = server.linear_combinations(&array, &counts, terms, entries.iter().copied()).unwrap();
+        let sums =
+            server.linear_combinations(&array, &counts, terms, entries.iter().copied()).unwrap();
         let wide: Vec<i128> = x.iter().map(|x| i128::from(*x)).collect();
-        let entries: Vec<(usize, i128)> = entries.iter().map(|(place, weight)| (*place, i128::from(*weight))).collect();
-        let expected: Vec<i64> = combined(&wide, terms, &entries).iter().map(|x| x.rem_euclid(257) as i64).collect();
+        let entries: Vec<(usize, i128)> =
+            entries.iter().map(|(place, weight)| (*place, i128::from(*weight))).collect();
+        let expected: Vec<i64> =
+            combined(&wide, terms, &entries).iter().map(|x| x.rem_euclid(257) as i64).collect();
         prop_assert_eq!(client.decrypt_integers(&sums).unwrap(), expected);
     }
 }

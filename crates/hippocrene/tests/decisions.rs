@@ -84,7 +84,7 @@ fn a_missing_key_is_found_before_any_work() {
                 }
             }
             Err(error) => {
-                assert!(matches!(error, Error::MissingKey(_)), "{error}");
+                assert!(matches!(error, Error::MissingKey { .. }), "{error}");
                 assert_eq!(transforms(&server), before);
                 missing += 1;
             }

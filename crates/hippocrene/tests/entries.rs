@@ -73,7 +73,12 @@ proptest! {
         let largest = table.iter().fold(0.0f64, |most, entry| most.max(entry.abs()));
         prop_assert!(found.bound() <= largest + 0.01);
         let sum = server.sum(&found, None).unwrap();
-        check(&client, &sum, &[expected.iter().sum::<f64>()], 0.02 + 2f64.powi(-8) * expected.len() as f64)?;
+        check(
+            &client,
+            &sum,
+            &[expected.iter().sum::<f64>()],
+            0.02 + 2f64.powi(-8) * expected.len() as f64,
+        )?;
     }
 }
 

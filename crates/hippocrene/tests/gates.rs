@@ -118,7 +118,9 @@ proptest! {
     #[test]
     fn adders(x in 0u8..16, y in 0u8..16) {
         let (client, server) = (client(), &*SERVER);
-        let slices = |x: u8| -> Vec<GateArray> { (0..4).map(|k| client.encrypt(&[x >> k & 1 == 1], &[]).unwrap()).collect() };
+        let slices = |x: u8| -> Vec<GateArray> {
+            (0..4).map(|k| client.encrypt(&[x >> k & 1 == 1], &[]).unwrap()).collect()
+        };
         let (a, b) = (slices(x), slices(y));
         let mut first = server.gates(&[Gate::Xor, Gate::And], &[&a[0], &b[0]]).unwrap();
         let (mut carry, mut sums) = (first.pop().unwrap(), vec![first.pop().unwrap()]);

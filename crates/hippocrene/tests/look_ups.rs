@@ -177,9 +177,9 @@ fn functions_of_arrays_with_keys_that_were_stored() {
     assert_eq!(pooled.shape(), &[2, 3]);
     near(&client.decrypt(&pooled).unwrap(), &expected, 2.0 * error(16.0), "pooled");
     for (refused, what) in [
-        (server.max_pool(&x_2, 4), "windows of 4 do not fill the shape [4, 6]"),
+        (server.max_pool(&x_2, 4), "windows of 4 do not fill the shape (4, 6)"),
         (server.max_pool(&x, 0), "windows of 0"),
-        (server.largest(&x_2, Some(2)), "max: there is no axis 2 in shape [4, 6]"),
+        (server.largest(&x_2, Some(2)), "max: there is no axis 2 in shape (4, 6)"),
         (server.top_k(&x, 6, None), "6 of 5 numbers"),
         (server.quantile(&x, &[], None), "no share is requested"),
         (server.quantile(&x, &[0.5, 1.5], None), "a share of 1.5: 0 to 1"),
@@ -330,7 +330,7 @@ fn functions_of_arrays_with_keys_that_were_stored() {
         (server.apply(&x, |x| x, None, Some(9)), "9 look-ups for a number: 1 to 4 are possible"),
         (
             server.sort(&encrypt(&client, &values[..4], &[2, 2], 4.0), Some(2)),
-            "no axis 2 in shape [2, 2]",
+            "no axis 2 in shape (2, 2)",
         ),
         (
             server.sort(
@@ -413,12 +413,12 @@ fn look_ups_without_tables_are_refused() {
             .unwrap_err()
             .to_string()
     };
-    assert!(plan("lut14", 30.0).contains("there are lut11, lut12, lut13"));
+    assert!(plan("lut14", 30.0).contains("There are lut11, lut12, lut13"));
     assert!(plan("lut12", f64::NAN).contains("not NaN"));
     assert!(plan("lut12", 30.0).contains("an LWE dimension of 1024: a power of two up to 128"));
     let simple = Session::new(crate::common::insecure_settings(12, 3), 1);
     let refused = LookUps::default().plan(&simple.unwrap()).unwrap_err().to_string();
-    assert!(refused.contains("take parameters with a sprout"), "{refused}");
+    assert!(refused.contains("they need parameters with a sprout"), "{refused}");
 }
 
 /// `n15` is the smallest preset for look-ups.

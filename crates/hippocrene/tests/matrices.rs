@@ -50,12 +50,21 @@ proptest! {
         if vector {
             let transposed: Vec<f64> = (0..n * rows).map(|k| m[k % rows * n + k / rows]).collect();
             let y = server.matmul_plain(&array, &transposed, rows).unwrap();
-            assert_close(&client.decrypt(&y).unwrap(), &product(&m, rows, &x, 1), "a vector times a matrix");
+            assert_close(
+                &client.decrypt(&y).unwrap(),
+                &product(&m, rows, &x, 1),
+                "a vector times a matrix",
+            );
         }
     }
 
     #[test]
-    fn convolutions(n in 1usize..150, m in 1usize..9, part in any::<prop::sample::Index>(), seed in 0usize..100) {
+    fn convolutions(
+        n in 1usize..150,
+        m in 1usize..9,
+        part in any::<prop::sample::Index>(),
+        seed in 0usize..100,
+    ) {
         let (client, server) = insecure(7, 2);
         let (x, kernel) = (numbers(n, seed), numbers(m, seed + 1));
         let all: Vec<f64> = (0..n + m - 1)
@@ -193,17 +202,28 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(16))]
 
     #[test]
-    fn cumulative_sums(length in 1usize..400, other in 1usize..4, axis in 0usize..2, far: bool, seed in 0usize..100) {
+    fn cumulative_sums(
+        length in 1usize..400,
+        other in 1usize..4,
+        axis in 0usize..2,
+        far: bool,
+        seed in 0usize..100,
+    ) {
         let (client, server) = insecure(if far { 12 } else { 7 }, 2);
         let shape = if axis == 0 { [length, other] } else { [other, length] };
         let x: Vec<f64> = numbers(length * other, seed).iter().map(|x| x / 64.0).collect();
         let fresh = client.encrypt(&x, &shape).unwrap();
         // Stray slots with other numbers change nothing, and neither does the order of the
         // elements.
-        let strays = server.sum(&client.encrypt(&[x.clone(), x.clone()].concat(), &[2, shape[0], shape[1]]).unwrap(), Some(0));
+        let strays = server.sum(
+            &client.encrypt(&[x.clone(), x.clone()].concat(), &[2, shape[0], shape[1]]).unwrap(),
+            Some(0),
+        );
         let turned = server.transpose(&fresh).unwrap();
         for (what, a, axis, factor) in [
-            ("fresh", &fresh, axis, 1.0), ("strays", &strays.unwrap(), axis, 2.0), ("turned", &turned, 1 - axis, 1.0)
+            ("fresh", &fresh, axis, 1.0),
+            ("strays", &strays.unwrap(), axis, 2.0),
+            ("turned", &turned, 1 - axis, 1.0),
         ] {
             let values: Vec<f64> = client.decrypt(a).unwrap();
             let sums = server.cumsum(a, axis).unwrap();
@@ -213,7 +233,13 @@ proptest! {
             let total = server.sum(&sums, None).unwrap();
             let wanted: f64 = expected.iter().sum();
             let got = client.decrypt(&total).unwrap()[0];
-            prop_assert!((got - wanted).abs() < 1e-3 * factor, "{}: {} is not {}", what, got, wanted);
+            prop_assert!(
+                (got - wanted).abs() < 1e-3 * factor,
+                "{}: {} is not {}",
+                what,
+                got,
+                wanted
+            );
         }
     }
 }
@@ -244,28 +270,43 @@ proptest! {
 
     /// A product with a matrix leaves longer rows in far more ciphertexts than a fresh array has.
     #[test]
-    fn products_of_elements_far_apart(few in 3usize..6, columns in 12usize..20, other in 5usize..12, seed in 0usize..100) {
+    fn products_of_elements_far_apart(
+        few in 3usize..6,
+        columns in 12usize..20,
+        other in 5usize..12,
+        seed in 0usize..100,
+    ) {
         let rows = 128;
         let (client, server) = insecure(11, 5);
         let x: Vec<f64> = numbers(rows * few, seed).iter().map(|x| x / 32.0).collect();
         let w: Vec<f64> = numbers(few * columns, seed + 1).iter().map(|x| x / 4.0).collect();
-        let y = server.matmul_plain(&client.encrypt(&x, &[rows, few]).unwrap(), &w, columns).unwrap();
+        let y =
+            server.matmul_plain(&client.encrypt(&x, &[rows, few]).unwrap(), &w, columns).unwrap();
         let plain = product(&x, rows, &w, columns);
         assert_close(&client.decrypt(&y).unwrap(), &plain, "longer rows");
         // For 15 or 16 columns from 5, the rows are as dense as those of a fresh array.
         prop_assume!(!y.layout().is_packed());
         prop_assert!(y.layout().ciphertexts() > 4);
 
-        let turned: Vec<f64> = (0..columns * rows).map(|k| plain[k % rows * columns + k / rows]).collect();
+        let turned: Vec<f64> =
+            (0..columns * rows).map(|k| plain[k % rows * columns + k / rows]).collect();
         let squares = server.dot(&server.transpose(&y).unwrap(), &y).unwrap();
-        assert_close(&client.decrypt(&squares).unwrap(), &product(&turned, columns, &plain, columns), "turned times itself");
+        assert_close(
+            &client.decrypt(&squares).unwrap(),
+            &product(&turned, columns, &plain, columns),
+            "turned times itself",
+        );
         prop_assert_eq!(squares.shape(), [columns, columns]);
         prop_assert!(squares.layout().ciphertexts() <= 1);
 
         let right = numbers(columns * other, seed + 2);
         let fresh = client.encrypt(&right, &[columns, other]).unwrap();
         let next = server.dot(&y, &fresh).unwrap();
-        assert_close(&client.decrypt(&next).unwrap(), &product(&plain, rows, &right, other), "and fresh columns");
+        assert_close(
+            &client.decrypt(&next).unwrap(),
+            &product(&plain, rows, &right, other),
+            "and fresh columns",
+        );
     }
 }
 

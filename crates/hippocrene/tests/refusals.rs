@@ -3,6 +3,7 @@
 use crate::common::{insecure, insecure_grafted, numbers};
 use hippocrene::{
     Bootstrapping, ClientKey, EncryptedArray, Error, KeyRequest, Layout, Preset, Session,
+    format_shape,
 };
 use hippocrene_rlwe::SecretDistribution;
 
@@ -42,7 +43,7 @@ fn layouts_of_a_few_elements_far_apart_are_refused() {
         let layout = Layout::new(vec![4], vec![stride], slots).unwrap();
         let refused = server.relayout(&array, layout).unwrap_err();
         let what = format!(
-            "shape [4] with strides [{stride}] takes {} slots: 16777216 are the most for so few \
+            "shape (4,) with strides [{stride}] takes {} slots: 16777216 are the most for so few \
              elements",
             3 * stride + 1
         );
@@ -68,7 +69,7 @@ fn arrays_beyond_the_largest_size_are_refused() {
         for refused in refused {
             let refused = refused.unwrap_err();
             assert!(matches!(refused, Error::Shape { .. }), "{refused}");
-            let what = format!("shape {shape:?} is larger than 2^32 slots");
+            let what = format!("shape {} is larger than 2^32 slots", format_shape(&shape));
             assert!(refused.to_string().contains(&what), "{refused}");
         }
     }
@@ -85,16 +86,19 @@ fn errors_inside_an_operation_name_the_operation() {
     let used = server.square(&a).unwrap();
     let other = insecure(7, 1).0.encrypt(&[1.0], &[1]).unwrap();
     let refusals: [(Result<EncryptedArray, Error>, &str); 10] = [
-        (server.mean(&a, Some(3)), "mean: there is no axis 3 in shape [2, 3]"),
-        (server.sum(&a, Some(3)), "sum: there is no axis 3 in shape [2, 3]"),
+        (server.mean(&a, Some(3)), "mean: there is no axis 3 in shape (2, 3)"),
+        (server.sum(&a, Some(3)), "sum: there is no axis 3 in shape (2, 3)"),
         (server.mean(&used, None), "mean needs "),
         (server.mean(&other, None), "mean: encrypted under key"),
         (
             server.sum_of_products(&[(&a, &c), (&a, &b)]),
-            "add products: shapes [2, 3] and [4] do not broadcast together",
+            "add products: shapes (2, 3) and (4,) do not broadcast together",
         ),
         (server.sum_of_products(&[(&a, &c), (&other, &b)]), "add products: encrypted under key"),
-        (server.is_close(&a, &b, 0.5), "is close: shapes [2, 3] and [4] do not broadcast together"),
+        (
+            server.is_close(&a, &b, 0.5),
+            "is close: shapes (2, 3) and (4,) do not broadcast together",
+        ),
         (server.is_close(&a, &c, 0.5), "is close: this server has no keys of look-up tables"),
         (server.is_near_zero(&a, 0.5), "compare with 0: this server has no keys of look-up tables"),
         (
@@ -168,7 +172,7 @@ fn plain_numbers_are_slices_arrays_or_vectors() -> Result<(), Error> {
 #[test]
 fn every_element_has_a_value() {
     let error = Layout::packed(&[2, 3], 64).unwrap().scatter(&[1.0; 5]).unwrap_err().to_string();
-    assert_eq!(error, "lay out values: 5 values for the elements of shape [2, 3]");
+    assert_eq!(error, "lay out values: 5 values for the elements of shape (2, 3)");
 }
 
 /// If plain numbers exceed the modulus, the error is about capacity, not precision, because

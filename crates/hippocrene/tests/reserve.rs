@@ -152,10 +152,12 @@ proptest! {
     ) {
         let (client, server) = insecure_of_units(units);
         // Only every first, second or third term is nonzero, and the coefficients decrease.
-        let term = |(i, c): (usize, &f64)| if i % step == first % step { c / (2 + i) as f64 } else { 0.0 };
+        let term =
+            |(i, c): (usize, &f64)| if i % step == first % step { c / (2 + i) as f64 } else { 0.0 };
         let mut terms: Vec<f64> = coefficients.iter().enumerate().map(term).collect();
         terms.push(0.5 / coefficients.len() as f64);
-        let basis = if chebyshev { Basis::Chebyshev { low: -1.0, high: 1.0 } } else { Basis::Monomial };
+        let basis =
+            if chebyshev { Basis::Chebyshev { low: -1.0, high: 1.0 } } else { Basis::Monomial };
         let p = Polynomial::new(basis, terms).unwrap();
         let x = client.encrypt(&plain(), &[SLOTS]).unwrap().with_bound(1.0).unwrap();
         let x = if fresh { x } else { server.bootstrap(&x).unwrap() };

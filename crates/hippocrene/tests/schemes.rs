@@ -55,7 +55,11 @@ fn sent(client: &ClientKey, a: &IntegerArray, to: &Server) -> IntegerArray {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 12, failure_persistence: None, ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig {
+        cases: 12,
+        failure_persistence: None,
+        ..ProptestConfig::default()
+    })]
 
     /// Both servers take turns until the budget refuses a step. All results are right, and the real
     /// budget is at least the estimated one.
@@ -67,7 +71,10 @@ proptest! {
         y in prop::collection::vec(0..T as i64, 3),
     ) {
         let (client, servers) = client_and_servers(of);
-        let (mut a, b) = (client.encrypt_integers(&x, &[3]).unwrap(), client.encrypt_integers(&y, &[3]).unwrap());
+        let (mut a, b) = (
+            client.encrypt_integers(&x, &[3]).unwrap(),
+            client.encrypt_integers(&y, &[3]).unwrap(),
+        );
         let mut values = x;
         for (k, step) in steps {
             let server = &servers[k];

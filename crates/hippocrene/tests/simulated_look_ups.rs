@@ -248,7 +248,7 @@ fn operations_that_lack_capacity_are_named() {
             "{words}"
         );
         assert!(
-            words.contains("look-ups with these keys return 30 bits") && !words.contains("gap"),
+            words.contains("Look-ups with these keys return 30 bits") && !words.contains("gap"),
             "{words}"
         );
     }

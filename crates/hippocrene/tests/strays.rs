@@ -73,10 +73,15 @@ proptest! {
                 Err(_) => array,
             }
         };
-        let (a, b) = (laid_out([n, k], &strides[..2], seed), laid_out([k, m], &strides[2..], seed + 1));
+        let (a, b) =
+            (laid_out([n, k], &strides[..2], seed), laid_out([k, m], &strides[2..], seed + 1));
         let product = server.dot(&a, &b).unwrap();
         check_slots(&client, &server, &product)?;
-        let product = if cleaned { server.declare_bound(&product, k as f64 - 1e-6).unwrap() } else { product };
+        let product = if cleaned {
+            server.declare_bound(&product, k as f64 - 1e-6).unwrap()
+        } else {
+            product
+        };
         let square = server.dot(&product, &server.transpose(&product).unwrap()).unwrap();
         check_slots(&client, &server, &square)?;
         check_slots(&client, &server, &server.sum(&square, Some(1)).unwrap())?;
@@ -104,7 +109,12 @@ proptest! {
             prop_assert!(sum.bound() < count as f64 * (1.0 + 1e-9), "{} of {count}", sum.bound());
         }
         for slot in slots_of(&client, &sum) {
-            prop_assert!(slot.abs() < sum.bound() + 1e-3, "{slot} beyond {}, of {:?}", sum.bound(), array.layout());
+            prop_assert!(
+                slot.abs() < sum.bound() + 1e-3,
+                "{slot} beyond {}, of {:?}",
+                sum.bound(),
+                array.layout()
+            );
         }
     }
 
@@ -121,7 +131,11 @@ proptest! {
         let largest: f64 = weights.iter().map(|w| w.abs()).sum();
         let product = server.dot_plain(&array, &weights).unwrap();
         prop_assert!(product.bound() < largest * (1.0 + 1e-3), "{} of {largest}", product.bound());
-        assert_close(&client.decrypt(&product).unwrap(), &vec![largest; rows], "signs times weights");
+        assert_close(
+            &client.decrypt(&product).unwrap(),
+            &vec![largest; rows],
+            "signs times weights",
+        );
         for slot in slots_of(&client, &product) {
             prop_assert!(slot.abs() < product.bound() + 1e-3, "{slot} beyond {}", product.bound());
         }
@@ -135,27 +149,41 @@ proptest! {
     ) {
         let (client, server) = insecure(7, 2);
         let x = numbers(shape.iter().product(), seed);
-        let axes: Vec<Vec<usize>> =
-            shape.iter().zip(&steps).map(|(n, step)| (0..*n).step_by(1 << step).collect()).collect();
+        let axes: Vec<Vec<usize>> = shape
+            .iter()
+            .zip(&steps)
+            .map(|(n, step)| (0..*n).step_by(1 << step).collect())
+            .collect();
         let sources = axes.iter().zip(&shape).fold(vec![0], |sources, (axis, n)| {
             sources.iter().flat_map(|source| axis.iter().map(move |i| source * n + i)).collect()
         });
         let picked: Vec<usize> = axes.iter().map(Vec::len).collect();
-        let slice = server.gather(&[&client.encrypt(&x, &shape).unwrap()], &picked, &sources).unwrap();
+        let slice =
+            server.gather(&[&client.encrypt(&x, &shape).unwrap()], &picked, &sources).unwrap();
         let left = modulus_bits(&slice, &server);
         let values: Vec<f64> = sources.iter().map(|source| x[*source]).collect();
         let total = server.sum(&slice, None).unwrap();
-        assert_close(&client.decrypt(&total).unwrap(), &[values.iter().sum()], "the sum of a slice");
+        assert_close(
+            &client.decrypt(&total).unwrap(),
+            &[values.iter().sum()],
+            "the sum of a slice",
+        );
         prop_assert!(modulus_bits(&total, &server) > left - 1e-6);
         for axis in 0..picked.len() {
             let sum = server.sum(&slice, Some(axis)).unwrap();
             let inner: usize = picked[axis + 1..].iter().product();
             let along = |e: usize| {
-                (0..picked[axis]).map(|k| values[(e / inner * picked[axis] + k) * inner + e % inner]).sum()
+                (0..picked[axis])
+                    .map(|k| values[(e / inner * picked[axis] + k) * inner + e % inner])
+                    .sum()
             };
             let expected: Vec<f64> = (0..values.len() / picked[axis]).map(along).collect();
-            assert_close(&client.decrypt(&sum).unwrap(), &expected, "a sum along an axis of a \
-                                                                     slice");
+            assert_close(
+                &client.decrypt(&sum).unwrap(),
+                &expected,
+                "a sum along an axis of a \
+                                                                     slice",
+            );
             prop_assert!(modulus_bits(&sum, &server) > left - 1e-6);
             // Broadcasting a sum against the slice, and summing again, shows that the stated
             // contents of its slots are true.
@@ -193,15 +221,27 @@ proptest! {
         let (length, high) = (1.5, low + 1.5);
         let p = Polynomial::approximate(|x| (3.0 * x).sin() + 2.0, low, high, degree).unwrap();
         let (low_end, high_end) = (f64::abs(low), f64::abs(high));
-        let x: Vec<f64> = numbers(rows * columns, seed).iter().map(|x| low + length * (x + 1.0) / 2.0).collect();
+        let x: Vec<f64> =
+            numbers(rows * columns, seed).iter().map(|x| low + length * (x + 1.0) / 2.0).collect();
         let (a, x) = if is_slice {
             // Every other column, with the other columns in the stray slots.
             let wide: Vec<f64> = x.iter().flat_map(|x| [*x, -low_end.max(high_end)]).collect();
-            let wide = client.encrypt(&wide, &[rows, 2 * columns]).unwrap().with_bound(low_end.max(high_end)).unwrap();
+            let wide = client
+                .encrypt(&wide, &[rows, 2 * columns])
+                .unwrap()
+                .with_bound(low_end.max(high_end))
+                .unwrap();
             let sources: Vec<usize> = (0..rows * columns).map(|i| 2 * i).collect();
             (server.gather(&[&wide], &[rows, columns], &sources).unwrap(), x)
         } else {
-            (client.encrypt(&x, &[rows, columns]).unwrap().with_bound(low_end.max(high_end)).unwrap(), x)
+            (
+                client
+                    .encrypt(&x, &[rows, columns])
+                    .unwrap()
+                    .with_bound(low_end.max(high_end))
+                    .unwrap(),
+                x,
+            )
         };
         let a = a.with_interval(Interval::new(low, high).unwrap()).unwrap();
         let y = server.polynomial(&a, &p).unwrap();
@@ -213,9 +253,15 @@ proptest! {
         }
         prop_assert!(y.is_clean() || is_slice);
         // The bound of the result is good enough for a second polynomial.
-        let square = Polynomial::new(Basis::Chebyshev { low: 0.0, high: y.bound() }, vec![0.5, 0.5]).unwrap();
+        let square =
+            Polynomial::new(Basis::Chebyshev { low: 0.0, high: y.bound() }, vec![0.5, 0.5])
+                .unwrap();
         let expected: Vec<f64> = expected.iter().map(|y| square.evaluate(*y)).collect();
-        assert_close(&client.decrypt(&server.polynomial(&y, &square).unwrap()).unwrap(), &expected, "a second polynomial");
+        assert_close(
+            &client.decrypt(&server.polynomial(&y, &square).unwrap()).unwrap(),
+            &expected,
+            "a second polynomial",
+        );
     }
 }
 

@@ -17,6 +17,7 @@ mod comparison;
 mod decisions;
 mod division;
 mod entries;
+mod functions;
 mod gates;
 mod integers;
 mod iterations;

@@ -242,7 +242,7 @@ fn errors_name_the_mistake() {
             "fresh",
             72,
             &absurd,
-            "number of ciphertexts is 18446744073709551615; it must be 2 for shape [11]",
+            "number of ciphertexts is 18446744073709551615; it must be 2 for shape (11,)",
         ),
         ("fresh", 88, &absurd, "larger than 2^32"),
         ("fresh", 88, &[0], "the layout: "),
@@ -649,7 +649,10 @@ proptest! {
     #[test]
     fn mutations_never_panic(
         (first, second) in (any::<prop::sample::Index>(), any::<prop::sample::Index>()),
-        edits in prop::collection::vec((any::<prop::sample::Index>(), any::<u64>(), 0u8..4, 1usize..9), 1..5),
+        edits in prop::collection::vec(
+            (any::<prop::sample::Index>(), any::<u64>(), 0u8..4, 1usize..9),
+            1..5,
+        ),
         cut in any::<prop::sample::Index>(),
     ) {
         let files = corpus();

@@ -421,7 +421,8 @@ fn arrays_of_other_parameters_are_refused() {
     let error = EncryptedArray::from_bytes(&bytes, large.session()).unwrap_err();
     let (have, need) =
         [&small, &large].map(|c| c.session().settings().parameters().digest()).into();
-    assert!(
-        matches!(error, Error::Format(FormatError::Parameters { have: h, need: n }) if h == have && n == need)
-    );
+    let Error::Format(FormatError::Parameters { have: read, need: own }) = error else {
+        panic!("{error}");
+    };
+    assert_eq!((read, own), (have, need));
 }

@@ -93,7 +93,7 @@ impl Pegasus {
             return Ok(Coefficients { inner, slots, scale, bound });
         }
         // In a dry run the coefficients are computed from the values, if these are known.
-        let Some(values) = a.known_values() else {
+        let Some(values) = a.tracked_values() else {
             return Err(RlweError::DryRun { operation: OPERATION }.into());
         };
         let (gap, factor) = (rlwe.degree() / (2 * slots), scale.to_f64());

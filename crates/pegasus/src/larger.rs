@@ -11,7 +11,7 @@ use crate::{Numbers, Pegasus, PegasusError, sign::max_excess};
 
 /// Selects the larger or the smaller of two numbers. See [`Pegasus`] for an example of a setup.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Which {
+pub enum Extremum {
     /// Selects the larger number.
     Larger,
     /// Selects the smaller number.
@@ -35,15 +35,15 @@ impl Pegasus {
         &self,
         a: &Ciphertext,
         b: Option<&Ciphertext>,
-        which: Which,
+        which: Extremum,
         slots: &[usize],
     ) -> Result<Ciphertext, PegasusError> {
         let (left, right) = (a.bound(), b.map_or(0.0, Ciphertext::bound));
         let all = left + right;
         // Twice the result is in `[centre - all, centre + all]`.
         let centre = match which {
-            Which::Larger => (left - right).abs(),
-            Which::Smaller => -(left - right).abs(),
+            Extremum::Larger => (left - right).abs(),
+            Extremum::Smaller => -(left - right).abs(),
         };
         // Numbers to be repacked use a small part of the circle. The difference is multiplied by
         // this integer, so that it uses the whole circle.
@@ -70,8 +70,8 @@ impl Pegasus {
         };
         let (sum, magnitude) = (sum.with_bound(0.0)?, magnitude.clone().with_bound(0.0)?);
         let twice = match which {
-            Which::Larger => sum.add(&magnitude)?.plus(middle - centre)?,
-            Which::Smaller => sum.sub(&magnitude)?.plus(-middle - centre)?,
+            Extremum::Larger => sum.add(&magnitude)?.plus(middle - centre)?,
+            Extremum::Smaller => sum.sub(&magnitude)?.plus(-middle - centre)?,
         };
         let half = twice.with_noises(noise).with_bound(all)?.over(2.0)?;
         let mut packed = self.add_at(&self.packed(&half, a, slots)?, centre / 2.0, slots)?;

@@ -44,7 +44,7 @@ pub use error::PegasusError;
 pub use function::Function;
 pub use k_means::{IterationTimes, KMeans, KMeansPlan, KMeansState, Shape};
 pub use keys::{PegasusKeys, PegasusSecrets, RepackingKey};
-pub use larger::Which;
+pub use larger::Extremum;
 pub use layout::Layout;
 pub use numbers::Numbers;
 pub use pegasus::Pegasus;

@@ -175,7 +175,7 @@ impl Pegasus {
         let bits = x.scale().log2() - x.noise().log2_std();
         let what = format!(
             "values up to {} with {bits:.1} bits of precision: their error would lead out of the \
-             table. Make them more precise, or declare a wider bound (in Python, with_bound).",
+             table. Make them more precise, or declare a wider bound (with_bound).",
             Short(have)
         );
         PegasusError::Argument { operation: OPERATION, what }

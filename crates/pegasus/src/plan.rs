@@ -267,7 +267,7 @@ impl PegasusPlan {
                     OPERATION,
                     format!(
                         "repacking needs a modulus of {needed_bits:.1} bits for results of {:.0} \
-                         bits of capacity; there are {have:.1}{fits}",
+                         bits of capacity, and there are {have:.1}{fits}",
                         l.output_bits
                     ),
                 )

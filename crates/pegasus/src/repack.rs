@@ -97,7 +97,7 @@ impl Pegasus {
         sum.set_bound(1.0);
         // In a dry run the `a` are 0, and the numbers are in the `b`
         // ([`hippocrene_fhew::RlweCoefficients::dry_run`]).
-        sum.set_known_values(Values::Real(&[]));
+        sum.set_tracked_values(Values::Real(&[]));
         let b: Vec<f64> = numbers
             .iter()
             .map(|k| k.map_or(0.0, |k| centred(x.ciphertexts()[k].b(), q) * unit))

@@ -43,7 +43,7 @@ impl Setup {
 
     fn points(&self, values: &[f64]) -> Vec<Ciphertext> {
         let plan = self.k_means.plan();
-        let slots = plan.shape().points_in_slots(values, plan.together()).unwrap();
+        let slots = plan.shape().points_in_slots(values, plan.points_per_ciphertext()).unwrap();
         slots.iter().map(|slots| self.encrypt(slots, plan.point_bits())).collect()
     }
 
@@ -60,7 +60,10 @@ impl Setup {
 
     fn labels(&self, state: &KMeansState) -> Vec<usize> {
         let slots: Vec<Vec<f64>> = state.assigned.iter().map(|bits| self.decrypt(bits)).collect();
-        self.k_means.plan().shape().labels_of_slots(&slots, self.k_means.plan().together())
+        self.k_means
+            .plan()
+            .shape()
+            .labels_of_slots(&slots, self.k_means.plan().points_per_ciphertext())
     }
 }
 
@@ -227,11 +230,13 @@ fn new_points_are_assigned() {
             .flat_map(|by| points[..k * d].iter().map(move |x| by * x))
             .collect();
         let new = &new[..n.min(3 * k - 1) * d];
-        let slots = plan.shape().new_points_in_slots(new, &start, plan.together()).unwrap();
+        let slots =
+            plan.shape().new_points_in_slots(new, &start, plan.points_per_ciphertext()).unwrap();
         let mut labels = Vec::new();
         for (i, slots) in slots.iter().enumerate() {
             let encrypted = s.encrypt(slots, plan.point_bits());
-            let count = plan.together().min(new.len() / d - i * plan.together());
+            let count =
+                plan.points_per_ciphertext().min(new.len() / d - i * plan.points_per_ciphertext());
             let bits = s.decrypt(&s.k_means.nearest(&encrypted, count, &state).unwrap().0);
             let bit =
                 |i: usize, j: usize| bits[i * plan.shape().width() + j * plan.shape().stride()];
@@ -239,7 +244,7 @@ fn new_points_are_assigned() {
                 (0..count)
                     .map(|i| (0..k).max_by(|a, b| bit(i, *a).total_cmp(&bit(i, *b))).unwrap()),
             );
-            for wrong in [0, plan.together() + 1] {
+            for wrong in [0, plan.points_per_ciphertext() + 1] {
                 let refused = s.k_means.nearest(&encrypted, wrong, &state).unwrap_err().to_string();
                 assert!(refused.contains(&format!("{wrong} points in a ciphertext")), "{refused}");
             }

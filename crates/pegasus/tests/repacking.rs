@@ -78,8 +78,13 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(12))]
 
     #[test]
-    fn any_layout_of_any_count_is_repacked(log_slots in 0u32..9, seed in 0usize..1000, full in 1usize..100) {
-        static SETUP: LazyLock<Setup> = LazyLock::new(|| setup(context(9, 17, 1), literal(&[16], 32)));
+    fn any_layout_of_any_count_is_repacked(
+        log_slots in 0u32..9,
+        seed in 0usize..1000,
+        full in 1usize..100,
+    ) {
+        static SETUP: LazyLock<Setup> =
+            LazyLock::new(|| setup(context(9, 17, 1), literal(&[16], 32)));
         let slots = (1usize << log_slots).min(SETUP.context.max_slots());
         let count = (slots * full / 100).max(1);
         // An odd step visits every slot once.
@@ -87,7 +92,10 @@ proptest! {
         let values = spread(count, 2.0);
         let mut expected = vec![0.0; slots];
         places.iter().zip(&values).for_each(|(place, x)| expected[*place] = *x);
-        let y = SETUP.pegasus.repack(&SETUP.numbers(&values, 2.0), &Layout::new(slots, places).unwrap()).unwrap();
+        let y = SETUP
+            .pegasus
+            .repack(&SETUP.numbers(&values, 2.0), &Layout::new(slots, places).unwrap())
+            .unwrap();
         check(&SETUP.decrypt(&y), &expected, y.precision_bits(), 12.0, "any layout");
     }
 }

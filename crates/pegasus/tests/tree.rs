@@ -105,22 +105,31 @@ proptest! {
 
     #[test]
     fn leaves_are_those_of_plain_trees(
-        words in prop::collection::vec(any::<u64>(), 1..40), trees in 1usize..4, features in 1usize..6, outputs in 1usize..4,
+        words in prop::collection::vec(any::<u64>(), 1..40),
+        trees in 1usize..4,
+        features in 1usize..6,
+        outputs in 1usize..4,
         rows in prop::collection::vec(0u8..10, 15),
     ) {
         let client = Client::new(insecure(16, 512));
-        let trees = (0..trees).map(|i| random_tree(&words[i * words.len() / trees..], features, outputs)).collect();
+        let trees = (0..trees)
+            .map(|i| random_tree(&words[i * words.len() / trees..], features, outputs))
+            .collect();
         let ranges = FeatureRanges::new(vec![(0.0, 10.0); features]).unwrap();
         let model = TreeModel::new(ranges, trees, 0.01).unwrap();
         let plan = TreePlan::new(&model, client.secrets.parameters()).unwrap();
         prop_assert!(plan.log2_failure_probability() < -25.0 && plan.deviation() <= 0.01);
         // The values are between thresholds.
-        let rows: Vec<f64> = rows[..15 / features * features].iter().map(|x| f64::from(*x) + 0.5).collect();
+        let rows: Vec<f64> =
+            rows[..15 / features * features].iter().map(|x| f64::from(*x) + 0.5).collect();
         let results = client.results(&model, &plan, &rows);
         for (row, got) in rows.chunks(features).zip(results.chunks(outputs)) {
             for (got, expected) in got.iter().zip(model.evaluate(row).unwrap()) {
-                prop_assert!((got - expected).abs() < 0.1, "{row:?}: {got} for {expected}, \
-                                                            {plan:?}");
+                prop_assert!(
+                    (got - expected).abs() < 0.1,
+                    "{row:?}: {got} for {expected}, \
+                                                            {plan:?}"
+                );
             }
         }
     }
@@ -202,7 +211,8 @@ proptest! {
         prop_assume!(plan.is_ok());
         let plan = plan.unwrap();
         prop_assert!(plan.log2_failure_probability() < -25.0);
-        let certain = |digits: usize| 10.0 * (parameters.margin() + 1.0) * parameters.resolution(digits);
+        let certain =
+            |digits: usize| 10.0 * (parameters.margin() + 1.0) * parameters.resolution(digits);
         let mut rows = vec![[0.0, 0.0], [10.0, 10.0], [0.0, 10.0], [10.0, 0.0]];
         for (feature, threshold, digits) in &thresholds {
             for value in [threshold - certain(*digits), threshold + certain(*digits)] {
@@ -211,14 +221,22 @@ proptest! {
                 rows.push(row);
             }
         }
-        let far = |row: &[f64; 2]| thresholds.iter().all(|(feature, threshold, digits)| {
-            (row[*feature] - threshold).abs() > 0.999 * certain(*digits)
-        });
+        let far = |row: &[f64; 2]| {
+            thresholds.iter().all(|(feature, threshold, digits)| {
+                (row[*feature] - threshold).abs() > 0.999 * certain(*digits)
+            })
+        };
         rows.retain(far);
         prop_assume!(!rows.is_empty());
         let results = client.results(&model, &plan, &rows.concat());
         for (row, got) in rows.iter().zip(results) {
-            prop_assert_eq!(got.round(), model.evaluate(row).unwrap()[0], "{:?} {:?}", row, thresholds);
+            prop_assert_eq!(
+                got.round(),
+                model.evaluate(row).unwrap()[0],
+                "{:?} {:?}",
+                row,
+                thresholds
+            );
         }
     }
 }

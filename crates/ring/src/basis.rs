@@ -183,7 +183,9 @@ mod tests {
             let twice = &centred * 2;
             let product = BigInt::from(basis.product().clone());
             prop_assert!(twice <= product && twice > -&product);
-            prop_assert!(centred == BigInt::from(x.clone()) || centred == BigInt::from(x) - product);
+            prop_assert!(
+                centred == BigInt::from(x.clone()) || centred == BigInt::from(x) - product
+            );
             let mut back = vec![u64::MAX; residues.len()];
             basis.decompose(&centred, &mut back);
             prop_assert_eq!(&back, &residues);
@@ -196,7 +198,11 @@ mod tests {
         }
 
         #[test]
-        fn any_integer_is_decomposed(basis in bases(), words in prop::collection::vec(any::<u32>(), 0..30), minus: bool) {
+        fn any_integer_is_decomposed(
+            basis in bases(),
+            words in prop::collection::vec(any::<u32>(), 0..30),
+            minus: bool,
+        ) {
             let x = BigInt::from(BigUint::new(words)) * if minus { -1 } else { 1 };
             let mut residues = vec![0; basis.moduli().len()];
             basis.decompose(&x, &mut residues);

@@ -205,7 +205,10 @@ mod tests {
                     sum += i128::from(digit) * i128::from(digits.weight(k));
                 }
                 let remainder = (i128::from(centred(x, q)) - sum).abs();
-                prop_assert!(2 * remainder <= 1 << digits.shift() && (digits.shift() > 0 || remainder == 0), "{remainder}");
+                prop_assert!(
+                    2 * remainder <= 1 << digits.shift() && (digits.shift() > 0 || remainder == 0),
+                    "{remainder}"
+                );
             }
             for kernel in Kernel::supported() {
                 let mut other = vec![0; out.len()];

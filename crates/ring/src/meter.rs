@@ -124,7 +124,7 @@ mod tests {
         meter.reset();
         assert_eq!((meter.peak(), meter.copied()), (3 * 16 * 8, 0));
         let mut real = Poly::zero(16, 2, Domain::Coefficient);
-        assert_ne!(real, a.alike(16, 2));
+        assert_ne!(real, a.new_like(16, 2));
         real.copy_from(&a);
         assert!(real.is_dry_run() && real == a);
         a.copy_from(&Poly::zero(16, 2, Domain::Coefficient));
@@ -144,7 +144,7 @@ mod tests {
             (pool.bytes(), meter.live(), meter.peak()),
             (6 * 16 * 8, 6 * 16 * 8, 6 * 16 * 8)
         );
-        pool.forget();
+        pool.wipe_scratch();
         assert_eq!(meter.live(), 0);
     }
 }

@@ -48,7 +48,7 @@ pub struct Poly {
 /// A copy holds the residues only, without memory for further limbs.
 impl Clone for Poly {
     fn clone(&self) -> Self {
-        let mut copy = self.alike(self.degree, 0);
+        let mut copy = self.new_like(self.degree, 0);
         copy.copy_from(self);
         copy
     }
@@ -96,7 +96,7 @@ impl Poly {
 
     /// Makes a polynomial of `limbs` limbs with unspecified residues, or without residues if this
     /// one belongs to a dry run.
-    pub fn alike(&self, degree: usize, limbs: usize) -> Self {
+    pub fn new_like(&self, degree: usize, limbs: usize) -> Self {
         match &self.reservation {
             None => {
                 let data = Residues::new(self.data.spare().cloned());
@@ -219,7 +219,7 @@ impl Poly {
     /// Copies `other` into this polynomial, in the memory already held if that is large enough.
     pub fn copy_from(&mut self, other: &Poly) {
         if self.is_dry_run() != other.is_dry_run() {
-            *self = other.alike(other.degree, 0);
+            *self = other.new_like(other.degree, 0);
         }
         self.degree = other.degree;
         self.words = other.words;

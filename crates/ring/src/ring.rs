@@ -398,9 +398,9 @@ impl ResidueRing {
     }
 
     /// Wipes and frees the scratch memory that operations keep for reuse.
-    pub fn forget(&self) {
+    pub fn wipe_scratch(&self) {
         if let ResidueRing::PowerOfTwo(ring) = self {
-            ring.products.forget();
+            ring.products.wipe_scratch();
         }
     }
 }

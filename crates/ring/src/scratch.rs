@@ -51,7 +51,7 @@ impl ScratchPool {
 
     /// Wipes the polynomials that are not on loan, and frees their memory. Dropping the pool does
     /// the same.
-    pub fn forget(&self) {
+    pub fn wipe_scratch(&self) {
         let mut free =
             std::mem::take(&mut *self.free.lock().unwrap_or_else(PoisonError::into_inner));
         free.iter_mut().for_each(Poly::wipe);
@@ -88,7 +88,7 @@ impl ScratchPool {
 /// The polynomials of a pool may have held secrets, so they are wiped.
 impl Drop for ScratchPool {
     fn drop(&mut self) {
-        self.forget();
+        self.wipe_scratch();
     }
 }
 
@@ -135,7 +135,7 @@ mod tests {
         assert_eq!(pool.take(3, Domain::Evaluation).as_slice().as_ptr(), at_large);
         assert_eq!(pool.take(3, Domain::Evaluation).limb_count(), 3);
         assert_eq!(pool.bytes(), 6 * 16 * 8);
-        pool.forget();
+        pool.wipe_scratch();
         assert_eq!(pool.free.lock().unwrap().len(), 0);
     }
 }

@@ -68,8 +68,8 @@ impl SpareMemory {
     }
 
     /// Wipes and frees the kept memory. Dropping the last clone does the same.
-    pub fn forget(&self) {
-        self.0.forget();
+    pub fn wipe_scratch(&self) {
+        self.0.wipe_scratch();
     }
 
     fn with<T>(&self, f: impl FnOnce(&mut VecDeque<Words>) -> T) -> T {
@@ -123,7 +123,7 @@ impl fmt::Debug for SpareMemory {
 }
 
 impl Store {
-    fn forget(&self) {
+    fn wipe_scratch(&self) {
         let mut blocks =
             std::mem::take(&mut *self.blocks.lock().unwrap_or_else(PoisonError::into_inner));
         blocks.iter_mut().for_each(wipe);
@@ -132,7 +132,7 @@ impl Store {
 
 impl Drop for Store {
     fn drop(&mut self) {
-        self.forget();
+        self.wipe_scratch();
     }
 }
 
@@ -224,12 +224,12 @@ mod tests {
         assert_eq!(spare.bytes(), 3 * limb);
         // This memory is too short for four limbs.
         assert_ne!(at(&poly(4)), at_a);
-        spare.forget();
+        spare.wipe_scratch();
         let long = poly(MAX_OVERSIZE_FACTOR + 1);
         let at_long = at(&long);
         drop(long);
         assert_ne!(at(&poly(1)), at_long);
-        spare.forget();
+        spare.wipe_scratch();
         drop(b);
         let mut c = poly(2);
         assert_eq!((at(&c), c.as_slice()[0], spare.bytes()), (at_b, 7, 0));
@@ -244,7 +244,7 @@ mod tests {
         let short = Poly::with_spare(16, Domain::Evaluation, &spare);
         drop(short);
         assert_eq!(spare.bytes(), 4 * limb);
-        spare.forget();
+        spare.wipe_scratch();
         assert_eq!(spare.bytes(), 0);
     }
 

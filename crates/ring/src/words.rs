@@ -16,7 +16,10 @@ pub(crate) struct Words {
 
 /// Defines methods whose loops are compiled once for each vector width.
 macro_rules! vectorised {
-    ($($(#[$doc:meta])* $name:ident($words:ident, $($argument:ident: $type:ty),*) $body:block)*) => {
+    ($(
+        $(#[$doc:meta])*
+        $name:ident($words:ident, $($argument:ident: $type:ty),*) $body:block
+    )*) => {
         $(
             $(#[$doc])*
             pub(crate) fn $name(&self, $($argument: $type),*) {
@@ -38,7 +41,9 @@ macro_rules! vectorised {
                 match self.kernel {
                     #[cfg(target_arch = "x86_64")]
                     // SAFETY: `new` has checked that the CPU supports the kernel.
-                    Kernel::Avx512 | Kernel::Avx512Ifma => unsafe { with_avx512(*self, $($argument),*) },
+                    Kernel::Avx512 | Kernel::Avx512Ifma => unsafe {
+                        with_avx512(*self, $($argument),*)
+                    },
                     #[cfg(target_arch = "x86_64")]
                     // SAFETY: the same as above.
                     Kernel::Avx2 => unsafe { with_avx2(*self, $($argument),*) },

@@ -35,11 +35,14 @@ proptest! {
             let digits: usize = turned.iter().map(|(_, count)| count).sum();
             // A key without digits has no length.
             prop_assume!(digits > 0);
-            let key: Vec<[Vec<u64>; 2]> = (0..digits).map(|d| [words(3 * d, q), words(3 * d + 1, q)]).collect();
+            let key: Vec<[Vec<u64>; 2]> =
+                (0..digits).map(|d| [words(3 * d, q), words(3 * d + 1, q)]).collect();
             let pairs: Vec<(&[u64], &[u64])> = key.iter().map(|[b, a]| (&b[..], &a[..])).collect();
             let key = KeyLimb::of_pairs(e, &pairs);
-            let x: Vec<Vec<u64>> = (0..digits).map(|d| words(3 * d + 2, q * e.lazy_multiple())).collect();
-            let terms: Vec<(usize, &[u64])> = x.iter().enumerate().map(|(d, x)| (d, &x[..])).collect();
+            let x: Vec<Vec<u64>> =
+                (0..digits).map(|d| words(3 * d + 2, q * e.lazy_multiple())).collect();
+            let terms: Vec<(usize, &[u64])> =
+                x.iter().enumerate().map(|(d, x)| (d, &x[..])).collect();
             let monomials = ring.monomials();
             let mut rest = &terms[..];
             let turned: Vec<_> = turned

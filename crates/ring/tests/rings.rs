@@ -433,7 +433,7 @@ proptest! {
                     automorphisms(&mut case);
                     constants(&mut case);
                     samples(&mut case);
-                    ring.forget();
+                    ring.wipe_scratch();
                 }
             }
         }

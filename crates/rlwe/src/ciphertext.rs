@@ -128,7 +128,7 @@ impl Ciphertext {
     /// Makes this a copy of `other`. Its memory is reused.
     pub fn copy_from(&mut self, other: &Ciphertext) {
         let degree = other.parts[0].degree();
-        self.parts.resize_with(other.parts.len(), || other.parts[0].alike(degree, 0));
+        self.parts.resize_with(other.parts.len(), || other.parts[0].new_like(degree, 0));
         for (to, from) in self.parts.iter_mut().zip(&other.parts) {
             to.copy_from(from);
         }

@@ -246,9 +246,9 @@ impl Context {
     }
 
     /// Wipes and frees the memory that operations keep for reuse.
-    pub fn forget(&self) {
-        self.memory.forget();
-        self.rings.forget();
+    pub fn wipe_scratch(&self) {
+        self.memory.wipe_scratch();
+        self.rings.wipe_scratch();
     }
 
     /// Returns a polynomial without limbs, for a part of a ciphertext.

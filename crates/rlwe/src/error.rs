@@ -119,8 +119,8 @@ pub enum RlweError {
     },
     /// The modulus of a switching key is no multiple of the one that is needed.
     #[error(
-        "{operation}: the key is modulo {:.1} bits ({} limbs), no multiple of the {:.1} bits ({} \
-         limbs) that are needed. It is for other moduli, such as those of a bootstrap.",
+        "the keys have the {operation} only for arrays of lower capacity: modulo {:.1} bits ({} \
+         limbs), no multiple of the {:.1} bits ({} limbs) that are needed",
         have.1, have.0.limb_count(), need.1, need.0.limb_count()
     )]
     KeyModulus {
@@ -132,7 +132,10 @@ pub enum RlweError {
         need: Box<(Modulus, f64)>,
     },
     /// An operand belongs to other parameters.
-    #[error("{operation}: made with other parameters (digest {have}, needed {need})")]
+    #[error(
+        "{operation}: made with the parameters {have} (their digest), and {need} are needed. Use \
+         arrays and keys of one client."
+    )]
     ParameterMismatch {
         /// The operation.
         operation: &'static str,
@@ -142,7 +145,10 @@ pub enum RlweError {
         need: Fingerprint,
     },
     /// An operand belongs to another key.
-    #[error("{operation}: encrypted under key {have}, but key {need} is needed")]
+    #[error(
+        "{operation}: encrypted under key {have}, but key {need} is needed. Use arrays and keys of \
+         one client: those with the same fingerprint."
+    )]
     KeyMismatch {
         /// The operation.
         operation: &'static str,
@@ -177,15 +183,17 @@ pub enum RlweError {
         operation: &'static str,
     },
     /// The relinearisation key is missing.
-    #[error("{operation} needs the relinearisation key, which these evaluation keys do not hold")]
+    #[error(
+        "{operation}: the keys lack the relinearisation key, which products of ciphertexts need"
+    )]
     MissingRelinearisationKey {
         /// The operation.
         operation: &'static str,
     },
     /// A Galois key is missing.
-    #[error("{operation} needs a key that was not generated; the keys hold {held}")]
+    #[error("the keys lack the {operation} (they have {held})")]
     MissingGaloisKey {
-        /// The operation, with its step.
+        /// The missing key, such as `rotation by 4`.
         operation: String,
         /// The keys that exist, in words.
         held: String,

@@ -40,7 +40,7 @@ impl Inclusion {
         };
         if first.log_degree() != second.log_degree() {
             return fail(format!(
-                "has the ring degree of the first; this one has 2^{}, the first 2^{}",
+                "has the ring degree 2^{}, and the first 2^{}. Make the second key from the first one.",
                 second.log_degree(),
                 first.log_degree()
             ));

@@ -31,8 +31,8 @@ impl Memory {
     }
 
     /// Wipes scratch and spare memory and gives it back.
-    pub(crate) fn forget(&self) {
-        self.scratch.forget();
-        self.spare.forget();
+    pub(crate) fn wipe_scratch(&self) {
+        self.scratch.wipe_scratch();
+        self.spare.wipe_scratch();
     }
 }

@@ -67,7 +67,7 @@ impl Noise {
 
     /// The noise of an error that is as large where the message is zero as elsewhere.
     #[must_use]
-    pub fn everywhere(self) -> Noise {
+    pub fn also_in_zeros(self) -> Noise {
         Noise { log2_in_zeros: self.log2_std, ..self }
     }
 
@@ -90,7 +90,7 @@ impl Noise {
 
     /// The rest of the error, which is independent of [`Noise::common`].
     #[must_use]
-    pub fn apart(self) -> Noise {
+    pub fn independent_part(self) -> Noise {
         Noise { log2_common: f64::NEG_INFINITY, ..self.less(self.common()) }
     }
 
@@ -140,14 +140,14 @@ impl Noise {
     /// The rests are independent.
     #[must_use]
     pub fn plus_of_same_message(self, other: Noise) -> Noise {
-        let common = Noise::alike(&[(self.common(), false), (other.common(), false)]);
-        self.apart().plus(other.apart()).plus(common)
+        let common = Noise::sum_of_proportional(&[(self.common(), false), (other.common(), false)]);
+        self.independent_part().plus(other.independent_part()).plus(common)
     }
 
     /// The noise of the sum of errors that are equal except for their size and sign.
     ///
     /// A term with `true` has a negative sign. The whole sum is the same in all slots.
-    pub fn alike(terms: &[(Noise, bool)]) -> Noise {
+    pub fn sum_of_proportional(terms: &[(Noise, bool)]) -> Noise {
         let largest =
             terms.iter().map(|(noise, _)| noise.log2_std).fold(f64::NEG_INFINITY, f64::max);
         if largest.is_infinite() {
@@ -166,7 +166,7 @@ impl Noise {
     ///
     /// It is the larger one of the noises in the slots of the first and of the second message.
     #[must_use]
-    pub fn beside(self, other: Noise) -> Noise {
+    pub fn plus_disjoint(self, other: Noise) -> Noise {
         let in_first = log2_of_sum(self.log2_std, other.log2_in_zeros);
         let in_second = log2_of_sum(self.log2_in_zeros, other.log2_std);
         let log2_common = self.log2_common.max(other.log2_common);
@@ -180,8 +180,9 @@ impl Noise {
     #[must_use]
     pub fn for_filled_share(self, share: f64) -> Noise {
         let (message, zeros) = (0.5 * log2(share), 0.5 * log2(1.0 - share));
-        let apart = log2_of_sum(self.apart().log2_std + message, self.log2_in_zeros + zeros);
-        Noise { log2_std: apart, ..self.apart() }.plus(self.common().scaled(log2(share)))
+        let apart =
+            log2_of_sum(self.independent_part().log2_std + message, self.log2_in_zeros + zeros);
+        Noise { log2_std: apart, ..self.independent_part() }.plus(self.common().scaled(log2(share)))
     }
 
     /// The noise of the error times a number whose absolute value is `2^log2`.
@@ -297,15 +298,15 @@ mod tests {
             Noise::from_std(12.0).without_zeros().plus(Noise::from_std(4.0)),
             Noise::from_std(3.0),
         );
-        for sum in [a.beside(b), b.beside(a)] {
+        for sum in [a.plus_disjoint(b), b.plus_disjoint(a)] {
             close(sum, 13.0);
             close(sum.in_zeros(), 5.0);
         }
-        close(a.beside(a), (160.0f64 + 16.0).sqrt());
+        close(a.plus_disjoint(a), (160.0f64 + 16.0).sqrt());
         close(a.plus(a), 320f64.sqrt());
-        close(b.beside(b), 18f64.sqrt());
+        close(b.plus_disjoint(b), 18f64.sqrt());
         close(a.scaled(1.0).in_zeros(), 8.0);
-        assert_eq!(a.everywhere(), Noise::from_log2_std(a.log2_std()));
+        assert_eq!(a.also_in_zeros(), Noise::from_log2_std(a.log2_std()));
         // One of four slots holds the message.
         close(a.scaled(1.0).for_filled_share(0.25), (160.0f64 + 3.0 * 16.0).sqrt());
         assert_eq!(a.for_filled_share(1.0), a);
@@ -322,8 +323,8 @@ mod tests {
         };
         // An error of 5, of which a part of 3 is the same everywhere.
         let (a, b) = (Noise::from_std(5.0).with_common(Noise::from_std(3.0)), Noise::from_std(6.0));
-        close(a.apart(), 4.0, 0.0);
-        close(a.apart().plus(a.common()), 5.0, 3.0);
+        close(a.independent_part(), 4.0, 0.0);
+        close(a.independent_part().plus(a.common()), 5.0, 3.0);
         close(a.plus(a), 50f64.sqrt(), 18f64.sqrt());
         close(a.plus_of_same_message(a), (32.0 + 36.0f64).sqrt(), 6.0);
         close(a.plus_correlated(a), 10.0, 6.0);
@@ -332,18 +333,22 @@ mod tests {
         close(a.plus_of_same_message(b), 61f64.sqrt(), 3.0);
         assert_eq!(b.plus_of_same_message(b), b.plus(b));
         close(a.scaled(1.0), 10.0, 6.0);
-        close(a.beside(a.scaled(1.0)), 125f64.sqrt(), 6.0);
+        close(a.plus_disjoint(a.scaled(1.0)), 125f64.sqrt(), 6.0);
         // All of four slots are added, or one of them with errors of 5 in the others.
         let all = (0..2).fold(a, |sum, _| sum.plus_of_same_message(sum));
         close(all, (64.0 + 144.0f64).sqrt(), 12.0);
         close(all.for_filled_share(1.0), (64.0 + 144.0f64).sqrt(), 12.0);
         close(all.for_filled_share(0.25), (16.0 + 9.0 + 75.0f64).sqrt(), 3.0);
-        close(Noise::alike(&[(a.common(), false), (b, true), (a.common(), false)]), 0.0, 0.0);
-        close(Noise::alike(&[(a.common(), false), (b, true)]), 3.0, 3.0);
-        assert_eq!(Noise::alike(&[(Noise::NONE, true)]), Noise::NONE);
+        close(
+            Noise::sum_of_proportional(&[(a.common(), false), (b, true), (a.common(), false)]),
+            0.0,
+            0.0,
+        );
+        close(Noise::sum_of_proportional(&[(a.common(), false), (b, true)]), 3.0, 3.0);
+        assert_eq!(Noise::sum_of_proportional(&[(Noise::NONE, true)]), Noise::NONE);
         // The common part is not larger than the whole.
         close(b.with_common(a.scaled(4.0)), 6.0, 6.0);
-        close(b.with_common(b).apart(), 0.0, 0.0);
+        close(b.with_common(b).independent_part(), 0.0, 0.0);
         close(b.with_common(b).plus_of_same_message(b.with_common(b)), 12.0, 12.0);
     }
 }

@@ -130,7 +130,7 @@ impl Rings {
     }
 
     /// Wipes and frees the scratch memory of products modulo powers of two.
-    pub(crate) fn forget(&self) {
-        self.two.iter().for_each(ResidueRing::forget);
+    pub(crate) fn wipe_scratch(&self) {
+        self.two.iter().for_each(ResidueRing::wipe_scratch);
     }
 }

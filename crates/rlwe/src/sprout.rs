@@ -157,7 +157,7 @@ mod tests {
 
     /// For each named sprout: the bits of a word, the error in bits that [`Sprout::named`] states,
     /// and log2 of the largest ring degree.
-    const STATED: [(&str, u32, f64, u32); 9] = [
+    const STATED_ERRORS: [(&str, u32, f64, u32); 9] = [
         ("sprout-17-16", 33, 0.00003, 15),
         ("sprout-15-16-17", 48, 0.193, 13),
         ("sprout-15-16-17.3", 48, 0.322, 14),
@@ -171,8 +171,8 @@ mod tests {
 
     #[test]
     fn named_sprouts_are_universal() {
-        assert!(Sprout::names().eq(STATED.map(|(name, ..)| name)));
-        for (name, word, stated, log_degree) in STATED {
+        assert!(Sprout::names().eq(STATED_ERRORS.map(|(name, ..)| name)));
+        for (name, word, stated, log_degree) in STATED_ERRORS {
             let sprout = Sprout::named(name).unwrap();
             assert_eq!(sprout.name(), Some(name));
             let epsilon = sprout.epsilon(word);
@@ -216,7 +216,7 @@ mod tests {
     /// bits.
     #[test]
     fn rescaling_by_any_number_of_bits_is_within_the_theorem() {
-        for (name, word, _, log_degree) in STATED {
+        for (name, word, _, log_degree) in STATED_ERRORS {
             let word = word.min(61);
             let sprout = Sprout::named(name).unwrap();
             let units = primes::ntt_primes(word, 1 << log_degree, 3, &[]).unwrap();

@@ -243,12 +243,19 @@ mod tests {
             mirrored: bool,
         ) {
             let slots = 1 << log_slots;
-            let rotations: Vec<(bool, usize)> = rotations.into_iter().map(|(kind, r)| (kind, r % slots)).collect();
+            let rotations: Vec<(bool, usize)> =
+                rotations.into_iter().map(|(kind, r)| (kind, r % slots)).collect();
             let any = StepSplit::best(slots, &rotations, "split").unwrap();
             let power = StepSplit::best_power_of_two(slots, &rotations, "split").unwrap();
             prop_assert_eq!((power.origin, power.base.is_power_of_two()), (0, true));
             let costs = [any, power].map(|split| split.count(&rotations).cost());
-            prop_assert!(any == power || MIN_GAIN_OVER_POWERS_OF_TWO * costs[0] <= MAX_COST_FACTOR_FOR_FEWER_KEYS * MAX_COST_FACTOR_FOR_FEWER_KEYS * costs[1]);
+            prop_assert!(
+                any == power
+                    || MIN_GAIN_OVER_POWERS_OF_TWO * costs[0]
+                        <= MAX_COST_FACTOR_FOR_FEWER_KEYS
+                            * MAX_COST_FACTOR_FOR_FEWER_KEYS
+                            * costs[1]
+            );
             for split in [any, power.mirrored(mirrored)] {
                 for (_, r) in &rotations {
                     let (giant, baby) = split.of(*r);

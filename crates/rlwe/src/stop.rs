@@ -8,7 +8,7 @@ use std::{
 use crate::RlweError;
 
 /// The time between two calls of a stop condition.
-pub const EVERY: Duration = Duration::from_millis(50);
+pub const CHECK_INTERVAL: Duration = Duration::from_millis(50);
 
 /// A stop condition that holds for the computations of a thread.
 struct Condition {
@@ -66,7 +66,7 @@ pub fn stoppable<T>(stop: impl FnMut() -> bool + 'static, work: impl FnOnce() ->
         }
     }
     let condition =
-        Condition { stop: Box::new(stop), next: Instant::now() + EVERY, stopped: false };
+        Condition { stop: Box::new(stop), next: Instant::now() + CHECK_INTERVAL, stopped: false };
     let _restore = Restore(CONDITIONS.with_borrow_mut(|all| {
         all.push(condition);
         all.len() - 1
@@ -87,7 +87,7 @@ pub fn check(operation: &'static str) -> Result<(), RlweError> {
     let stops = |condition: &mut Condition| {
         if !condition.stopped && Instant::now() >= condition.next {
             condition.stopped = (condition.stop)();
-            condition.next = Instant::now() + EVERY;
+            condition.next = Instant::now() + CHECK_INTERVAL;
         }
         condition.stopped
     };
@@ -106,14 +106,18 @@ mod tests {
 
     #[test]
     fn work_stops_when_its_condition_says_so_and_not_before() {
-        assert_eq!(wait(EVERY), Ok(()));
+        assert_eq!(wait(CHECK_INTERVAL), Ok(()));
         let mut calls = 0;
         let stop = move || {
             calls += 1;
             calls == 2
         };
         let (short, long, after) = stoppable(stop, || {
-            (wait(EVERY / 2), wait(20 * EVERY), stoppable(|| false, || wait(EVERY)))
+            (
+                wait(CHECK_INTERVAL / 2),
+                wait(20 * CHECK_INTERVAL),
+                stoppable(|| false, || wait(CHECK_INTERVAL)),
+            )
         });
         assert_eq!(short, Ok(()));
         assert_eq!(long, Err(RlweError::Stopped { operation: "wait" }));
@@ -122,15 +126,15 @@ mod tests {
             Err(RlweError::Stopped { operation: "wait" }),
             "the inner work is part of the stopped work"
         );
-        assert_eq!(wait(EVERY), Ok(()));
+        assert_eq!(wait(CHECK_INTERVAL), Ok(()));
     }
 
     #[test]
     fn a_condition_holds_for_all_of_its_work() {
         let stopped_by = |outer: bool, inner: bool| {
             let work = move || {
-                let inside = stoppable(move || inner, || wait(2 * EVERY));
-                (inside.is_err(), wait(2 * EVERY).is_err())
+                let inside = stoppable(move || inner, || wait(2 * CHECK_INTERVAL));
+                (inside.is_err(), wait(2 * CHECK_INTERVAL).is_err())
             };
             stoppable(move || outer, work)
         };
@@ -139,17 +143,20 @@ mod tests {
         assert_eq!(stopped_by(false, true), (true, false));
         // While a condition computes, it is not called. A condition that panics does not remove the
         // others.
-        assert_eq!(stoppable(|| wait(2 * EVERY).is_err(), || wait(3 * EVERY)), Ok(()));
+        assert_eq!(
+            stoppable(|| wait(2 * CHECK_INTERVAL).is_err(), || wait(3 * CHECK_INTERVAL)),
+            Ok(())
+        );
         let late = Rc::new(Cell::new(false));
         let stop = Rc::clone(&late);
         let work = move || {
-            let panics = || stoppable(|| panic!("no answer"), || wait(2 * EVERY));
+            let panics = || stoppable(|| panic!("no answer"), || wait(2 * CHECK_INTERVAL));
             assert!(std::panic::catch_unwind(panics).is_err());
             late.set(true);
-            wait(2 * EVERY).is_err()
+            wait(2 * CHECK_INTERVAL).is_err()
         };
         assert!(stoppable(move || stop.get(), work));
-        assert_eq!(wait(EVERY), Ok(()));
+        assert_eq!(wait(CHECK_INTERVAL), Ok(()));
     }
 
     fn wait(time: Duration) -> Result<(), RlweError> {

@@ -47,39 +47,13 @@ const TABLE_12: [Row; 16] = [
     Row { name: "Lattigo F 15", log_degree: 15, original: (16, 2), log2_pq: 768, word: 62, units: &[(59, 11)], specials: &[(59, 1), (60, 1)], tensor: 1.17, speed_up: 1.29, differs: None },
     Row { name: "Lattigo F 16, 40 bits", log_degree: 16, original: (30, 5), log2_pq: 1546, word: 62, units: &[(61, 4), (62, 16)], specials: &[(62, 5)], tensor: 1.19, speed_up: 1.35, differs: None },
     Row { name: "Lattigo F 16, 30 bits", log_degree: 16, original: (27, 5), log2_pq: 1553, word: 62, units: &[(61, 4), (62, 16)], specials: &[(62, 5)], tensor: 1.00, speed_up: 1.21,
-        differs: Some(Difference { specials: &[(62, 5)], tensor: 1.05, speed_up: 1.21, why: "its \
-                                                                                             22 \
-                                                                                             units \
-                                                                                             take \
-                                                                                             22/21 \
-                                                                                             times \
-                                                                                             as \
-                                                                                             many \
-                                                                                             limbs \
-                                                                                             as 20 \
-                                                                                             and a \
-                                                                                             sprout; \
-                                                                                             the \
-                                                                                             paper \
-                                                                                             says \
-                                                                                             as \
-                                                                                             many" }) },
+        differs: Some(Difference { specials: &[(62, 5)], tensor: 1.05, speed_up: 1.21, why:
+            "its 22 units take 22/21 times as many limbs as 20 and a sprout; the paper says as many" }) },
     Row { name: "OpenFHE S 14", log_degree: 14, original: (7, 1), log2_pq: 371, word: 62, units: &[(61, 1), (62, 4)], specials: &[(62, 1)], tensor: 1.00, speed_up: 1.14, differs: None },
     Row { name: "OpenFHE S 15", log_degree: 15, original: (7, 1), log2_pq: 675, word: 122, units: &[(111, 4), (112, 1)], specials: &[(119, 1)], tensor: 1.00, speed_up: 1.14, differs: None },
     Row { name: "OpenFHE F 16", log_degree: 16, original: (27, 5), log2_pq: 1558, word: 62, units: &[(62, 20)], specials: &[(53, 6)], tensor: 1.05, speed_up: 1.17,
-        differs: Some(Difference { specials: &[(62, 5)], tensor: 1.05, speed_up: 1.21, why: "five \
-                                                                                             words \
-                                                                                             of 62 \
-                                                                                             bits \
-                                                                                             hold \
-                                                                                             the \
-                                                                                             largest \
-                                                                                             digit; \
-                                                                                             the \
-                                                                                             paper \
-                                                                                             takes \
-                                                                                             six \
-                                                                                             of 53" }) },
+        differs: Some(Difference { specials: &[(62, 5)], tensor: 1.05, speed_up: 1.21, why:
+            "five words of 62 bits hold the largest digit; the paper takes six of 53" }) },
     Row { name: "OpenFHE F 17", log_degree: 17, original: (34, 6), log2_pq: 2910, word: 122, units: &[(121, 18)], specials: &[(122, 6)], tensor: 1.47, speed_up: 1.90, differs: None },
 ];
 

@@ -152,7 +152,7 @@ impl<'a> Side<'a> {
             _ => {
                 let full = context.parameters().full();
                 let hoisted = context.hoist_for_sums(a, full)?;
-                let summands = [Summand::Rotated(a, &hoisted, 5), Summand::Same(b)];
+                let summands = [Summand::Rotated(a, &hoisted, 5), Summand::Unrotated(b)];
                 let extended = context.rotation_modulus(a.modulus(), full)?;
                 let plain = context.rotation_factor(self.plain(extended, step.number), extended)?;
                 let term = |summand| Term {
@@ -189,15 +189,23 @@ fn held(context: &Context, secret: &SecretKey) -> PreparedEvaluationKeys {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 24, failure_persistence: None, ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig {
+        cases: 24,
+        failure_persistence: None,
+        ..ProptestConfig::default()
+    })]
 
     #[test]
-    fn programs_end_alike_in_a_dry_run(set in 0..3usize, steps in prop::collection::vec(step(), 1..24)) {
+    fn programs_end_alike_in_a_dry_run(
+        set in 0..3usize,
+        steps in prop::collection::vec(step(), 1..24),
+    ) {
         let context = &contexts()[set];
         let empty = &dry_run(context);
         let mut real = Side::new(context, |secret| held(context, secret));
-        let mut every =
-            Side::new(empty, |secret| PreparedEvaluationKeys::every(empty, secret.fingerprint()).unwrap());
+        let mut every = Side::new(empty, |secret| {
+            PreparedEvaluationKeys::all_for_dry_run(empty, secret.fingerprint()).unwrap()
+        });
         let mut same = Side::new(empty, |secret| held(empty, secret));
         for step in &steps {
             let before = context.transforms();
@@ -208,7 +216,11 @@ proptest! {
                 match (side.apply(step), &expected) {
                     (Ok(got), Ok(expected)) => {
                         prop_assert_eq!(facts(&got), facts(expected), "{:?}", step);
-                        prop_assert!(got.parts().iter().all(|part| part.is_dry_run() && part.as_slice().is_empty()));
+                        prop_assert!(
+                            got.parts()
+                                .iter()
+                                .all(|part| part.is_dry_run() && part.as_slice().is_empty())
+                        );
                         side.values.push(got);
                         prop_assert_eq!(empty.tally().transforms(), transforms, "{:?}", step);
                     }
@@ -226,7 +238,7 @@ proptest! {
 fn used_keys_are_noted_with_their_moduli() {
     let context = &dry_run(&contexts()[2]);
     let side = Side::new(context, |secret| {
-        PreparedEvaluationKeys::every(context, secret.fingerprint()).unwrap()
+        PreparedEvaluationKeys::all_for_dry_run(context, secret.fingerprint()).unwrap()
     });
     let (top, low) = (context.parameters().top(), Modulus::of_range(0..3));
     assert!(side.keys.has_galois(3, top) && !side.keys.has_galois(4, top));
@@ -306,7 +318,7 @@ fn operands_of_a_dry_run_do_not_mix_with_others() {
             context.switch_modulus(&mut poly, &plain, own.modulus(), own.modulus(), 1).unwrap_err();
         assert!(error.to_string().contains("dry run"), "{error}");
     }
-    let none = PreparedEvaluationKeys::every(real, a.secret.fingerprint());
+    let none = PreparedEvaluationKeys::all_for_dry_run(real, a.secret.fingerprint());
     assert_eq!(none.unwrap_err().to_string(), "parameters: only a dry run has every key");
     // A result that held residues before.
     empty.tensor_into(&mut out, &b.values[0], &b.values[1]).unwrap();

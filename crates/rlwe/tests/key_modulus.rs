@@ -135,7 +135,7 @@ fn above_its_modulus_a_key_is_refused_and_both_are_named() {
     let message = context.zero(top, Domain::Evaluation);
     let a = secret.encrypt(context, &message, top).unwrap().expand(context);
     let mut out = Ciphertext::empty(context);
-    let words = "the key is modulo 162.0 bits (4 limbs), no multiple of the 322.0 bits (8 limbs) \
+    let words = "of lower capacity: modulo 162.0 bits (4 limbs), no multiple of the 322.0 bits (8 limbs) \
                  that are needed";
     let refused = |result: Result<(), RlweError>| {
         let error = result.unwrap_err().to_string();

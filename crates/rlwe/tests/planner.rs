@@ -320,7 +320,8 @@ fn prices_do_not_plan_key_switches() {
 #[test]
 fn the_missed_fraction_is_the_excess_over_three_quarters_of_the_cache() {
     let profile = Profile::typical(Kernel::Avx512Ifma);
-    let missed = |caches: f64| profile.missed((caches * profile.memory().cache_bytes) as u64);
+    let missed =
+        |caches: f64| profile.missed_fraction((caches * profile.memory().cache_bytes) as u64);
     assert_eq!([0.0, 0.5, 0.75].map(missed), [0.0; 3]);
     for (caches, part) in [(1.0, 0.25), (1.5, 0.5), (3.0, 0.75), (75.0, 0.99)] {
         assert!((missed(caches) - part).abs() < 1e-6);

@@ -126,7 +126,8 @@ impl Setup {
         let extended = self.context.rotation_modulus(a.modulus(), self.common()).unwrap();
         let hoisted = self.context.hoist_for_sums(a, self.common()).unwrap();
         let rotated = (1..5).map(|i| Summand::Rotated(a, &hoisted, self.element(i)));
-        let summands: Vec<Summand> = std::iter::once(Summand::Same(b)).chain(rotated).collect();
+        let summands: Vec<Summand> =
+            std::iter::once(Summand::Unrotated(b)).chain(rotated).collect();
         let factor = |(_, seed): &Choice| {
             let (factor, log2_norm) = self.factor(*seed, extended);
             (self.context.rotation_factor(factor, extended).unwrap(), log2_norm)
@@ -207,7 +208,8 @@ proptest! {
             for modulus in setup.moduli().into_iter().filter(|m| parameters.log2(*m) > 38.0) {
                 let [x, y] = [1, 2].map(|seed| setup.small(BITS, seed, modulus));
                 let (a, b) = (setup.encrypt(&x, modulus), setup.encrypt(&y, modulus));
-                let [mut first, second, alone] = <[_; 3]>::try_from(setup.sums(&a, &b, &rows)).unwrap();
+                let [mut first, second, alone] =
+                    <[_; 3]>::try_from(setup.sums(&a, &b, &rows)).unwrap();
                 let mut expected = setup.expected(&x, &y, &rows[0], modulus);
                 let mut out = Ciphertext::empty(&setup.context);
                 first.divide_into(&mut out, modulus).unwrap();
@@ -217,7 +219,8 @@ proptest! {
                 setup.check(&out, &setup.rotate(&y, steps, modulus), "rotated")?;
                 first.add(&second.rotated(setup.element(steps), &setup.keys).unwrap()).unwrap();
                 first.divide_into(&mut out, modulus).unwrap();
-                let second = setup.rotate(&setup.expected(&x, &y, &rows[1], modulus), steps, modulus);
+                let second =
+                    setup.rotate(&setup.expected(&x, &y, &rows[1], modulus), steps, modulus);
                 for (k, ring) in setup.context.rings(modulus).enumerate() {
                     ring.add_assign(expected.limb_mut(k), second.limb(k));
                 }
@@ -244,7 +247,8 @@ fn factors_that_repeat_may_be_shorter() {
             assert_eq!((short.degree(), short.bytes()), (context.degree() / 8, bytes / 8));
             let a = setup.encrypt(&setup.small(BITS, 1, modulus), modulus);
             let hoisted = context.hoist_for_sums(&a, setup.common()).unwrap();
-            let summands = [Summand::Same(&a), Summand::Rotated(&a, &hoisted, setup.element(3))];
+            let summands =
+                [Summand::Unrotated(&a), Summand::Rotated(&a, &hoisted, setup.element(3))];
             let sum = |factors: [&RotationFactor; 2]| {
                 let row = factors.iter().zip(0..).map(|(factor, summand)| Term {
                     summand,
@@ -300,7 +304,7 @@ fn factors_may_be_made_limb_by_limb() {
             let a = setup.encrypt(&setup.small(BITS, 1, modulus), modulus);
             let hoisted = context.hoist_for_sums(&a, setup.common()).unwrap();
             let rotated = |steps| Summand::Rotated(&a, &hoisted, setup.element(steps));
-            let summands = [Summand::Same(&a), rotated(1), rotated(3)];
+            let summands = [Summand::Unrotated(&a), rotated(1), rotated(3)];
             let sums = |by_limb: [bool; 3]| {
                 let factor = |k: usize| match by_limb[k] {
                     true => TermFactor::ByLimb(&made[k]),
@@ -420,7 +424,7 @@ fn errors_name_the_unsuitable_operand() {
     context.to_coefficient(&mut inverse, extended);
     assert!(refused(inverse).contains("evaluation domain"));
     assert!(refused(Poly::zero(4, 1, Domain::Evaluation)).contains("ring degree"));
-    assert!(message(&[rotated, Summand::Same(&b)], term, keys).contains("bits"));
+    assert!(message(&[rotated, Summand::Unrotated(&b)], term, keys).contains("bits"));
     let copy = a.clone();
     assert!(
         message(&[Summand::Rotated(&copy, &hoisted, element)], term, keys)
@@ -437,7 +441,10 @@ fn errors_name_the_unsuitable_operand() {
 
     let sum_of = |c: &Ciphertext, factor: &RotationFactor| {
         let row = vec![Term { factor: factor.into(), ..term }];
-        context.rotation_sums(&[Summand::Same(c)], &[row], keys, setup.common()).unwrap().remove(0)
+        context
+            .rotation_sums(&[Summand::Unrotated(c)], &[row], keys, setup.common())
+            .unwrap()
+            .remove(0)
     };
     let mut sum = sum_of(&a, &factor);
     let below = context.rotation_modulus(low, setup.common()).unwrap();

@@ -23,7 +23,7 @@ fn a_key_switch_takes_64_mebibytes_at_insecure_parameters() {
         let (top, gadget) = (context.parameters().top(), context.parameters().base_gadget());
         let added: [Poly; 2] = [1, 2].map(|seed| setup.uniform(top, seed));
         for domain in [Domain::Evaluation, Domain::Coefficient] {
-            context.forget();
+            context.wipe_scratch();
             let destination = Destination { domain, ..Destination::new(top) };
             setup.switch(
                 &setup.uniform(top, 3),

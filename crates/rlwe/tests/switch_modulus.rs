@@ -137,8 +137,10 @@ proptest! {
         let q = number(&context, from);
         let values = values(&context, &q, &mut rng);
 
-        let raised: Vec<Residues> =
-            values.iter().map(|x| inv_rs(&context, &Residues::of(&context, x, from), all)).collect();
+        let raised: Vec<Residues> = values
+            .iter()
+            .map(|x| inv_rs(&context, &Residues::of(&context, x, from), all))
+            .collect();
         let got = switched(&context, &values, from, all, 1, evaluation);
         for (expected, got) in raised.iter().zip(&got) {
             prop_assert_eq!(&Residues::of(&context, got, all), expected);

@@ -9,6 +9,37 @@ import numpy as np
 
 from hippocrene.errors import UnsupportedError
 
+# Formulas of a quotient and a remainder, by the operator.
+REMAINDERS = {"//": "v // m", "%": "v % m", "divmod": "v // m"}
+
+# Advice on methods and properties that are elsewhere here, or that other libraries have.
+ELSEWHERE = {
+    "bootstrap": "use server.bootstrap(x). With keys from evaluation_keys(bootstrapping=True), operations also "
+    "bootstrap by themselves",
+    **dict.fromkeys(("decrypt", "numpy", "to_numpy", "values"), "use client.decrypt(x)"),
+    "encrypt": "it is encrypted already. Use server.load(x) to compute with it",
+    **dict.fromkeys(("rot", "rotate", "rotate_rows", "rotate_vector"), "use x.roll(shift)"),
+    **dict.fromkeys(
+        ("mod_switch", "mod_switch_to_next", "relinearize", "rescale", "rescale_to_next"),
+        "operations do this by themselves",
+    ),
+    **dict.fromkeys(
+        ("capacity", "level", "levels", "noise", "scale"), "use x.capacity_bits or x.precision_bits"
+    ),
+    "noise_budget": "use x.budget_bits, or client.noise_budget(x) to measure it",
+    **{
+        name: f"use x {sign} y"
+        for name, sign in {
+            "add": "+",
+            "sub": "-",
+            "mul": "*",
+            "multiply": "*",
+            "matmul": "@",
+        }.items()
+    },
+    "square": "use x * x",
+}
+
 # Advice by the name of a function that is not supported.
 HINTS = {
     **dict.fromkeys(
@@ -21,7 +52,7 @@ HINTS = {
         "(x * x).sum() is its square, and for complex numbers (x * x.conj()).real.sum()",
     ),
     **{
-        name: f"use x.apply(numpy.{name}, domain=(low, high)) if the keys have tables"
+        name: f"use x.apply(numpy.{name}, domain=(low, high)) with keys from evaluation_keys(tables=True)"
         for name in (
             *("arccos", "arccosh", "arcsin", "arctanh"),
             *("log10", "log1p", "log2", "sinc", "tan"),
@@ -29,10 +60,14 @@ HINTS = {
     },
     **dict.fromkeys(("deg2rad", "radians"), "use x * (numpy.pi / 180)"),
     **dict.fromkeys(("degrees", "rad2deg"), "use x * (180 / numpy.pi)"),
-    **dict.fromkeys(
-        ("divmod", "floor_divide", "fmod", "mod", "remainder"),
-        "use x.apply(lambda v: v % m, domain=(low, high)) if the keys have tables",
-    ),
+    **{
+        name: f"use x.apply(lambda v: {formula}, domain=(low, high)) with keys from evaluation_keys(tables=True)"
+        for names, formula in (
+            (("divmod", "floor_divide"), "v // m"),
+            (("fmod", "mod", "remainder"), "v % m"),
+        )
+        for name in names
+    },
     **dict.fromkeys(
         ("linalg.det", "linalg.eigh", "linalg.eig", "linalg.svd"), "use Client.decrypt first"
     ),
@@ -45,7 +80,7 @@ HINTS = {
     },
     "all": "use x.prod() for conditions that are 0 or 1",
     "add.reduceat": "the array must be encrypted, and the indices plain",
-    "allclose": "use Client.decrypt first, or x.is_close(y, tolerance=...) if the keys have tables",
+    "allclose": "use Client.decrypt first, or x.is_close(y, tolerance=...) with keys from evaluation_keys(tables=True)",
     "any": "use 1 - (1 - x).prod() for conditions that are 0 or 1",
     "apply_along_axis": "use numpy.stack([f(row) for row in x])",
     "array_equal": "use == for integers and bits, and x.is_close(y, tolerance=...) for numbers",
@@ -67,12 +102,13 @@ HINTS = {
     "apply_over_axes": "use a function of several axes, such as x.sum(axis=(0, 1), keepdims=True)",
     "diagflat": "use numpy.diag(x.ravel())",
     "digitize": "add up (x > edge), which is approximately 0 or 1, over all edges",
-    "divide": "divisors are plain: multiply by y.reciprocal(domain=(low, high)) if the keys have tables",
+    "divide": "divisors are plain: multiply by y.reciprocal(domain=(low, high)), "
+    "with keys from evaluation_keys(tables=True)",
     "fft.irfft": "use numpy.fft.ifft with the whole spectrum, as numpy.fft.fft returns it",
     "broadcast_arrays": "operators broadcast by themselves, and numpy.broadcast_to(x, shape) one array",
     "empty_like": "use numpy.zeros(x.shape), which computes with encrypted arrays",
     "erf": "use the polynomial hippocrene.approximate(scipy.special.erf, domain=(low, high), error=...)",
-    "expit": "use x.sigmoid() if the keys have tables, or a polynomial of hippocrene.approximate",
+    "expit": "use x.sigmoid() with keys from evaluation_keys(tables=True), or a polynomial of hippocrene.approximate",
     "float_power": "exponents are integers from 0 on, as in x ** n",
     "full_like": "use numpy.full(x.shape, value), which computes with encrypted arrays",
     "heaviside": "use x > 0, which is approximately 0 or 1",
@@ -84,14 +120,16 @@ HINTS = {
     "choose": "use numpy.choose(x, choices)",
     "count_nonzero": "use the sum of conditions that are 0 or 1: (x > 0.5).sum() is approximately a count",
     "insert": "use numpy.concatenate([x[:2], y, x[2:]])",
-    "hypot": "x * x + y * y is its square: use (x * x + y * y).sqrt() if the keys have tables",
-    "isin": "use x.is_close(value, tolerance=...) for each value if the keys have tables. For integers from 0 on, use "
+    "hypot": "x * x + y * y is its square: use (x * x + y * y).sqrt() with keys from evaluation_keys(tables=True)",
+    "isin": "use x.is_close(value, tolerance=...) for each value, with keys from "
+    "evaluation_keys(tables=True). For integers from 0 on, use "
     "x.entries_of(table) with a table that is 1 at these values",
-    "isclose": "use x.is_close(y, tolerance=...) if the keys have tables",
+    "isclose": "use x.is_close(y, tolerance=...) with keys from evaluation_keys(tables=True)",
     "isfinite": "encrypted values are always finite",
     "isnan": "encrypted values are never NaN",
-    "lexsort": "x.argsort() sorts by one array if the keys have tables",
-    "piecewise": "use numpy.where with conditions that are 0 or 1, or x.apply(function) if the keys have tables",
+    "lexsort": "x.argsort() sorts by one array with keys from evaluation_keys(tables=True)",
+    "piecewise": "use numpy.where with conditions that are 0 or 1, or x.apply(function) "
+    "with keys from evaluation_keys(tables=True)",
     "linalg.inv": "invert after decryption, or approximate the inverse by repeating y = y @ (2 * eye - x @ y)",
     "linalg.lstsq": "for a plain matrix a, the solution is numpy.linalg.pinv(a) @ b",
     **dict.fromkeys(
@@ -99,17 +137,18 @@ HINTS = {
         "the matrix must be plain. Approximate the inverse of an encrypted one by repeating "
         "y = y @ (2 * eye - x @ y)",
     ),
-    "log": "use x.log(domain=(low, high)) if the keys have tables",
+    "log": "use x.log(domain=(low, high)) with keys from evaluation_keys(tables=True)",
     "meshgrid": "use numpy.broadcast_to, or operands with new axes, as in x[:, None] + y[None, :]",
     "nan_to_num": "encrypted values are never NaN",
     "ones_like": "use numpy.ones(x.shape), which computes with encrypted arrays",
     "power": "exponents are integers from 0 on, one for all values",
-    "reciprocal": "use x.reciprocal(domain=(low, high)) if the keys have tables",
+    "reciprocal": "use x.reciprocal(domain=(low, high)) with keys from evaluation_keys(tables=True)",
     "save": "use x.save(path)",
-    "argpartition": "use x.argsort(), which sorts all values, if the keys have tables",
-    "partition": "use x.sort(), which sorts all values, if the keys have tables",
+    "argpartition": "use x.argsort(), which sorts all values, with keys from evaluation_keys(tables=True)",
+    "partition": "use x.sort(), which sorts all values, with keys from evaluation_keys(tables=True)",
     "searchsorted": "add up (value > edge), which is approximately 0 or 1, over all edges",
-    "unique": "use x.sort() if the keys have tables",
+    "unique": "how many values differ is encrypted too: use Client.decrypt first, or numpy.bincount for integers "
+    "from 0 to n - 1",
     "where": "pass both choices, as in numpy.where(c, x, y)",
     "zeros_like": "use numpy.zeros(x.shape), which computes with encrypted arrays",
 }
@@ -174,7 +213,7 @@ def hint(name: str, *arguments: object) -> str | None:
 
 # The pages of the documentation about pieces of advice, and the page about all functions.
 PAGES = {
-    "keys have tables": "docs/how-to/apply-functions.md",
+    "tables=True": "docs/how-to/apply-functions.md",
     "hippocrene.approximate": "docs/how-to/apply-functions.md",
     "gates": "docs/how-to/bits.md",
 }
@@ -212,7 +251,7 @@ def given(options: Mapping[str, Any]) -> dict[str, Any]:
     }
 
 
-def unset(name: str, dtype: object, out: object, **others: object) -> None:
+def refuse_options(name: str, dtype: object, out: object, **others: object) -> None:
     """Refuse `dtype`, `out` and others in a method, unless they have their default values.
 
     numpy and other libraries pass these keywords as None.

@@ -20,7 +20,7 @@ import numpy as np
 import numpy.typing as npt
 
 from hippocrene import _native
-from hippocrene.arrays.advice import unset
+from hippocrene.arrays.advice import refuse_options
 from hippocrene.arrays.encrypted import Array, ArrayServer, EncryptedArray
 from hippocrene.arrays.places import Axes
 from hippocrene.arrays.view import View
@@ -199,12 +199,12 @@ class ArithmeticArray(EncryptedArray):
         """The imaginary parts, which are 0 for real values."""
         return self * 0
 
-    def _beside(self, other: Self | npt.NDArray[Any]) -> Self:
+    def _add_disjoint(self, other: Self | npt.NDArray[Any]) -> Self:
         """Return the sum with an array that is 0 wherever this one is not."""
         return self + other
 
     def _filled(self, places: npt.NDArray[np.bool_], values: npt.NDArray[Any]) -> Self:
-        return self._beside(np.where(places, values, 0))
+        return self._add_disjoint(np.where(places, values, 0))
 
     # Matrices
 
@@ -251,7 +251,9 @@ class ArithmeticArray(EncryptedArray):
 
         def multiply(server: _native.Server, matrix: _Matrix) -> _native.EncryptedArray:
             if matrix.ndim == 0:
-                raise ShapeError("matmul takes vectors and matrices, not numbers")
+                raise ShapeError(
+                    "matmul: the shapes are of a number and an array. Multiply by a number with *."
+                )
             return (server.dot_plain if matrix.ndim == 1 else server.matmul_plain)(
                 self._elements(), matrix
             )
@@ -267,7 +269,9 @@ class ArithmeticArray(EncryptedArray):
 
         def multiply(server: _native.Server, matrix: _Matrix) -> _native.EncryptedArray:
             if 0 in (matrix.ndim, self.ndim):
-                raise ShapeError("matmul takes vectors and matrices, not numbers")
+                raise ShapeError(
+                    "matmul: the shapes are of a number and an array. Multiply by a number with *."
+                )
             if matrix.ndim == 1:
                 return server.dot_plain(server.transpose(self._elements()), matrix)
             return server.rmatmul_plain(matrix, self._elements())
@@ -281,7 +285,7 @@ class ArithmeticArray(EncryptedArray):
         vector, or the product with a plain matrix or a number. For arrays with more axes, it sums
         over the last axis of this array and the second-to-last axis of the other.
         """
-        unset("dot", None, out)
+        refuse_options("dot", None, out)
         return cast("Self", np.dot(cast("Any", self), cast("Any", other)))
 
     @property
@@ -308,7 +312,7 @@ class ArithmeticArray(EncryptedArray):
         With `keepdims`, summed axes stay with length 1. `where` is a plain mask that selects the
         values to sum, which takes one multiplication. `initial` is added to the sum.
         """
-        unset("sum", dtype, out)
+        refuse_options("sum", dtype, out)
         if initial is not None:
             _check_initial("sum", initial)
             return cast("Self", self.sum(axis, keepdims=keepdims, where=where) + initial)
@@ -343,7 +347,7 @@ class ArithmeticArray(EncryptedArray):
         each axis. `where` is a plain mask that selects the values to multiply, which takes one
         more. The product is multiplied by `initial`.
         """
-        unset("prod", dtype, out)
+        refuse_options("prod", dtype, out)
         if initial is not None:
             _check_initial("prod", initial)
             return cast("Self", self.prod(axis, keepdims=keepdims, where=where) * initial)
@@ -363,9 +367,10 @@ class ArithmeticArray(EncryptedArray):
 
         This takes one multiplication.
         """
-        unset("cumsum", dtype, out)
+        refuse_options("cumsum", dtype, out)
         if axis is None or self._is_of_one_value(axis, "cumsum"):
-            return self.ravel().cumsum(0)
+            with named("cumsum", "ravel"):
+                return self.ravel().cumsum(0)
         return self._run("cumsum", self._axis(axis, "cumsum"))
 
     def trace(
@@ -377,7 +382,7 @@ class ArithmeticArray(EncryptedArray):
         out: None = None,
     ) -> Self:
         """Return the sum of a diagonal, as `numpy.trace` does."""
-        unset("trace", dtype, out)
+        refuse_options("trace", dtype, out)
         with named("trace", "diagonal", "sum"):
             return self.diagonal(offset, axis1, axis2).sum(-1)
 
@@ -441,7 +446,10 @@ def stacked(a: Any, b: Any) -> Any:
     except ValueError:
         fit = False
     if not fit:
-        raise ShapeError(f"matmul: there are no products of matrices of shapes {left} and {right}")
+        raise ShapeError(
+            f"matmul: shapes {left} and {right} do not fit. The last axis of the first has to be as "
+            "long as the second-to-last axis of the second, and the axes before have to broadcast."
+        )
     rows, columns = ("...i" if len(left) > 1 else ""), ("k" if len(right) > 1 else "")
     other = "..." if columns else ""
     with named("matmul", "einsum", "numpy.einsum"):

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, cast
 import numpy as np
 import numpy.typing as npt
 
-from hippocrene.arrays.advice import unset
+from hippocrene.arrays.advice import refuse_options
 from hippocrene.arrays.encrypted import ArrayServer, EncryptedArray
 from hippocrene.arrays.places import Axes, common_shape, places_of
 from hippocrene.errors import named
@@ -224,12 +224,12 @@ class BitArray(EncryptedArray, holds=("bits", "single bits")):
 
     def max(self, axis: Axes = None, out: None = None, *, keepdims: bool = False) -> Self:
         """Return the largest bits along one or several axes, or of all, as `any` does."""
-        unset("max", None, out)
+        refuse_options("max", None, out)
         return self._halved("max", "or", axis, keepdims=keepdims)
 
     def min(self, axis: Axes = None, out: None = None, *, keepdims: bool = False) -> Self:
         """Return the smallest bits along one or several axes, or of all, as `all` does."""
-        unset("min", None, out)
+        refuse_options("min", None, out)
         return self._halved("min", "and", axis, keepdims=keepdims)
 
     def _halved(self, operation: str, gate: str, axis: Any, *, keepdims: bool) -> Self:

@@ -23,7 +23,7 @@ import numpy as np
 import numpy.typing as npt
 
 from hippocrene import _native
-from hippocrene.arrays.advice import check_options, given, hint, refusal, unset
+from hippocrene.arrays.advice import ELSEWHERE, check_options, given, hint, refusal, refuse_options
 from hippocrene.arrays.places import (
     WINDOWS,
     Axes,
@@ -81,8 +81,9 @@ OPERATORS = {
     **dict.fromkeys(("__sub__", "__rsub__"), "sub"),
     **dict.fromkeys(("__mul__", "__rmul__"), "mul"),
     **dict.fromkeys(("__matmul__", "__rmatmul__"), "matmul"),
-    **dict.fromkeys(("__floordiv__", "__rfloordiv__", "__mod__", "__rmod__"), "// and %"),
-    **dict.fromkeys(("__divmod__", "__rdivmod__"), "// and %"),
+    **dict.fromkeys(("__floordiv__", "__rfloordiv__"), "//"),
+    **dict.fromkeys(("__mod__", "__rmod__"), "%"),
+    **dict.fromkeys(("__divmod__", "__rdivmod__"), "divmod"),
     **dict.fromkeys(("__and__", "__rand__"), "&"),
     **dict.fromkeys(("__or__", "__ror__"), "|"),
     **dict.fromkeys(("__xor__", "__rxor__"), "^"),
@@ -149,11 +150,12 @@ class EncryptedArray:
     _refusals: ClassVar[Mapping[str, str]] = {
         "__bool__": "an encrypted array is neither true nor false: only the client can read it. Use "
         "numpy.where(condition, a, b) to choose, and x.max(), x.min() and x.sort() instead of max, min and sorted",
-        "__array__": "an encrypted array cannot become a plain one: only Client.decrypt reads it. Use its operators "
-        "and methods: x.polynomial(p) instead of p(x), x.entries_of(table) instead of table[x], "
-        "numpy.dot(a, x) if a pandas object refuses a @ x, a.dot(x) and numpy.matmul(a, x), "
-        "numpy.stack([x, y]) instead of lists of arrays, and .filled() or .toarray() to replace masked or "
-        "sparse operands",
+        "__array__": "an encrypted array cannot become a plain one, which lists of arrays, models and functions of "
+        "other libraries take: only Client.decrypt reads it. Instead of model.predict(x), compute "
+        "x @ model.coef_.T + model.intercept_ for a linear model, and use hippocrene.trees for trees. Use "
+        "numpy.stack([x, y]) instead of lists of arrays, x.polynomial(p) instead of p(x), x.entries_of(table) instead "
+        "of table[x], numpy.dot(a, x) if a pandas object refuses a @ x, and .filled() or .toarray() to replace masked "
+        "or sparse operands",
         **dict.fromkeys(
             ("__float__", "__int__"),
             "an encrypted array cannot become a plain number: only Client.decrypt reads it. Compute with its "
@@ -353,7 +355,9 @@ class EncryptedArray:
                 if (found := getattr(kind, name, None)) is not None:
                     usual = self._no_property if isinstance(found, property) else self._no_method
                     raise self._refused(name, usual)
-            instead = hint(name, self) if hasattr(np.ndarray, name) else None
+            instead = ELSEWHERE.get(name) or hint(name, self)
+            if instead is None and getattr(np, name, None) in FUNCTIONS:
+                instead = f"use the function numpy.{name}"
             if instead is not None:
                 raise UnsupportedError(f"encrypted arrays have no {name}: {instead}")
             # If a property raised an AttributeError, this raises it again.
@@ -403,7 +407,8 @@ class EncryptedArray:
             if other.bit_error is not None:
                 raise other._refused(operation)
             raise ArgumentError(
-                f"{operation}: one array holds encrypted {other._holds}, the other one {self._holds}"
+                f"{operation}: one array holds encrypted {other._holds}, the other one {self._holds}. "
+                "Encrypt both with one client."
             )
         return self._any_server(operation, other)
 
@@ -648,7 +653,7 @@ class EncryptedArray:
 
         Without an `axis`, the indices count all elements in row-major order.
         """
-        unset("take", None, out)
+        refuse_options("take", None, out)
         return self._moved(
             "take", lambda places: places.take(cast("Any", indices), axis, mode=mode)
         )

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, cast
 import numpy as np
 import numpy.typing as npt
 
+from hippocrene.arrays.advice import REMAINDERS
 from hippocrene.arrays.arithmetic import (
     ArithmeticArray,
     check_function,
@@ -45,7 +46,10 @@ class IntegerArray(ArithmeticArray, holds=("integers",)):
         "mean": "encrypted integers have no mean: decrypt the sum, and divide it",
         "div": "encrypted integers cannot be divided: multiply by the inverse, pow(divisor, -1, {modulus})",
         "divisor": "encrypted integers cannot be divisors: use x.apply with a function that returns their inverses",
-        "// and %": "encrypted integers have no // and no %: use x.apply(lambda v: v // m)",
+        **{
+            name: f"encrypted integers have no {{name}}: use x.apply(lambda v: {formula})"
+            for name, formula in REMAINDERS.items()
+        },
     }
     _no_method = (
         "{name} is for encrypted numbers: integers modulo {modulus} have no order and no fractions. "

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any, ClassVar, SupportsIndex, TypeAlias, cast
 
 import numpy as np
 import numpy.typing as npt
 
-from hippocrene.arrays.advice import unset
+from hippocrene.arrays.advice import REMAINDERS, refuse_options
 from hippocrene.arrays.arithmetic import (
     FOR_BITS,
     ArithmeticArray,
@@ -47,6 +47,7 @@ from hippocrene.values.scalars import double, double_or_none, integer, pair, who
 if TYPE_CHECKING:
     from typing_extensions import Self
 
+    from hippocrene import _native
     from hippocrene.arrays.encrypted import _Operand
 
     _Domain: TypeAlias = tuple[float, float] | None
@@ -65,14 +66,18 @@ class NumberArray(ArithmeticArray, holds=("numbers",)):
             ("==", "!="),
             "encrypted numbers have an error, so that {name} has no meaning: use is_close",
         ),
-        "// and %": "encrypted numbers have no // and no %: use x.apply(lambda v: v // m, domain=(low, high)) if the "
-        "keys have tables",
-        "divisor": "divisors are plain: multiply by x.reciprocal(domain=(low, high)) of an encrypted x if the keys "
-        "have tables",
+        **{
+            name: f"encrypted numbers have no {{name}}: use x.apply(lambda v: {formula}, domain=(low, high)), with "
+            "keys from evaluation_keys(tables=True)"
+            for name, formula in REMAINDERS.items()
+        },
+        "divisor": "divisors are plain: multiply by x.reciprocal(domain=(low, high)) of an encrypted x, with keys from "
+        "evaluation_keys(tables=True)",
     }
     _no_method = FOR_BITS
     _other_powers = (
-        ". Use x.sqrt(domain=(0, high)) or x.reciprocal(domain=(low, high)) if the keys have tables"
+        ". Use x.sqrt(domain=(0, high)) or x.reciprocal(domain=(low, high)), with keys "
+        "from evaluation_keys(tables=True)"
     )
     _pow_modulus = "numbers have none"
 
@@ -204,7 +209,7 @@ class NumberArray(ArithmeticArray, holds=("numbers",)):
         bits = -0.5 * float(np.logaddexp2(-2 * self.precision_bits, 2 * math.log2(error)))
         return self._run("with_precision_bits", bits)
 
-    def _beside(self, other: Self | npt.NDArray[Any]) -> Self:
+    def _add_disjoint(self, other: Self | npt.NDArray[Any]) -> Self:
         """Return the sum with an array that is 0 wherever this one is not.
 
         No element of the sum is larger than the elements of either array, so that its bound is the
@@ -357,7 +362,7 @@ class NumberArray(ArithmeticArray, holds=("numbers",)):
         With `keepdims`, these axes stay with length 1. `where` is a plain mask that selects the
         values to average.
         """
-        unset("mean", dtype, out)
+        refuse_options("mean", dtype, out)
         if (mask := self._mask(where, "mean")) is not None:
             if not mask.any(axis=tuple(self._axes(axis, "mean"))).all():
                 raise ArgumentError("mean: the mask leaves no values for some of the means")
@@ -443,7 +448,7 @@ class NumberArray(ArithmeticArray, holds=("numbers",)):
         This takes two multiplications one after the other. Complex values are multiplied by their
         conjugates, and their variance is real.
         """
-        unset("var", dtype, out, mean=mean, correction=correction, where=where)
+        refuse_options("var", dtype, out, mean=mean, correction=correction, where=where)
         variance = self._squared_deviations(axis, ddof, keepdims=keepdims).real
         view = self._view
         count = math.prod(self.shape[index] for index in self._axes(axis, "var"))
@@ -504,7 +509,7 @@ class NumberArray(ArithmeticArray, holds=("numbers",)):
         similar deviations, and declare the interval. With too little capacity for a polynomial, the
         keys must have tables.
         """
-        unset("std", dtype, out, mean=mean, correction=correction, where=where)
+        refuse_options("std", dtype, out, mean=mean, correction=correction, where=where)
         with named("std", "var"):
             variance = self.var(axis, ddof=ddof, keepdims=keepdims)
         try:
@@ -528,6 +533,10 @@ class NumberArray(ArithmeticArray, holds=("numbers",)):
         """Compute an operation that is made of signs, of values or of differences from others."""
         server = self._bound_server(operation, other)
         gap, precision = double_or_none(gap, "a gap"), double_or_none(precision, "a precision")
+        if gap is not None and not gap > 0:
+            raise ArgumentError(
+                f"{operation}: a gap of {gap:g}. Pass a positive number, the smallest difference that is told from 0."
+            )
         with named(operation, "absolute value", "compare", "step", "sign", "relu", *DIFFERENCE):
             if other is None:
                 raw = server._raw.of_sign(operation, self._elements(), gap, precision, at_ties)
@@ -690,7 +699,7 @@ class NumberArray(ArithmeticArray, holds=("numbers",)):
         of the result is a worst case and can exceed the limits. Use `with_bound` to declare the
         bound that follows from the limits.
         """
-        unset("clip", None, out)
+        refuse_options("clip", None, out)
         if min is None and max is None:
             raise ArgumentError("clip: neither min nor max is given")
         with named("clip", "maximum", "minimum", "relu", *DIFFERENCE):
@@ -756,35 +765,42 @@ class NumberArray(ArithmeticArray, holds=("numbers",)):
     def __abs__(self) -> Self:
         return self.abs()
 
-    # Functions and order, by look-up tables. The methods need keys made with ``tables=True``,
-    # except where they say otherwise.
+    # Functions and order.
 
     def apply(
         self,
         function: Callable[[Any], Any] | npt.ArrayLike,
         *,
         domain: _Domain = None,
+        error: float | None = None,
+        breaks: Sequence[float] | None = None,
+        gap: float | None = None,
         look_ups: int | None = None,
         precise: bool = False,
     ) -> Self:
         """Apply any function, or take the entry of a table, for every value.
 
-        This uses look-up tables. `function` takes and returns one number. It is
-        evaluated on the `domain` ``(low, high)``, which must contain the interval of the array. By
-        default, the domain is that interval (see `with_interval`).
+        `function` takes and returns one number. It is evaluated on the `domain` ``(low, high)``,
+        which must contain the interval of the array. By default, the domain is that interval (see
+        `with_interval`). If the interval is a single value, as for ``x * 0``, the result is exact
+        and costs nothing.
 
-        The error is about as large as if each value were wrong by a 500th of the width of the
-        domain. It is smaller for smooth functions, and for smaller domains. `precision_bits` states
-        the error at the point of the domain where it is largest. At a jump, that is about the
-        height of the jump. If you know that the values stay away from that point, declare the
-        precision with `with_precision_bits`.
+        There are two ways, and the faster one that the keys allow is taken:
 
-        `look_ups`, from 1 to 4, is the largest number of look-ups for each value. The default is 3,
-        and fewer are made if more do not help. For a function with jumps, such as rounding, use one
-        look-up. With more tables, part of the error near a jump also appears at values that lie a
-        half, a quarter, an eighth and so on of the domain away from the jump. If
-        the interval of the array is a single value, as for ``x * 0``, the result is exact and
-        nothing is looked up.
+        - **Polynomials and comparisons** compute all values at once. The largest error is `error`,
+          by default a 1024th of the range of the function on the domain. Jumps and kinks are found
+          from the values of the function, or you name them all with `breaks`. Each of them costs a
+          comparison. A value that is nearer to a jump than `gap`, by default a 512th of the width of
+          the domain, gets some number between the values on both sides. Keys with
+          ``bootstrapping=True`` restore the capacity that this uses.
+        - **Look-up tables** take about 25 ms for each value, and need keys with ``tables=True``.
+
+        With `look_ups`, `precise` or a table, look-up tables are used. Their error is about as large
+        as if each value were wrong by a 500th of the width of the domain. At a jump, that is about
+        the height of the jump. `look_ups`, from 1 to 4, is the largest number of look-ups for
+        each value. Fewer are made if more do not help. For a function with jumps, such as rounding,
+        use one look-up. With more tables, part of the error near a jump also appears at values that
+        lie a half, a quarter, an eighth and so on of the domain away from the jump.
 
         With `precise`, this uses two tables, and one of them holds the slopes of the function. The
         error is then about half the second derivative times the square of the error of a value. For
@@ -795,27 +811,26 @@ class NumberArray(ArithmeticArray, holds=("numbers",)):
         `function` can also be a table: a sequence whose entries are at equal distances from ``low``
         to ``high`` of the `domain`, which is then required. A value between two entries gives the
         nearest one. The default is then one look-up, so that the error at the entries is small, for
-        up to about 50 entries with ``"lut12"``. `precision_bits` states the error half-way between
-        two entries, where it is largest. For more entries, such as samples of a smooth function,
-        more look-ups may be better.
+        up to about 50 entries with ``"lut12"``. For more entries, such as samples of a smooth
+        function, more look-ups may be better.
+
+        `precision_bits` of the result states its error, where it is largest. If you know that the
+        values stay away from jumps, declare the precision with `with_precision_bits`.
         """
         check_function(function)
-        # A table of entries has jumps. With each additional look-up, part of the error near
-        # a jump also appears at values a half, a quarter and so on of the domain away from it.
-        usual = 3 if callable(function) else 1
-        count = usual if look_ups is None else whole(look_ups, "look_ups", 1, 4)
+        if look_ups is None and not callable(function):
+            look_ups = 1
         of_one = function if callable(function) else _nearest(function, domain)
-        how = (_domain(domain), count, bool(precise))
         return self._run(
             "apply",
             lambda x: double(of_one(x), "a value of the function"),
-            *how,
+            _application(domain, error, breaks, gap, look_ups, precise),
             parts=("apply a function",),
         )
 
     def _named(self, name: str, domain: _Domain, precise: bool) -> Self:
-        how = (name, _domain(domain), 3, bool(precise))
-        return self._run("apply_function", *how, operation=name, parts=("apply a function",))
+        how = _application(domain, precise=precise)
+        return self._run("apply_function", name, how, operation=name, parts=("apply a function",))
 
     def sigmoid(self, *, domain: _Domain = None, precise: bool = False) -> Self:
         """Return ``1 / (1 + exp(-x))`` of every value; see `apply`."""
@@ -890,7 +905,7 @@ class NumberArray(ArithmeticArray, holds=("numbers",)):
 
         This takes ``n - 1`` look-ups to find the largest of ``n`` values.
         """
-        unset("max", None, out)
+        refuse_options("max", None, out)
         return self._of_axes("max", axis, keepdims)
 
     def min(self, axis: Axes = None, out: None = None, *, keepdims: bool = False) -> Self:
@@ -898,7 +913,7 @@ class NumberArray(ArithmeticArray, holds=("numbers",)):
 
         This takes ``n - 1`` look-ups to find the smallest of ``n`` values.
         """
-        unset("min", None, out)
+        refuse_options("min", None, out)
         return self._of_axes("min", axis, keepdims)
 
     def argsort(
@@ -1011,14 +1026,14 @@ class NumberArray(ArithmeticArray, holds=("numbers",)):
         the results of ``lines.argmin(axis=1)`` and ``lines.min(axis=1).argmin()`` together give the
         index.
         """
-        unset("argmin", None, out)
+        refuse_options("argmin", None, out)
         return self._in_order("argmin", axis, keepdims=keepdims)
 
     def argmax(
         self, axis: SupportsIndex | None = None, out: None = None, *, keepdims: bool = False
     ) -> Self:
         """Return the indices of the largest values; see `argmin`."""
-        unset("argmax", None, out)
+        refuse_options("argmax", None, out)
         return self._in_order("argmax", axis, keepdims=keepdims)
 
     def _sorted(self, operation: str, axis: SupportsIndex | None, kind: Any, stable: Any) -> Self:
@@ -1035,7 +1050,7 @@ class NumberArray(ArithmeticArray, holds=("numbers",)):
         along = None if axis is None else self._axis(axis, operation)
         result = server._wrap(server._raw.in_order(operation, self._elements(), along))
         with named(operation, "reshape"):
-            return result.reshape(self._kept(along)) if keepdims else result
+            return result.reshape(self._shape_with_axis_kept(along)) if keepdims else result
 
     def _of_axes(self, operation: str, axis: Axes, keepdims: bool) -> Self:
         array, along, ones = self._joined(axis, operation)
@@ -1061,7 +1076,7 @@ class NumberArray(ArithmeticArray, holds=("numbers",)):
         with named(operation, "transpose", "reshape"):
             return self.transpose(*others, *axes).reshape(*lengths, -1), len(lengths), ones
 
-    def _kept(self, along: int | None) -> tuple[int, ...]:
+    def _shape_with_axis_kept(self, along: int | None) -> tuple[int, ...]:
         """Return the shape in which this axis, or every axis for None, has length 1."""
         shape = self.shape
         return tuple(1 if along in (None, i) else n for i, n in enumerate(shape))
@@ -1088,6 +1103,25 @@ def _domain(domain: _Domain) -> tuple[float, float] | None:
         return None
     low, high = pair(domain, "a domain is two numbers, (low, high)")
     return double(low, "an end of a domain"), double(high, "an end of a domain")
+
+
+def _application(
+    domain: _Domain,
+    error: float | None = None,
+    breaks: Sequence[float] | None = None,
+    gap: float | None = None,
+    look_ups: int | None = None,
+    precise: bool = False,
+) -> _native._Application:
+    """Return the options of `NumberArray.apply` for the extension module."""
+    return {
+        "domain": _domain(domain),
+        "error": None if error is None else double(error, "an error"),
+        "breaks": None if breaks is None else [double(at, "a break") for at in breaks],
+        "gap": None if gap is None else double(gap, "a gap"),
+        "look_ups": None if look_ups is None else whole(look_ups, "look_ups", 1, 4),
+        "precise": bool(precise),
+    }
 
 
 def _nearest(table: npt.ArrayLike, domain: _Domain) -> Callable[[float], float]:

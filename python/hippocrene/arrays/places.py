@@ -120,8 +120,18 @@ def common_shape(operation: str, shapes: Iterable[tuple[int, ...]]) -> tuple[int
         shape = different.pop() if len(different) == 1 else np.broadcast_shapes(*shapes)
     except ValueError:
         *others, last = map(str, shapes)
+        widest = max(map(len, shapes))
+        columns = list(
+            zip(*((1,) * (widest - len(shape)) + shape for shape in shapes), strict=True)
+        )
+        axis = max(i for i, column in enumerate(columns) if len(set(column) - {1}) > 1)
+        lengths = " and ".join(
+            str(length) for length in dict.fromkeys(columns[axis]) if length != 1
+        )
         raise ShapeError(
-            f"{operation}: shapes {', '.join(others)} and {last} do not broadcast together"
+            f"{operation}: shapes {', '.join(others)} and {last} do not broadcast together: axis "
+            f"{axis - widest} has {lengths} elements. Lengths have to be equal or 1, from the last "
+            "axis on."
         ) from None
     except RuntimeError as error:
         # numpy raises RuntimeError for arrays with more axes than it can broadcast.

@@ -366,7 +366,9 @@ def placed(trees: list[Nodes], rows: _Doubles | None, how: Comparing) -> Placed:
         decimals = _decimals(2 * moved[mine] if column is None else column, how.kind)
         near = _neighbours(one, moved[inside], column, decimals, how)
         low, high = near[-1]
-        moved[inside], digits[inside], certain = _apart(one, moved[inside], near, how)
+        moved[inside], digits[inside], certain = _separated_thresholds(
+            one, moved[inside], near, how
+        )
         if column is not None or decimals == 0:
             tight = np.flatnonzero(~certain)
             finer += [(one, *(float(x[i]) for x in (threshold[inside], low, high))) for i in tight]
@@ -386,7 +388,7 @@ def placed(trees: list[Nodes], rows: _Doubles | None, how: Comparing) -> Placed:
     return Placed(trees, counts, what)
 
 
-def _apart(
+def _separated_thresholds(
     feature: int, thresholds: _Doubles, neighbours: list[_Pair], how: Comparing
 ) -> tuple[_Doubles, _Integers, npt.NDArray[np.bool_]]:
     """Return the final thresholds, how many digits they compare, and which of them are certain.

@@ -129,7 +129,7 @@ class TreeInterface:
                 raise ValueError("unknown tables or outputs")
             if fields["row_type"] not in ("float32", "float64"):
                 raise ValueError("the row_type is not float32 or float64")
-            if not all(_rises(knots) for knots in fields["knots"]):
+            if not all(_is_increasing(knots) for knots in fields["knots"]):
                 raise ValueError("two or more knots that rise are needed for each feature")
             for name in ("classes", "feature_names", "scales"):
                 if fields[name] is not None:
@@ -214,7 +214,7 @@ def _labels(classes: tuple[int | float | str | bool, ...]) -> npt.NDArray[Any]:
     return np.array(classes, dtype=object)
 
 
-def _rises(knots: tuple[float, ...]) -> bool:
+def _is_increasing(knots: tuple[float, ...]) -> bool:
     return (
         len(knots) >= 2
         and bool(np.all(np.diff(knots) > 0))
@@ -252,7 +252,7 @@ def shares_of(interface: TreeInterface, values: _Doubles) -> _Doubles:
     return cast("_Doubles", odds / odds.sum(axis=1, keepdims=True))
 
 
-def noisiest(outputs: str, classes: int) -> float:
+def largest_deviation_factor(outputs: str, classes: int) -> float:
     """Return the largest deviation of a result, as a multiple of the deviation of an output."""
     return math.sqrt(classes - 1) if outputs == "shares" else 1.0
 

@@ -32,7 +32,7 @@ from hippocrene.models.fitted_trees import (
 )
 from hippocrene.models.tree_interface import (
     TreeInterface,
-    noisiest,
+    largest_deviation_factor,
     read,
     shares_of,
 )
@@ -292,7 +292,7 @@ class PrivateDecisionTree(Local):
             raise TypeError("the classes of a single tree are exact: they take no deviation")
         if outputs == "shares":
             largest = 1 / 256 if deviation is None else deviations(deviation, 1)[0]
-            wanted = float(largest / noisiest(outputs, len(classes or ())))
+            wanted = float(largest / largest_deviation_factor(outputs, len(classes or ())))
         elif outputs != "class":
             spans, units = scales_of(trees)
             scales = tuple(units.tolist())
@@ -349,7 +349,7 @@ class PrivateDecisionTree(Local):
         """
         interface = self.interface
         each = self._raw.deviation * np.array(interface.scales or (1.0,))
-        each *= noisiest(interface.outputs, len(interface.classes or ()))
+        each *= largest_deviation_factor(interface.outputs, len(interface.classes or ()))
         return float(each[0]) if len(each) == 1 else each
 
     log2_failure_probability = Forwarded[float](

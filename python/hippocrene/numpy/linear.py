@@ -148,7 +148,10 @@ def _solve(a: Any, b: Any) -> Any:
         what = f"shapes {matrix.shape} and {b.shape}, where a plain matrix and a vector or a matrix are needed"
         raise ShapeError(f"linalg.solve: {what}")
     if matrix.shape != b.shape[:1] * 2:
-        raise ShapeError(f"linalg.solve: shapes {matrix.shape} and {b.shape}")
+        raise ShapeError(
+            f"linalg.solve: shapes {matrix.shape} and {b.shape} do not fit. A square matrix is "
+            "needed, with as many rows as the second array."
+        )
     try:
         inverse = np.linalg.inv(matrix)
     except np.linalg.LinAlgError as error:

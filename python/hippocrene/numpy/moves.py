@@ -146,7 +146,21 @@ def joined(function: Callable[..., Any], arrays: list[Any], *rest: Any, **keywor
             return np.zeros(part.shape, dtype=np.int64)
         return mixed(encrypted[0]._plain(part, function.__name__))
 
-    places = function(places_in(arrays), *rest, **keywords)
+    try:
+        places = function(places_in(arrays), *rest, **keywords)
+    except ValueError as error:
+        # numpy's error of an axis is an IndexError too.
+        if isinstance(error, IndexError) or function is np.block:
+            raise
+        shapes = " and ".join(str(np.shape(part)) for part in arrays)
+        need = (
+            "They have to be equal."
+            if function is np.stack
+            else "They need equally many axes, and equal lengths but on the axis along which they are joined."
+        )
+        raise ShapeError(
+            f"numpy.{function.__name__}: the arrays have the shapes {shapes}. {need}"
+        ) from None
     return encrypted[0]._placed(places, encrypted, function(values_in(arrays), *rest, **keywords))
 
 

@@ -34,7 +34,11 @@ def _dot(a: Any, b: Any) -> Any:
     if b.ndim <= 2:
         return a @ b
     if a.shape[-1] != b.shape[-2]:
-        raise ShapeError(f"dot: shapes {a.shape} and {b.shape} do not fit")
+        raise ShapeError(
+            f"dot: shapes {a.shape} and {b.shape} do not fit: the last axis of the first has "
+            f"{a.shape[-1]} elements, and the second-to-last of the second {b.shape[-2]}. They have "
+            "to be equal."
+        )
     names = iter(string.ascii_letters)
     of_a, of_b = ("".join(itertools.islice(names, n)) for n in (a.ndim - 1, b.ndim - 2))
     common, last = itertools.islice(names, 2)
@@ -47,7 +51,10 @@ def _inner(a: Any, b: Any) -> Any:
     if 0 in (a.ndim, b.ndim):
         return np.multiply(a, b)
     if a.shape[-1] != b.shape[-1]:
-        raise ShapeError(f"inner: the last axes of shapes {a.shape} and {b.shape} differ")
+        raise ShapeError(
+            f"inner: the last axes of shapes {a.shape} and {b.shape} have {a.shape[-1]} and "
+            f"{b.shape[-1]} elements. They have to be equal."
+        )
     if a.ndim <= 2 and b.ndim <= 2:
         return np.matmul(a, b.T)
     return _tensordot(a, b, ([-1], [-1]))
@@ -86,7 +93,8 @@ def _tensordot(a: Any, b: Any, axes: Any = 2) -> Any:
     right = [i for i in range(b.ndim) if i not in of_b]
     if [a.shape[i] for i in of_a] != [b.shape[i] for i in of_b]:
         raise ShapeError(
-            f"tensordot: axes {of_a} of shape {a.shape} and {of_b} of {b.shape} do not match"
+            f"tensordot: axes {of_a} of shape {a.shape} and {of_b} of {b.shape} do not match. They "
+            "need equal lengths: choose them with axes=."
         )
     lazy = any(is_encrypted(x) and x._view is not None for x in (a, b))
     # For one axis of two encrypted arrays, a product of matrices takes less time if the arrays have

@@ -45,7 +45,7 @@ def where(condition: Any, *both: Any) -> Any:
             x * part.astype(np.int64) if is_encrypted(x) else np.where(part, mixed(x), 0)
             for x, part in ((x, mask), (y, ~mask))
         ]
-        return _beside(*parts)
+        return _add_disjoint(*parts)
 
 
 def _difference(condition: Any, x: Any, y: Any) -> Any:
@@ -126,15 +126,15 @@ def _select(condlist: Any, choicelist: Any, default: Any = 0) -> Any:
                     if is_encrypted(choice)
                     else _masked(part, choice, arrays[0])
                 )
-                total = term if total is None else _beside(total, term)
+                total = term if total is None else _add_disjoint(total, term)
         return total if is_encrypted(total) else total + arrays[0] * 0
 
 
-def _beside(x: Any, y: Any) -> Any:
+def _add_disjoint(x: Any, y: Any) -> Any:
     """Return the sum of two arrays. At each place, at least one of them must be 0."""
     if not is_encrypted(x):
-        return y._beside(x) if is_encrypted(y) else x + y
-    return x._beside(y)
+        return y._add_disjoint(x) if is_encrypted(y) else x + y
+    return x._add_disjoint(y)
 
 
 def _choosable(like: Any, plain: Any, operation: str) -> Any:

@@ -64,10 +64,11 @@ REDUCTIONS = {
     np.bitwise_xor.reduce: "_parity",
     np.logical_xor.reduce: "_parity",
 }
-# Functions that are constant between jumps. One table is exact away from the jumps, and several
-# tables have errors elsewhere too.
-STEPS = (np.ceil, np.floor, np.rint, np.trunc)
-SMOOTH = (np.arctan, np.arcsinh, np.cbrt, np.cos, np.cosh, np.exp2, np.expm1, np.sin, np.sinh)
+# Functions of all real numbers without a method of their own.
+APPLIED = (
+    *(np.ceil, np.floor, np.rint, np.trunc),
+    *(np.arctan, np.arcsinh, np.cbrt, np.cos, np.cosh, np.exp2, np.expm1, np.sin, np.sinh),
+)
 
 
 @implements_each(*BINARY, several=True)
@@ -107,14 +108,14 @@ def outer_of(method: Any) -> Callable[[Any, Any], Any]:
     return compute
 
 
-@implements_each(*STEPS, *SMOOTH)
-def looked_up(function: np.ufunc) -> Callable[[Any], Any]:
-    """Compute a function of all real numbers by look-up tables."""
+@implements_each(*APPLIED)
+def applied(function: np.ufunc) -> Callable[[Any], Any]:
+    """Apply a function of all real numbers."""
 
     def compute(x: Any) -> Any:
         x._need_numbers(function.__name__)
         with named(function.__name__, "apply"):
-            return x.apply(function, look_ups=1 if function in STEPS else None)
+            return x.apply(function)
 
     return compute
 
@@ -166,7 +167,10 @@ def _vecdot(a: Any, b: Any, axis: int = -1) -> Any:
     with named("vecdot", "numpy.moveaxis", "mul", "multiply"):
         a, b = (np.moveaxis(x, axis, -1) for x in factors("vecdot", a, b))
         if a.shape[-1] != b.shape[-1]:
-            raise ShapeError(f"vecdot: vectors of {a.shape[-1]} and {b.shape[-1]} elements")
+            raise ShapeError(
+                f"vecdot: the vectors in shapes {a.shape} and {b.shape} have {a.shape[-1]} and "
+                f"{b.shape[-1]} elements. They need equally many."
+            )
         return np.multiply(_conjugate(a), b).sum(-1)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -21,6 +22,9 @@ if TYPE_CHECKING:
 # The largest degree of an approximation, as in the extension module.
 MOST = 255
 
+
+# Maximum number of values that are searched for a jump. Chosen: they take some megabytes.
+_MOST_KNOWN = 2**16
 
 _Array = TypeVar("_Array", bound="EncryptedArray")
 
@@ -92,6 +96,10 @@ def approximate(
     shows in a few thousand of their values. Coefficients are doubles, so that errors below about
     ``2**-44`` of the largest value cannot be reached.
 
+    A function that jumps, such as ``numpy.sign``, is refused, since no polynomial comes close to it.
+    Use comparisons such as ``x > y`` and `NumberArray.sign` instead. An error that is larger than
+    the range of the function is refused too.
+
     For an encrypted array, the noise of the computation comes on top. `precision_bits` of the
     result states that noise, and not the error of the polynomial.
     """
@@ -108,11 +116,70 @@ def approximate(
             f"approximate: the domain from {low:g} to {high:g} is not an interval. Pass two finite "
             "numbers, the lower one first."
         )
-    coefficients, found = _native.approximate(
-        lambda x: double(function(x), "a value of the function"),
-        (low, high),
-        None if degree is None else whole(degree, "degree", 0, MOST),
-        0.0 if error is None else double(error, "an error"),
-        None if steep is None else (whole(steep[0], "order", 1, 64), double(steep[1], "a bound")),
-    )
+    values: dict[float, float] = {}
+
+    def value(x: float) -> float:
+        y = double(function(x), "a value of the function")
+        if len(values) < _MOST_KNOWN:
+            values[x] = y
+        if not math.isfinite(y):
+            raise ArgumentError(
+                f"approximate: the function is {y} at {x:g}. Take a domain on which it is finite."
+            )
+        return y
+
+    try:
+        coefficients, found = _native.approximate(
+            value,
+            (low, high),
+            None if degree is None else whole(degree, "degree", 0, MOST),
+            0.0 if error is None else double(error, "an error"),
+            None
+            if steep is None
+            else (whole(steep[0], "order", 1, 64), double(steep[1], "a bound")),
+        )
+    except ArgumentError as refused:
+        if "come within" in str(refused):
+            _refuse_useless(value, values, 0.0)
+        raise
+    _refuse_useless(value, values, found)
     return Approximation(Chebyshev(coefficients, domain=[low, high]), found)
+
+
+def _refuse_useless(
+    value: Callable[[float], float], values: dict[float, float], error: float
+) -> None:
+    """Raise an `ArgumentError` if the function has a jump, or varies by less than the `error`.
+
+    The largest difference between neighbours among the known `values` is halved, until no double
+    lies between them. The difference at a jump does not become smaller.
+    """
+    points = sorted(values)
+    if len(points) < 2:
+        return
+    left, right = max(
+        itertools.pairwise(points), key=lambda ends: abs(values[ends[1]] - values[ends[0]])
+    )
+    before, after = values[left], values[right]
+    start = abs(after - before)
+    while left < (middle := (left + right) / 2) < right:
+        at = value(middle)
+        if abs(at - before) >= abs(after - at):
+            right, after = middle, at
+        else:
+            left, before = middle, at
+    jump = abs(after - before)
+    # Rounding makes small differences that are not jumps.
+    rounding = 1e-6 * max(map(abs, values.values()))
+    if jump > max(start, error, rounding) / 4:
+        raise ArgumentError(
+            f"approximate: the function jumps by {jump:g} at {right + 0.0:g}, and every polynomial has an "
+            f"error of {jump / 2:g} or more there. Use comparisons, such as x > y and x.sign(), or "
+            "x.apply(function) with keys from evaluation_keys(tables=True)."
+        )
+    spread = max(values.values()) - min(values.values())
+    if error > max(spread, rounding):
+        raise ArgumentError(
+            f"approximate: the error of {error:.3g} is larger than {spread:.3g}, by which the function "
+            "varies on the domain. Take a higher degree or a smaller domain."
+        )

@@ -61,8 +61,11 @@ def to_array(values: npt.ArrayLike, operation: str) -> npt.NDArray[Any]:
         )
     try:
         array = np.asarray(values)
-    except ValueError as error:
-        raise ShapeError(f"{operation}: {error}") from None
+    except ValueError:
+        raise ShapeError(
+            f"{operation}: the values form no array, since rows differ in length. Pad them to one "
+            "length, or take one row at a time."
+        ) from None
     if array.dtype.kind == "f" and isinstance(values, (list, tuple, range)):
         large = abs(array) >= 2**53
         objects = np.asarray(values, dtype=object) if large.any() else array
@@ -369,7 +372,10 @@ def big_array(array: np.ndarray[Any, np.dtype[Any]], operation: str) -> _native.
             try:
                 _native.BigArray([exact(value, operation)], ())
             except (TypeError, ArgumentError, EncodeError) as error:
-                raise type(error)(_placed(str(error), place, value)) from None
+                message = f"{operation}: {str(error).removeprefix('read a number: ')}"
+                if not isinstance(error, ArgumentError):
+                    message = str(error)
+                raise type(error)(_placed(message, place, value)) from None
         raise
 
 
@@ -399,10 +405,10 @@ def decrypted(key: _native.ClientKey, raw: _native.EncryptedArray, dtype: Any) -
         return key.decrypt(raw)
     if isinstance(kind, np.dtype) and kind.newbyteorder("=") in _OF_DOUBLES:
         return key.decrypt(raw).astype(kind, copy=False)
-    return from_parts(key.decrypt_exact(raw), raw.shape, kind, _known(raw.precision_bits))
+    return from_parts(key.decrypt_exact(raw), raw.shape, kind, _known_or_zero(raw.precision_bits))
 
 
-def _known(bits: float | None) -> float:
+def _known_or_zero(bits: float | None) -> float:
     """Return a precision, or 0 if none is known."""
     return 0.0 if bits is None or math.isnan(bits) else bits
 
@@ -502,7 +508,7 @@ def integers(values: npt.ArrayLike, operation: str, modulus: int) -> npt.NDArray
     if array.size == 0 and not isinstance(values, np.ndarray):
         # numpy makes an empty list an array of floats.
         array = array.astype(np.int64)
-    other = next(_others(array), None)
+    other = next(_non_integers(array), None)
     if not (array.dtype.kind in "biu" or (array.dtype.kind == "O" and other is None)):
         place, kind = other or (None, str(array.dtype))
         if (missing := _missing(array)) is not None:
@@ -512,8 +518,12 @@ def integers(values: npt.ArrayLike, operation: str, modulus: int) -> npt.NDArray
                 "replace it, for example by 0, and also encrypt a mask of ones and zeros"
             )
         found = f"values of type {kind}" + (f" ({where(place)})" if place else "")
-        exactly = f"these keys compute exactly on integers modulo {modulus}"
-        message = f"{operation} takes integers here, not {found}: {exactly}"
+        message = (
+            f"{operation} takes integers here, not {found}: these keys compute exactly on integers "
+            f"modulo {modulus}"
+        )
+        if array.dtype.kind == "f":
+            message += '. Convert the values with .astype(int), or use the scheme "ckks".'
         raise TypeError(advised(message, unencoded(array) if place is None else array[place]))
     if array.dtype.kind == "O":
         # Python's integers have any size.
@@ -539,8 +549,10 @@ def without_wrapping(
             np.int64, order="C"
         )
     # The error does not show the value, because values are secret.
+    outside = np.argwhere((array < -half) | (array >= modulus))[0]
+    at = f" at {where(tuple(outside.tolist()))}" if array.ndim else ""
     raise ArgumentError(
-        f"encrypt: a value lies outside [{-half}, {modulus - 1}] and would wrap around modulo "
+        f"encrypt: the value{at} lies outside [{-half}, {modulus - 1}] and would wrap around modulo "
         f"{modulus}. Generate the client with a larger plain_modulus (hippocrene.plain_modulus finds "
         "one), or pass wrap=True if you mean residues."
     )
@@ -560,7 +572,7 @@ def _missing(array: npt.NDArray[Any]) -> tuple[int, ...] | None:
     return tuple(int(i) for i in np.unravel_index(wrong[0], array.shape)) if wrong else None
 
 
-def _others(array: npt.NDArray[Any]) -> Iterator[tuple[tuple[int, ...], str]]:
+def _non_integers(array: npt.NDArray[Any]) -> Iterator[tuple[tuple[int, ...], str]]:
     """Yield the place and the type of everything in an array of objects that is no integer.
 
     Yield nothing for arrays of other types.

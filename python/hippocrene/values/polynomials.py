@@ -45,7 +45,7 @@ def whole_coefficients(polynomial: Series, modulus: int) -> npt.NDArray[np.int64
         )
     if isinstance(polynomial, np.poly1d):
         polynomial = polynomial.coeffs[::-1]
-    return _line(integers(_coefficients(polynomial), "polynomial", modulus))
+    return _checked_coefficients(integers(_coefficients(polynomial), "polynomial", modulus))
 
 
 def _is_whole(polynomial: Polynomial) -> bool:
@@ -123,7 +123,7 @@ def coefficients(
 
 def _rounded(values: npt.ArrayLike, bound: float) -> tuple[npt.NDArray[np.float64], float]:
     """Return coefficients as doubles, and the error of this rounding at values up to `bound`."""
-    given = _line(to_array(values, "polynomial"))
+    given = _checked_coefficients(to_array(values, "polynomial"))
     if given.dtype.kind == "c":
         raise TypeError(
             "polynomial takes real coefficients: with c the complex ones, that of the constant first, "
@@ -146,7 +146,7 @@ def _coefficients(polynomial: Any) -> Any:
     return polynomial
 
 
-def _line(values: _Array) -> _Array:
+def _checked_coefficients(values: _Array) -> _Array:
     if values.ndim != 1:
         raise ShapeError(f"polynomial takes a sequence of coefficients, not shape {values.shape}")
     return values

@@ -17,7 +17,7 @@ use crate::{
 pub struct BitKeys {
     literal: BitLiteral,
     encapsulation: EncapsulationKeys,
-    narrow: Parameters,
+    sparse_parameters: Parameters,
 }
 
 impl BitKeys {
@@ -31,16 +31,25 @@ impl BitKeys {
         literal: BitLiteral,
         encapsulation: EncapsulationKeys,
     ) -> Result<Self, Error> {
-        let narrow = Self::narrow_of(session.settings().parameters(), &literal)?;
-        check_encapsulation(session, &narrow, &encapsulation, "put keys of bits together")?;
-        Ok(BitKeys { literal, encapsulation, narrow })
+        let sparse_parameters =
+            Self::sparse_parameters_of(session.settings().parameters(), &literal)?;
+        check_encapsulation(
+            session,
+            &sparse_parameters,
+            &encapsulation,
+            "put keys of bits together",
+        )?;
+        Ok(BitKeys { literal, encapsulation, sparse_parameters })
     }
 
     /// The parameter set of the sparse secret, with a security check if `parameters` are secure.
     ///
     /// # Errors
     /// [`Error::Parameters`] or [`Error::Security`] when these parameters allow no sparse secret.
-    pub fn narrow_of(parameters: &Parameters, literal: &BitLiteral) -> Result<Parameters, Error> {
+    pub fn sparse_parameters_of(
+        parameters: &Parameters,
+        literal: &BitLiteral,
+    ) -> Result<Parameters, Error> {
         sparse_parameters(parameters, literal.base(parameters), literal.sparse_weight)
     }
 
@@ -55,7 +64,7 @@ impl BitKeys {
     }
 
     /// The parameter set of the sparse secret.
-    pub fn narrow(&self) -> &Parameters {
-        &self.narrow
+    pub fn sparse_parameters(&self) -> &Parameters {
+        &self.sparse_parameters
     }
 }

@@ -10,18 +10,21 @@ use std::{
 
 use hippocrene_ckks::{
     Evaluator,
-    bits::{BitBootstrapper, BitCiphertext, BitPacking, BitParts, BitPlan, CERTAIN, gate_error},
+    bits::{
+        BitBootstrapper, BitCiphertext, BitPacking, BitParts, BitPlan, CERTAIN_ERROR_BOUND,
+        gate_error,
+    },
 };
 use hippocrene_rlwe::{Fingerprint, Gate, RlweError};
 
 use super::{BitArray, BitKeys};
-use crate::{Array, Error, Session, SlotContents};
+use crate::{Array, Error, Session, SlotContents, format_shape};
 
 /// The operation that errors of several gates at once name.
 const GATES: &str = "gates";
 
 /// The tolerance for the sizes of moduli, in bits; chosen.
-const SLACK: f64 = 2.0;
+const MODULUS_TOLERANCE_BITS: f64 = 2.0;
 
 /// Computes on arrays of bits, as a part of a [`Server`](crate::Server) that has keys of bits.
 ///
@@ -68,7 +71,8 @@ impl BitServer {
     ) -> Result<Self, Error> {
         let context = session.context();
         let plan = Arc::new(BitPlan::new(Arc::clone(context), keys.literal().clone())?);
-        let encapsulation = keys.encapsulation().clone().prepare(context.rlwe(), plan.narrow())?;
+        let encapsulation =
+            keys.encapsulation().clone().prepare(context.rlwe(), plan.sparse_context())?;
         let key_bytes = encapsulation.bytes();
         let bootstrapper = BitBootstrapper::new(plan, evaluator, Arc::new(encapsulation))?;
         Ok(BitServer { session, bootstrapper, key, key_bytes, count: Arc::default() })
@@ -233,7 +237,8 @@ impl BitServer {
     pub fn gate_plain(&self, gate: Gate, a: &BitArray, bits: &[bool]) -> Result<BitArray, Error> {
         self.check(&[a], gate.name())?;
         if bits.len() != a.size() {
-            let what = format!("{} bits for an array of shape {:?}", bits.len(), a.shape());
+            let what =
+                format!("{} bits for an array of shape {}", bits.len(), format_shape(a.shape()));
             return Err(Error::shape(gate.name(), what));
         }
         gate_error(gate, 2, 0.0)?;
@@ -283,11 +288,12 @@ impl BitServer {
         let (parameters, scale) = (plan.context().parameters(), plan.bit_scale());
         let fits = |x: &BitCiphertext| {
             let left = parameters.log2(x.ciphertext().modulus()) - scale.log2();
-            x.ciphertext().scale().is_close(scale) && left >= plan.bits_needed() + SLACK
+            x.ciphertext().scale().is_close(scale)
+                && left >= plan.bits_needed() + MODULUS_TOLERANCE_BITS
         };
         if gate == Gate::Majority
             || a.form().packing != BitPacking::Real
-            || a.error() + b.error() > CERTAIN / 3.0
+            || a.error() + b.error() > CERTAIN_ERROR_BOUND / 3.0
         {
             return Ok(None);
         }
@@ -323,7 +329,7 @@ impl BitServer {
         a: &'a BitArray,
         operands: usize,
     ) -> Result<Cow<'a, BitArray>, Error> {
-        if a.error() <= CERTAIN / operands as f64 {
+        if a.error() <= CERTAIN_ERROR_BOUND / operands as f64 {
             return Ok(Cow::Borrowed(a));
         }
         let refreshed = a.refreshed(|| {
@@ -348,10 +354,15 @@ impl BitServer {
                 let (left, right) = (inputs[0].shape(), a.shape());
                 let what = match left == right {
                     true => format!(
-                        "the operands have the shape {left:?} and different layouts. Select the \
-                         elements of both in the same way."
+                        "the operands have the shape {left} and different layouts. Select the \
+                         elements of both in the same way.",
+                        left = format_shape(left)
                     ),
-                    false => format!("arrays of bits of shapes {left:?} and {right:?}"),
+                    false => format!(
+                        "arrays of bits of shapes {left} and {right}",
+                        left = format_shape(left),
+                        right = format_shape(right)
+                    ),
                 };
                 return Err(Error::shape(operation, what));
             }

@@ -5,7 +5,7 @@ use std::borrow::Cow;
 use hippocrene_ckks::bits::{BitCiphertext, BitPacking};
 
 use super::{BitArray, BitServer};
-use crate::{Array, Error, Layout, SlotContents};
+use crate::{Array, Error, Layout, SlotContents, format_shape};
 
 const OPERATION: &str = "move elements";
 
@@ -32,7 +32,11 @@ impl BitServer {
         let from: Option<Vec<usize>> =
             sources.iter().map(|source| positions.get(*source).copied()).collect();
         let Some(from) = from else {
-            let what = format!("a place beyond the {} bits of shape {:?}", a.size(), a.shape());
+            let what = format!(
+                "a place beyond the {} bits of shape {}",
+                a.size(),
+                format_shape(a.shape())
+            );
             return Err(Error::argument(OPERATION, what));
         };
         let Some(layout) = Layout::standing(shape, &from, slots) else { return Ok(None) };

@@ -6,7 +6,7 @@ use serde::Serialize;
 
 use super::{
     Bootstrapping,
-    rule::{self, Way},
+    rule::{self, BootstrapMethod},
 };
 use crate::{Error, Session};
 
@@ -53,10 +53,10 @@ impl BootstrappingDescription {
     ///
     /// # Errors
     /// As [`BootstrapPlan::key_moduli`].
-    fn of(plan: &BootstrapPlan, way: Way) -> Result<Self, Error> {
+    fn of(plan: &BootstrapPlan, way: BootstrapMethod) -> Result<Self, Error> {
         let literal = plan.literal();
         let (fails, rotations) = (plan.log2_failure_probability(), plan.rotations().len());
-        let narrow = plan.narrow().map(|narrow| narrow.parameters());
+        let sparse_parameters = plan.sparse_context().map(|sparse| sparse.parameters());
         let log2_pq = |set: &Parameters| set.log2(set.full());
         Ok(BootstrappingDescription {
             complex: !literal.real,
@@ -69,8 +69,10 @@ impl BootstrappingDescription {
             scale_bits: literal.output_scale_bits,
             log2_failure_probability: fails.is_finite().then_some(fails),
             sparse_weight: literal.sparse_weight,
-            sparse_log2_pq: narrow.map(log2_pq),
-            sparse_log2_pq_limit: narrow.and_then(Parameters::security).map(|limit| limit.log2_pq),
+            sparse_log2_pq: sparse_parameters.map(log2_pq),
+            sparse_log2_pq_limit: sparse_parameters
+                .and_then(Parameters::security)
+                .map(|limit| limit.log2_pq),
             rotations,
             key_bytes: plan.stored_key_bytes()?,
         })
@@ -83,7 +85,7 @@ impl Bootstrapping {
     /// # Errors
     /// As [`Bootstrapping::plan`].
     pub fn describe(&self, session: &Session) -> Result<BootstrappingDescription, Error> {
-        let (plan, way) = self.way(session)?;
+        let (plan, way) = self.plan_with_method(session)?;
         BootstrappingDescription::of(&plan, way)
     }
 }

@@ -11,7 +11,7 @@ use hippocrene_rlwe::{EncapsulationKeys, Modulus, Parameters, RlweError, stop};
 use crate::{Error, Session};
 
 pub use describe::BootstrappingDescription;
-use rule::Way;
+use rule::BootstrapMethod;
 pub(crate) use rule::{capacity_after, reserve};
 
 /// The bootstrap that a client requests.
@@ -81,7 +81,7 @@ impl Bootstrapping {
     const MOST_BOOTSTRAPS: u32 = 8;
 
     /// True if keys that were made for this request also serve `wanted`.
-    pub(crate) fn does(&self, wanted: &Bootstrapping) -> bool {
+    pub(crate) fn serves(&self, wanted: &Bootstrapping) -> bool {
         let slots = self.slots.is_none_or(|have| wanted.slots.is_some_and(|slots| slots <= have));
         let precise =
             wanted.precision.is_none_or(|bits| self.precision.is_some_and(|have| have >= bits));
@@ -95,16 +95,19 @@ impl Bootstrapping {
     /// with these parameters leaves too little capacity for a product, or too little precision for
     /// values up to the bound. The message gives the numbers.
     pub fn plan(&self, session: &Session) -> Result<(BootstrapPlan, f64), Error> {
-        self.way(session).map(|(plan, way)| (plan, way.precision))
+        self.plan_with_method(session).map(|(plan, way)| (plan, way.precision))
     }
 
     /// Plans the bootstrap, and the way in which it reaches its precision.
-    fn way(&self, session: &Session) -> Result<(BootstrapPlan, Way), Error> {
+    fn plan_with_method(
+        &self,
+        session: &Session,
+    ) -> Result<(BootstrapPlan, BootstrapMethod), Error> {
         rule::check(session, self)?;
         let Some(precision) = self.precision else {
             let mut precision = session.settings().precision();
             loop {
-                match self.plan_at(session, Way::once(precision)) {
+                match self.plan_at(session, BootstrapMethod::once(precision)) {
                     Err(_) if precision > Self::LEAST_PRECISION => {
                         precision = (precision - 2.0).max(Self::LEAST_PRECISION);
                     }
@@ -112,9 +115,9 @@ impl Bootstrapping {
                 }
             }
         };
-        let mut made = self.plan_at(session, Way::once(precision));
+        let mut made = self.plan_at(session, BootstrapMethod::once(precision));
         for count in 2..=Self::MOST_BOOTSTRAPS {
-            let way = Way::iterated(count, precision);
+            let way = BootstrapMethod::iterated(count, precision);
             if made.is_ok() || way.one < Self::LEAST_PRECISION {
                 break;
             }
@@ -124,7 +127,11 @@ impl Bootstrapping {
     }
 
     /// Plans the bootstrap that reaches its precision this way.
-    fn plan_at(&self, session: &Session, way: Way) -> Result<(BootstrapPlan, Way), Error> {
+    fn plan_at(
+        &self,
+        session: &Session,
+        way: BootstrapMethod,
+    ) -> Result<(BootstrapPlan, BootstrapMethod), Error> {
         stop::check("plan a bootstrap")?;
         let (literal, precision) = (rule::literal(session, self, way)?, way.precision);
         let plan = BootstrapPlan::new(Arc::clone(session.context()), literal)?;
@@ -134,9 +141,9 @@ impl Bootstrapping {
             return Ok((plan, way));
         }
         Err(Error::Parameters(format!(
-            "a bootstrap with {precision:.1} bits of precision leaves {left:.0} bits of capacity \
-             with these parameters; the next one needs {need:.0}, and a product in between \
-             {product:.0}: ask for less precision, or take a preset with a larger modulus; {}",
+            "bootstrapping: with these parameters, a bootstrap with {precision:.1} bits of precision \
+             leaves {left:.0} bits of capacity. The next one needs {need:.0}, and a product in \
+             between {product:.0}. Request less precision, or take a larger one of the presets {}.",
             rule::PRESETS
         )))
     }
@@ -151,7 +158,7 @@ pub struct BootstrappingKeys {
     precision: f64,
     literal: BootstrapLiteral,
     encapsulation: EncapsulationKeys,
-    narrow: Parameters,
+    sparse_parameters: Parameters,
 }
 
 impl BootstrappingKeys {
@@ -168,16 +175,16 @@ impl BootstrappingKeys {
     ) -> Result<Self, Error> {
         const OPERATION: &str = "put bootstrapping keys together";
         let parameters = session.settings().parameters();
-        let narrow = Self::narrow_of(parameters, &literal)?;
-        check_encapsulation(session, &narrow, &encapsulation, OPERATION)?;
-        Ok(BootstrappingKeys { precision, literal, encapsulation, narrow })
+        let sparse_parameters = Self::sparse_parameters_of(parameters, &literal)?;
+        check_encapsulation(session, &sparse_parameters, &encapsulation, OPERATION)?;
+        Ok(BootstrappingKeys { precision, literal, encapsulation, sparse_parameters })
     }
 
     /// The parameter set of the sparse secret, with a security check if `parameters` are secure.
     ///
     /// # Errors
     /// [`Error::Parameters`] or [`Error::Security`] when these parameters allow no sparse secret.
-    pub fn narrow_of(
+    pub fn sparse_parameters_of(
         parameters: &Parameters,
         literal: &BootstrapLiteral,
     ) -> Result<Parameters, Error> {
@@ -213,8 +220,8 @@ impl BootstrappingKeys {
     }
 
     /// The parameter set of the sparse secret.
-    pub fn narrow(&self) -> &Parameters {
-        &self.narrow
+    pub fn sparse_parameters(&self) -> &Parameters {
+        &self.sparse_parameters
     }
 }
 
@@ -232,15 +239,17 @@ pub(crate) fn sparse_parameters(
     })
 }
 
-/// Checks that the keys of a sparse secret belong to its parameter set, `narrow`, and to the
-/// session.
+/// Checks that the keys of a sparse secret belong to its parameter set, `sparse_parameters`, and to
+/// the session.
 pub(crate) fn check_encapsulation(
     session: &Session,
-    narrow: &Parameters,
+    sparse_parameters: &Parameters,
     keys: &EncapsulationKeys,
     operation: &'static str,
 ) -> Result<(), Error> {
-    for (have, need) in [(keys.down(), narrow), (keys.up(), session.settings().parameters())] {
+    for (have, need) in
+        [(keys.down(), sparse_parameters), (keys.up(), session.settings().parameters())]
+    {
         let (have, need) = (have.parameters(), need.digest());
         // In a simulation both sets have other digests.
         if have != need && !session.context().rlwe().is_dry_run() {

@@ -28,9 +28,9 @@ const SPARSE_WEIGHT: usize = 32;
 /// log2 of the accepted probability of a failure; chosen.
 const LOG2_FAILURE: f64 = -128.0;
 /// The margin of each kind of error below the allowed error, in bits; there are about six kinds.
-const SHARE: f64 = 1.5;
+const ERROR_SHARE_BITS: f64 = 1.5;
 /// The amplification of rounding errors by Chebyshev polynomials and doublings, in bits.
-const AMPLIFIED: f64 = 3.0;
+const AMPLIFICATION_BITS: f64 = 3.0;
 /// The number of doublings of the cosine.
 const DOUBLINGS: u32 = 2;
 /// The degree of the arcsine, where there is one.
@@ -38,18 +38,18 @@ const ARCSINE: usize = 3;
 /// From this precision on, in bits, the reduction uses an arcsine.
 const LEAST_WITH_ARCSINE: f64 = 26.0;
 /// The tolerance for the precision of a bootstrap, in bits.
-const OFF: f64 = 1.0;
+const PRECISION_TOLERANCE_BITS: f64 = 1.0;
 /// The precision of a further bootstrap minus its guaranteed gain, in bits.
 ///
 /// This is 4 for errors of many standard deviations, one because the gain is a power of two, and
-/// one for [`OFF`].
-const LOST: f64 = 6.0;
+/// one for [`PRECISION_TOLERANCE_BITS`].
+const LOST_PER_ITERATION_BITS: f64 = 6.0;
 /// The maximum number of stages in a level of a transform.
 const STAGES: u32 = 6;
 /// From this number of slots on, a transform has at least two levels.
 const LEAST_OF_TWO_LEVELS: usize = 32;
-/// Advice that names the presets with a bootstrap.
-pub(crate) const PRESETS: &str = "the presets n15s, n15, n16s, n16, n17s and n17 have a bootstrap";
+/// The presets with a bootstrap.
+pub(crate) const PRESETS: &str = "n15s, n15, n16s, n16, n17s and n17";
 /// The maximum size of a special prime, in bits.
 const LARGEST_SPECIAL: f64 = 61.0;
 
@@ -77,9 +77,9 @@ pub(super) fn check(session: &Session, how: &Bootstrapping) -> Result<(), Error>
     if parameters.security().is_some() && base_limit(parameters).is_none() {
         let degree = parameters.log_degree();
         return Err(Error::Parameters(format!(
-            "there is no bootstrapping at the ring degree 2^{degree}: no limit is known there for \
-             the sparse secret of Hamming weight {SPARSE_WEIGHT} under which a modulus is raised; \
-             {PRESETS}"
+            "bootstrapping: there is no bootstrap at the ring degree 2^{degree}, where no security \
+             limit is known for its sparse secret of Hamming weight {SPARSE_WEIGHT}. Take one of \
+             the presets {PRESETS}."
         )));
     }
     Ok(())
@@ -93,7 +93,7 @@ fn base_limit(parameters: &Parameters) -> Option<u32> {
 
 /// The way in which a bootstrap reaches its precision.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub(super) struct Way {
+pub(super) struct BootstrapMethod {
     /// The precision of a single bootstrap, in bits after the binary point.
     pub(super) one: f64,
     /// The number of single bootstraps.
@@ -102,10 +102,10 @@ pub(super) struct Way {
     pub(super) precision: f64,
 }
 
-impl Way {
+impl BootstrapMethod {
     /// Reaches the precision with one bootstrap.
     pub(super) fn once(precision: f64) -> Self {
-        Way { one: precision, bootstraps: 1, precision }
+        BootstrapMethod { one: precision, bootstraps: 1, precision }
     }
 
     /// Reaches the precision with several bootstraps, each of the error of those before.
@@ -113,8 +113,9 @@ impl Way {
     /// Each single bootstrap has the least sufficient precision.
     pub(super) fn iterated(bootstraps: u32, precision: f64) -> Self {
         let others = f64::from(bootstraps - 1);
-        Way {
-            one: (precision + OFF + others * LOST) / f64::from(bootstraps),
+        BootstrapMethod {
+            one: (precision + PRECISION_TOLERANCE_BITS + others * LOST_PER_ITERATION_BITS)
+                / f64::from(bootstraps),
             bootstraps,
             precision,
         }
@@ -125,7 +126,7 @@ impl Way {
 pub(super) fn literal(
     session: &Session,
     how: &Bootstrapping,
-    way: Way,
+    way: BootstrapMethod,
 ) -> Result<BootstrapLiteral, Error> {
     let (settings, all) = (session.settings(), session.slots());
     let slots = how.slots.unwrap_or(all);
@@ -158,8 +159,8 @@ pub(super) fn literal(
     // Entries are 2^-radix and add up to 2^(-radix/2). The root mean square of `x` is sqrt((h +
     // 1)/12), while the values in it are bounded by epsilon.
     let deviation = 0.5 * (f64::from(SPARSE_WEIGHT as u32 + 1) / 12.0).log2();
-    let into_slots = bits + SHARE + ratio + deviation + rows + 0.5 * radix;
-    let into_coefficients = bits + SHARE + rows - 0.5 * radix;
+    let into_slots = bits + ERROR_SHARE_BITS + ratio + deviation + rows + 0.5 * radix;
+    let into_coefficients = bits + ERROR_SHARE_BITS + rows - 0.5 * radix;
     let mut back = DftLevel::even(slots, levels, into_coefficients.ceil());
     // The first matrix is applied to all slots. Their errors add up in coefficients that are
     // smaller by this factor.
@@ -172,16 +173,25 @@ pub(super) fn literal(
         real: !how.complex,
         order: Order::SlotsToCoefficientsFirst,
         bound: how.bound,
-        base_bits: base_bits(parameters, bits + SHARE + ratio, rounded)?,
+        base_bits: base_bits(parameters, bits + ERROR_SHARE_BITS + ratio, rounded)?,
         sparse_weight: Some(SPARSE_WEIGHT),
-        scale_bits: (bits + SHARE + ratio + f64::from(k).log2() + rounded + slot + AMPLIFIED)
+        scale_bits: (bits
+            + ERROR_SHARE_BITS
+            + ratio
+            + f64::from(k).log2()
+            + rounded
+            + slot
+            + AMPLIFICATION_BITS)
             .ceil(),
         coefficients_to_slots: DftLevel::even(slots, levels, into_slots.ceil()),
         slots_to_coefficients: back,
         output_scale_bits: match way.bootstraps {
             1 => settings.scale().log2(),
             // A single result is only as precise as one bootstrap.
-            _ => settings.scale().log2().min((way.one + SHARE + settings.overhead()).ceil()),
+            _ => settings
+                .scale()
+                .log2()
+                .min((way.one + ERROR_SHARE_BITS + settings.overhead()).ceil()),
         },
         output_bits: None,
         precision: (way.bootstraps > 1).then_some(way.precision),
@@ -189,9 +199,10 @@ pub(super) fn literal(
     })
 }
 
-/// Makes the modular reduction whose error is below `2^-(bits + SHARE)` of the message ratio.
+/// Makes the modular reduction whose error is below `2^-(bits + ERROR_SHARE_BITS)` of the message
+/// ratio.
 fn reduction(k: u32, bits: f64) -> Result<ModularReduction, Error> {
-    let error = bits + SHARE;
+    let error = bits + ERROR_SHARE_BITS;
     // Without an arcsine the error is (2 pi epsilon)^2/6 of a value. With an arcsine of degree 3 a
     // measurement gave 20 epsilon^4.
     let (arcsine, log2_ratio) = match bits < LEAST_WITH_ARCSINE {
@@ -218,9 +229,9 @@ fn base_bits(parameters: &Parameters, bits: f64, rounded: f64) -> Result<f64, Er
         base += 1.0;
         if base > limit || base > 4.0 * LARGEST_SPECIAL {
             return Err(Error::Parameters(format!(
-                "a bootstrap with so much precision needs a base modulus with {bits:.0} bits above \
-                 its errors: with the sparse secret of Hamming weight {SPARSE_WEIGHT} there are \
-                 too few at the ring degree 2^{}; {PRESETS}",
+                "bootstrapping: there is no bootstrap of this precision at the ring degree 2^{}, \
+                 where the limit on its sparse secret leaves less than {bits:.0} bits above its \
+                 errors. Take one of the presets {PRESETS}, or a lower precision.",
                 parameters.log_degree()
             )));
         }

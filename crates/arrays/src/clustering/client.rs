@@ -62,7 +62,7 @@ impl ClientKey {
         let inside = |values: &[f64]| Zeroizing::new(to_frame(values, &frame));
         let (points, start) = (inside(points), inside(start));
         let slots = self.session().slots();
-        let rows = shape.points_in_slots(&points, plan.together())?;
+        let rows = shape.points_in_slots(&points, plan.points_per_ciphertext())?;
         let layout = point_layout(shape, shape.points(), slots)?;
         let points = self.repeated(&rows, layout, &plan, plan.point_bits())?;
         let start = [shape.centroids_in_slots(&start)?];

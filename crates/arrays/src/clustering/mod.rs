@@ -7,7 +7,9 @@ mod new_points;
 use hippocrene_pegasus::Shape;
 use hippocrene_rlwe::Fingerprint;
 
-use crate::{Array, CiphertextBody, EncryptedArray, Error, Layout, Numbers, SlotContents};
+use crate::{
+    Array, CiphertextBody, EncryptedArray, Error, Layout, Numbers, SlotContents, format_shape,
+};
 
 /// The origin of a run: its points and the centroids that it started from.
 ///
@@ -110,12 +112,12 @@ impl Clustering {
             if *have.layout() != need {
                 let (have, need) = (have.layout(), &need);
                 let what = format!(
-                    "{what} of shape {:?} with strides {:?} in {} slots, where {:?} with strides \
+                    "{what} of shape {} with strides {:?} in {} slots, where {} with strides \
                      {:?} in {} is needed",
-                    have.shape(),
+                    format_shape(have.shape()),
                     have.strides(),
                     have.slots(),
-                    need.shape(),
+                    format_shape(need.shape()),
                     need.strides(),
                     need.slots()
                 );
@@ -264,21 +266,21 @@ fn count(shape: Shape, arrays: [&Option<EncryptedArray>; 2]) -> usize {
 /// A layout with one row of slots for each of `count` points. A row repeats the point for every
 /// cluster.
 pub(crate) fn point_layout(shape: Shape, count: usize, slots: usize) -> Result<Layout, Error> {
-    let together = together(shape, slots)?;
+    let together = points_per_ciphertext(shape, slots)?;
     debug_assert!(together > 0);
     Layout::new(vec![count, shape.dimension()], vec![shape.width(), 1], slots)
 }
 
 pub(crate) fn bit_layout(shape: Shape, count: usize, slots: usize) -> Result<Layout, Error> {
-    together(shape, slots)?;
+    points_per_ciphertext(shape, slots)?;
     Layout::new(vec![count, shape.clusters()], vec![shape.width(), shape.stride()], slots)
 }
 
 pub(crate) fn centroid_layout(shape: Shape, slots: usize) -> Result<Layout, Error> {
-    together(shape, slots)?;
+    points_per_ciphertext(shape, slots)?;
     Layout::new(vec![shape.clusters(), shape.dimension()], vec![shape.stride(), 1], slots)
 }
 
-fn together(shape: Shape, slots: usize) -> Result<usize, Error> {
-    Ok(shape.together(slots)?)
+fn points_per_ciphertext(shape: Shape, slots: usize) -> Result<usize, Error> {
+    Ok(shape.points_per_ciphertext(slots)?)
 }

@@ -51,8 +51,11 @@ impl ClientKey {
         let plan = look_ups.clustering(self.session(), shape)?;
         let (frame, centroids) = (read(&clusters.frame)?, read(&clusters.centroids)?);
         let inside = Zeroizing::new(to_frame(points, &frame));
-        let rows =
-            Zeroizing::new(shape.new_points_in_slots(&inside, &centroids, plan.together())?);
+        let rows = Zeroizing::new(shape.new_points_in_slots(
+            &inside,
+            &centroids,
+            plan.points_per_ciphertext(),
+        )?);
         let layout = point_layout(shape, points.len() / shape.dimension(), slots)?;
         let points = self.repeated(&rows, layout, &plan, plan.point_bits())?;
         let arrays = [clusters.frame.clone(), clusters.centroids.clone()];

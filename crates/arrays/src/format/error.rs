@@ -39,8 +39,11 @@ pub enum FormatError {
         /// Bytes that the part should have.
         need: u64,
     },
-    /// Not a file of this library.
-    #[error("this is not a Hippocrene file: it starts with the bytes {have:02x?}")]
+    /// The bytes are not a file of this library.
+    #[error(
+        "this is not a Hippocrene file: it starts with the bytes {have:02x?}. Give keys or an \
+         encrypted array that Hippocrene wrote."
+    )]
     Magic {
         /// The first bytes, up to eight.
         have: Vec<u8>,

@@ -103,18 +103,21 @@ impl GateArray {
 
     /// Returns a separate ciphertext for each bit. Expanding a fresh bit takes 8 KB.
     pub(crate) fn expanded(&self) -> Result<Cow<'_, [Arc<LweCiphertext>]>, Error> {
-        Ok(match self.some(0..self.size())? {
-            Picked::All(bits) => Cow::Borrowed(bits),
-            Picked::Some(bits) => Cow::Owned(bits.into_values().collect()),
+        Ok(match self.bits_at(0..self.size())? {
+            SelectedBits::All(bits) => Cow::Borrowed(bits),
+            SelectedBits::Some(bits) => Cow::Owned(bits.into_values().collect()),
         })
     }
 
     /// Returns separate ciphertexts of the bits at these places, which must be valid.
     ///
     /// The other bits of a fresh array are not expanded and take no memory.
-    pub(super) fn some(&self, places: impl Iterator<Item = usize>) -> Result<Picked<'_>, Error> {
+    pub(super) fn bits_at(
+        &self,
+        places: impl Iterator<Item = usize>,
+    ) -> Result<SelectedBits<'_>, Error> {
         let fresh = match &self.bits {
-            Bits::Single(bits) => return Ok(Picked::All(bits)),
+            Bits::Single(bits) => return Ok(SelectedBits::All(bits)),
             Bits::Fresh(fresh) => fresh,
         };
         let each = self.parameters.rotation().ring().dimension();
@@ -130,24 +133,24 @@ impl GateArray {
             stop::check("lay out bits")?;
             bits.insert(place, Arc::new(ciphertext.extract(place % each)?));
         }
-        Ok(Picked::Some(bits))
+        Ok(SelectedBits::Some(bits))
     }
 }
 
-/// Some bits of an array.
-pub(super) enum Picked<'a> {
+/// Bits that were selected from an array.
+pub(super) enum SelectedBits<'a> {
     /// All bits of the array.
     All(&'a [Arc<LweCiphertext>]),
     /// Some of the bits, by their places in the order of the ciphertexts.
     Some(BTreeMap<usize, Arc<LweCiphertext>>),
 }
 
-impl Picked<'_> {
+impl SelectedBits<'_> {
     /// The bit at a place, if it was picked.
     pub(super) fn get(&self, place: usize) -> Option<&Arc<LweCiphertext>> {
         match self {
-            Picked::All(bits) => bits.get(place),
-            Picked::Some(bits) => bits.get(&place),
+            SelectedBits::All(bits) => bits.get(place),
+            SelectedBits::Some(bits) => bits.get(&place),
         }
     }
 }

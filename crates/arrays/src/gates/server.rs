@@ -7,7 +7,7 @@ use hippocrene_ring::Threads;
 use hippocrene_rlwe::{Fingerprint, Gate, RlweError};
 
 use super::{GateArray, GateKeys, array::check_shape};
-use crate::Error;
+use crate::{Error, format_shape};
 
 type Expanded<'a> = Cow<'a, [Arc<LweCiphertext>]>;
 /// A gate and the bits of its operand arrays, at least one.
@@ -208,12 +208,12 @@ impl GateServer {
         }
         let all: Vec<&[Arc<LweCiphertext>]> = operands.iter().map(|bits| &**bits).collect();
         let of_two = |gate: &Gate| (*gate, all[..2].to_vec());
-        let begun = self.each(&firsts.iter().map(of_two).collect::<Vec<_>>())?;
+        let begun = self.apply_to_elements(&firsts.iter().map(of_two).collect::<Vec<_>>())?;
         let last = gates.iter().map(|gate| {
             let place = firsts.iter().position(|first| beginning(*gate) == Some(*first));
             (*gate, place.map_or_else(|| all.clone(), |place| vec![&begun[place][..], all[2]]))
         });
-        let results = self.each(&last.collect::<Vec<_>>())?;
+        let results = self.apply_to_elements(&last.collect::<Vec<_>>())?;
         let array = |bits| GateArray::single(first.shape(), first.parameters(), bits);
         Ok(results.into_iter().map(array).collect())
     }
@@ -229,7 +229,7 @@ impl GateServer {
     pub fn gate_plain(&self, gate: Gate, a: &GateArray, bits: &[bool]) -> Result<GateArray, Error> {
         self.check(&[a], gate.name())?;
         if bits.len() != a.size() {
-            let what = format!("{} plain bits for shape {:?}", bits.len(), a.shape());
+            let what = format!("{} plain bits for shape {}", bits.len(), format_shape(a.shape()));
             return Err(Error::shape(gate.name(), what));
         }
         if gate == Gate::Majority {
@@ -290,7 +290,7 @@ impl GateServer {
                 (k, place - begins[k])
             }));
         }
-        let picked = arrays.iter().zip(wanted).map(|(a, places)| a.some(places.into_iter()));
+        let picked = arrays.iter().zip(wanted).map(|(a, places)| a.bits_at(places.into_iter()));
         let picked = picked.collect::<Result<Vec<_>, _>>()?;
         let zero = Arc::new(self.evaluator.trivial(false)?);
         let bit = |source: &Option<(usize, usize)>| match source {
@@ -304,7 +304,10 @@ impl GateServer {
     }
 
     /// Applies gates to every element of their operands, all in one batch.
-    fn each(&self, gates: &[Operands<'_>]) -> Result<Vec<Vec<Arc<LweCiphertext>>>, Error> {
+    fn apply_to_elements(
+        &self,
+        gates: &[Operands<'_>],
+    ) -> Result<Vec<Vec<Arc<LweCiphertext>>>, Error> {
         let mut operands = Vec::new();
         for (gate, arrays) in gates {
             let of_place = |i: usize| arrays.iter().map(|bits| &*bits[i]).collect::<Vec<_>>();
@@ -324,7 +327,11 @@ impl GateServer {
     ) -> Result<Vec<Expanded<'a>>, Error> {
         self.check(arrays, operation)?;
         if let Some(other) = arrays.iter().find(|a| a.shape() != arrays[0].shape()) {
-            let what = format!("shapes {:?} and {:?}", arrays[0].shape(), other.shape());
+            let what = format!(
+                "shapes {} and {}",
+                format_shape(arrays[0].shape()),
+                format_shape(other.shape())
+            );
             return Err(Error::shape(operation, what));
         }
         arrays.iter().map(|a| a.expanded()).collect()

@@ -56,7 +56,7 @@ impl Server {
         let [points] = &expanded[..] else {
             return Err(Error::argument(OPERATION, "a block is one ciphertext of points"));
         };
-        let points = self.seen_with(points, plan.together() * plan.shape().width())?;
+        let points = self.seen_with(points, plan.points_per_ciphertext() * plan.shape().width())?;
         let (bits, sectors) = k_means.assign(&points, block, &state)?;
         let all = self.session.slots();
         let form = Numbers {
@@ -93,7 +93,7 @@ impl Server {
         let (k_means, state) = self.state(clusters, OPERATION)?;
         let rows = self.rows(points, OPERATION)?;
         assigned.iter().try_for_each(|a| self.check(a, OPERATION))?;
-        let slots = k_means.plan().together() * k_means.plan().shape().width();
+        let slots = k_means.plan().points_per_ciphertext() * k_means.plan().shape().width();
         let bits = assigned.iter().flat_map(|a| a.expanded(&self.session));
         let bits = bits.map(|c| self.seen_with(&c, slots)).collect::<Result<Vec<_>, _>>()?;
         let origin = origin(points, clusters)?;
@@ -129,7 +129,7 @@ impl Server {
             return Err(Error::argument(OPERATION, what));
         }
         let (mut assigned, mut time) = (Vec::new(), IterationTimes::default());
-        let together = k_means.plan().together();
+        let together = k_means.plan().points_per_ciphertext();
         for (k, rows) in self.checked_rows(points, rows, OPERATION)?.iter().enumerate() {
             let count = together.min(points.count() - k * together);
             let (bits, part) = k_means.nearest(rows, count, &state)?;
@@ -167,8 +167,8 @@ impl Server {
         operation: &'static str,
     ) -> Result<(&KMeans, KMeansState), Error> {
         let k_means = self.k_means.as_ref().ok_or_else(|| {
-            let what = "this server has no keys for k-means: make evaluation keys with them \
-                        (LookUps::clusters)";
+            let what = "this server has no keys for k-means. Make evaluation keys with them \
+                        (LookUps::clusters).";
             Error::NoKeys { operation, what }
         })?;
         let shape = k_means.plan().shape();
@@ -206,7 +206,7 @@ impl Server {
     ) -> Result<Vec<Ciphertext>, Error> {
         self.check(rows, operation)?;
         let shape = points.shape();
-        let slots = shape.together(self.session.slots())? * shape.width();
+        let slots = shape.points_per_ciphertext(self.session.slots())? * shape.width();
         if let Some(k_means) = &self.k_means {
             self.check_shape(points, k_means.plan().shape(), operation)?;
         }

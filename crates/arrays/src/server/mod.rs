@@ -25,7 +25,8 @@ mod planner;
 mod schemes;
 
 pub use functions::comparison::{Comparison, Ties};
-pub(crate) use schemes::primitives::After;
+pub use functions::pieces::SmoothFunction;
+pub(crate) use schemes::primitives::ResultUse;
 pub use schemes::primitives::{
     Apart, Argument, Arithmetic, Capacity, Computed, Diagonals, Extent, LinearMaps, PlainNumbers,
     Polynomials, SharedErrors,
@@ -41,7 +42,10 @@ use hippocrene_ckks::{Evaluator, Transfer};
 use hippocrene_pegasus::{KMeans, Pegasus};
 use hippocrene_rlwe::{Fingerprint, Modulus, PreparedEvaluationKeys, RlweError};
 
-use crate::{Array, BitServer, Error, EvaluationKeys, Layout, LookUpPlan, Session, SlotContents};
+use crate::{
+    Array, BitServer, Error, EvaluationKeys, Layout, LookUpPlan, Session, SlotContents,
+    format_shape,
+};
 use functions::comparison::Plans;
 use linear::map_cache::AllMaps;
 use planner::bootstrap::Bootstraps;
@@ -279,8 +283,8 @@ impl Server {
     /// [`Error::NoKeys`] if there are no keys of bits.
     pub fn bits(&self) -> Result<&BitServer, Error> {
         self.bits.as_ref().ok_or_else(|| {
-            let what = "this server has no keys of bits: make evaluation keys with them \
-                        (KeyRequest::bits; in Python, those of a client of a preset of bits)";
+            let what = "this server has no keys of bits. Make evaluation keys with them \
+                        (KeyRequest::bits).";
             Error::NoKeys { operation: "compute on bits", what }
         })
     }
@@ -310,9 +314,9 @@ impl Server {
             return Ok(());
         }
         let what = format!(
-            "shape {:?} with strides {:?} takes {have} slots: {most} are the most for so few \
+            "shape {} with strides {:?} takes {have} slots: {most} are the most for so few \
              elements",
-            layout.shape(),
+            format_shape(layout.shape()),
             layout.strides()
         );
         Err(Error::shape(operation, what))

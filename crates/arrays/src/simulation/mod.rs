@@ -132,7 +132,10 @@ impl Simulation {
             _ => None,
         };
         let precision = own.map(BootstrappingKeys::precision);
-        let wanted = request.look_ups.map(|wanted| wanted.beside(&session, reserve)).transpose()?;
+        let wanted = request
+            .look_ups
+            .map(|wanted| wanted.with_default_capacity(&session, reserve))
+            .transpose()?;
         let look_ups = wanted.map(|wanted| KeyRequest { look_ups: Some(wanted), ..none() });
         let bits = request.bits.clone().map(KeyRequest::bits);
         let others = [look_ups, bits].into_iter().flatten().map(make);
@@ -151,8 +154,8 @@ impl Simulation {
             })?,
         };
         let keys = match &features[..] {
-            [] => PreparedEvaluationKeys::every(rlwe, client.fingerprint())?,
-            _ => PreparedEvaluationKeys::every_beside(rlwe, all.inner())?,
+            [] => PreparedEvaluationKeys::all_for_dry_run(rlwe, client.fingerprint())?,
+            _ => PreparedEvaluationKeys::all_for_dry_run_beside(rlwe, all.inner())?,
         };
         let server = Server::of_prepared(session.clone(), Arc::new(keys), &all)?;
         drop(all);
@@ -345,7 +348,7 @@ impl Simulation {
         let slots = array
             .expanded(session)
             .iter()
-            .map(|c| c.known_values().map(<[Complex64]>::to_vec))
+            .map(|c| c.tracked_values().map(<[Complex64]>::to_vec))
             .collect();
         let slots: Option<Vec<Vec<Complex64>>> = slots;
         slots.map(|slots| array.layout().gather(&slots))

@@ -489,7 +489,7 @@ impl Evaluator {
         let mut summands: Vec<Vec<Summand>> = Vec::with_capacity(operands.len());
         for (a, (hoisted, rotated)) in operands.iter().zip(&hoisted) {
             let summand = |step: &usize| match steps.binary_search(step) {
-                Ok(place) => Summand::Same(rotated[place].inner()),
+                Ok(place) => Summand::Unrotated(rotated[place].inner()),
                 Err(_) => Summand::Rotated(a.inner(), hoisted, element(*step)),
             };
             summands.push(transform.baby.iter().map(summand).collect());

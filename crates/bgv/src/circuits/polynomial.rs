@@ -227,8 +227,12 @@ mod tests {
 
     proptest! {
         #[test]
-        fn tables_are_interpolated(t in prop_oneof![Just(2u64), Just(3), Just(17), Just(31), Just(257), Just(263)], seed: u64) {
-            let table: Vec<i64> = (0..t).map(|x| (seed.wrapping_mul(2 * x + 1) >> 9) as i64 - (1 << 50)).collect();
+        fn tables_are_interpolated(
+            t in prop_oneof![Just(2u64), Just(3), Just(17), Just(31), Just(257), Just(263)],
+            seed: u64,
+        ) {
+            let table: Vec<i64> =
+                (0..t).map(|x| (seed.wrapping_mul(2 * x + 1) >> 9) as i64 - (1 << 50)).collect();
             let p = Polynomial::of_table(t, &table).unwrap();
             prop_assert!(p.degree() < t as usize);
             for x in 0..t {
@@ -239,9 +243,15 @@ mod tests {
 
     proptest! {
         #[test]
-        fn entries_are_interpolated(t in prop_oneof![Just(17u64), Just(257), Just(65537)], count in 1usize..300, seed: u64) {
+        fn entries_are_interpolated(
+            t in prop_oneof![Just(17u64), Just(257), Just(65537)],
+            count in 1usize..300,
+            seed: u64,
+        ) {
             let count = count.min(t as usize);
-            let entries: Vec<i64> = (0..count as u64).map(|x| (seed.wrapping_mul(2 * x + 1) >> 9) as i64 - (1 << 50)).collect();
+            let entries: Vec<i64> = (0..count as u64)
+                .map(|x| (seed.wrapping_mul(2 * x + 1) >> 9) as i64 - (1 << 50))
+                .collect();
             let p = Polynomial::of_entries(t, &entries).unwrap();
             prop_assert!(p.degree() < count);
             for (x, entry) in entries.iter().enumerate() {

@@ -62,7 +62,8 @@ pub fn best_to(
         }
         if degree == MAX_DEGREE {
             let what = format!(
-                "degrees up to {MAX_DEGREE} come within {:.3e}, and {error:.3e} is needed",
+                "degrees up to {MAX_DEGREE} come within {:.3e}, and {error:.3e} is needed. Request a \
+                 larger error, or take a smaller domain.",
                 have.error
             );
             return Err(CkksError::Argument { operation: OPERATION, what });

@@ -118,20 +118,22 @@ impl Exchange<'_> {
     /// The proof is de la Vallee-Poussin's: no polynomial has a smaller largest error than the
     /// levelled one has at its points.
     fn run(&self) -> Result<Polynomial, CkksError> {
-        const ROUNDS: usize = 60;
-        const IDLE: usize = 4;
+        const MAX_ROUNDS: usize = 60;
+        const MAX_IDLE_ROUNDS: usize = 4;
         let (mut points, mut moved) = (self.first_points(0), false);
         let size = points.iter().map(|x| (self.f)(*x).abs()).fold(0.0, f64::max);
         let mut best = Best { largest: f64::INFINITY, polynomial: None };
         let (mut proven, mut idle) = (0f64, 0);
-        for _ in 0..ROUNDS {
+        for _ in 0..MAX_ROUNDS {
             let (polynomial, levelled) = self.levelled(&points)?;
             let extrema = self.extrema(&polynomial, &points);
             let better = best.take(polynomial, &extrema);
             idle = if better || levelled > proven * (1.0 + 1e-6) { 0 } else { idle + 1 };
             proven = proven.max(levelled);
             match alternating(extrema, points.len()) {
-                Some(next) if idle < IDLE && best.largest > proven * (1.0 + 1e-13) => points = next,
+                Some(next) if idle < MAX_IDLE_ROUNDS && best.largest > proven * (1.0 + 1e-13) => {
+                    points = next
+                }
                 // At symmetric points, an even function agrees with an even polynomial, so no error
                 // alternates.
                 None if !moved => (points, moved) = (self.first_points(1), true),
@@ -242,11 +244,11 @@ impl Exchange<'_> {
     /// The search starts from a fine grid and from `points`. If errors alternate at `points`, at
     /// least as many extrema alternate.
     fn extrema(&self, p: &Polynomial, points: &[f64]) -> Vec<(f64, f64)> {
-        const FINE: usize = 12;
+        const GRID_POINTS_PER_INDEX: usize = 12;
         let error = |x: f64| (self.f)(x) - p.evaluate(x);
         let mut found = Vec::new();
         for &(low, high) in self.intervals {
-            let mut xs = self.grid((low, high), FINE * (self.indices.len() + 2));
+            let mut xs = self.grid((low, high), GRID_POINTS_PER_INDEX * (self.indices.len() + 2));
             xs.extend(points.iter().filter(|x| (low..=high).contains(*x)));
             xs.sort_by(f64::total_cmp);
             xs.dedup();

@@ -218,7 +218,7 @@ impl BitBootstrapper {
             out.inner_mut(),
             a.inner(),
             keys,
-            plan.narrow(),
+            plan.sparse_context(),
             plan.raised(),
         )?;
         let slots = context.max_slots();

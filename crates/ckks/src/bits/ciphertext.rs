@@ -14,7 +14,7 @@ pub const DEVIATIONS: f64 = 14.0;
 /// A gate returns a wrong bit if the sum of the errors reaches 1/2. That is more than five times
 /// this bound, and so more than 74 standard deviations. Refresh operands that are less certain
 /// first.
-pub const CERTAIN: f64 = 3.0 / 32.0;
+pub const CERTAIN_ERROR_BOUND: f64 = 3.0 / 32.0;
 
 /// Returns log2 of the probability that the error in a slot exceeds `deviations` standard
 /// deviations, where the standard deviation is a root mean square over slots and keys.
@@ -153,9 +153,9 @@ impl BitCiphertext {
     }
 
     /// Returns the bits that decryption would give, if this is a ciphertext of a dry run with known
-    /// values ([`Ciphertext::known_values`]). Returns `None` for any other ciphertext.
+    /// values ([`Ciphertext::tracked_values`]). Returns `None` for any other ciphertext.
     pub fn known_bits(&self) -> Option<Vec<bool>> {
-        self.ciphertext.known_values().map(|values| read_bits(values, self.packing))
+        self.ciphertext.tracked_values().map(|values| read_bits(values, self.packing))
     }
 
     /// Returns the error bound: the largest distance between a slot (or either of its parts) and

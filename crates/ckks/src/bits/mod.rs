@@ -41,8 +41,8 @@ mod rotate;
 
 pub use bootstrapper::BitBootstrapper;
 pub use ciphertext::{
-    BitCiphertext, BitPacking, CERTAIN, DEVIATIONS, SeededBitCiphertext, decode_bits, encode_bits,
-    error_at,
+    BitCiphertext, BitPacking, CERTAIN_ERROR_BOUND, DEVIATIONS, SeededBitCiphertext, decode_bits,
+    encode_bits, error_at,
 };
 pub use gate::gate_error;
 pub use hippocrene_rlwe::Gate;

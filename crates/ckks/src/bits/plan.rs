@@ -4,11 +4,11 @@ use std::sync::Arc;
 
 use hippocrene_rlwe::{self as rlwe, EncapsulationKeys, EvaluationKeys, Modulus, SecretKey};
 
-use super::{BitPacking, CERTAIN, DEVIATIONS, ciphertext::log2_tail};
+use super::{BitPacking, CERTAIN_ERROR_BOUND, DEVIATIONS, ciphertext::log2_tail};
 use crate::{
     CkksError, Context, Scale, Short,
     approximation::Wave,
-    bootstrap::{log2_failure_probability, narrow},
+    bootstrap::{log2_failure_probability, sparse_context},
     circuits::{DftLevel, Direction, HomomorphicDft, Packing},
 };
 
@@ -128,7 +128,7 @@ pub struct BitPlan {
     literal: BitLiteral,
     base: Modulus,
     raised: Modulus,
-    narrow: rlwe::Context,
+    sparse_context: rlwe::Context,
     pub(super) to_slots: HomomorphicDft,
     pub(super) to_coefficients: HomomorphicDft,
     /// The scale of the cosine's argument.
@@ -175,7 +175,7 @@ impl BitPlan {
             HomomorphicDft::with_packing(&context, direction, packing, slots, levels, factor)
         };
         let mut plan = BitPlan {
-            narrow: narrow(&context, base, literal.sparse_weight)?,
+            sparse_context: sparse_context(&context, base, literal.sparse_weight)?,
             to_slots: dft(
                 Direction::CoefficientsToSlots,
                 packing,
@@ -287,8 +287,8 @@ impl BitPlan {
     }
 
     /// The RLWE context of the sparse secret.
-    pub fn narrow(&self) -> &rlwe::Context {
-        &self.narrow
+    pub fn sparse_context(&self) -> &rlwe::Context {
+        &self.sparse_context
     }
 
     /// Returns the number of bits that a ciphertext holds.
@@ -339,8 +339,8 @@ impl BitPlan {
         candidates.into_iter().find(|m| parameters.log2(*m) >= need).unwrap_or(parameters.top())
     }
 
-    /// log2 of the probability that a bootstrap fails, at the largest errors that [`CERTAIN`]
-    /// allows.
+    /// log2 of the probability that a bootstrap fails, at the largest errors that
+    /// [`CERTAIN_ERROR_BOUND`] allows.
     ///
     /// It fails if a coefficient of `I` leaves the reach of the cosine
     /// ([`log2_failure_probability`]) or if one of the `N/2` or `N` bits turns into its complement.
@@ -348,7 +348,7 @@ impl BitPlan {
         let bits = self.capacity();
         let range =
             log2_failure_probability(self.literal.sparse_weight, self.literal.wave.reach(), bits);
-        let tail = log2_tail(DEVIATIONS * 0.5 / CERTAIN) + (bits as f64).log2();
+        let tail = log2_tail(DEVIATIONS * 0.5 / CERTAIN_ERROR_BOUND) + (bits as f64).log2();
         let (high, low) = if range > tail { (range, tail) } else { (tail, range) };
         high + (low - high).exp2().ln_1p() * std::f64::consts::LOG2_E
     }
@@ -380,7 +380,7 @@ impl BitPlan {
     /// Fails if `secret` belongs to other parameters.
     pub fn encapsulation_keys(&self, secret: &SecretKey) -> Result<EncapsulationKeys, CkksError> {
         let top = self.context.parameters().top();
-        Ok(EncapsulationKeys::generate(self.context.rlwe(), &self.narrow, secret, top)?)
+        Ok(EncapsulationKeys::generate(self.context.rlwe(), &self.sparse_context, secret, top)?)
     }
 }
 

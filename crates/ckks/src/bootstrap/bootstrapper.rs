@@ -38,8 +38,8 @@ impl Bootstrapper {
     ) -> Result<Self, CkksError> {
         let rlwe = plan.context().rlwe();
         rlwe.check_digest(evaluator.context().parameters().digest(), OPERATION)?;
-        if plan.narrow().is_some() != encapsulation.is_some() {
-            let what = match plan.narrow() {
+        if plan.sparse_context().is_some() != encapsulation.is_some() {
+            let what = match plan.sparse_context() {
                 Some(_) => "the plan has a sparse secret, whose keys are missing",
                 None => "there are keys of a sparse secret, and the plan has none",
             };
@@ -59,8 +59,8 @@ impl Bootstrapper {
     pub fn dry_run_beside(&self, evaluator: Evaluator) -> Result<Self, CkksError> {
         let context = Arc::clone(evaluator.context());
         let plan = Arc::new(self.plan.dry_run_beside(Arc::clone(&context))?);
-        let bare = self.encapsulation.as_ref().zip(plan.narrow()).map(|(keys, narrow)| {
-            Ok::<_, CkksError>(Arc::new(keys.without_residues(context.rlwe(), narrow)?))
+        let bare = self.encapsulation.as_ref().zip(plan.sparse_context()).map(|(keys, sparse)| {
+            Ok::<_, CkksError>(Arc::new(keys.without_residues(context.rlwe(), sparse)?))
         });
         let encapsulation = bare.transpose()?;
         Self::new(plan, evaluator, encapsulation)

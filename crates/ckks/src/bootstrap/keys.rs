@@ -206,9 +206,9 @@ impl BootstrapPlan {
             false => parameters.switching_key_size_at(parameters.key_modulus(modulus)),
         };
         let galois: usize = self.key_moduli()?.values().map(|modulus| size(*modulus).seeded).sum();
-        let sparse = self.narrow().map_or(0, |narrow| {
+        let sparse = self.sparse_context().map_or(0, |sparse| {
             let up = parameters.key_modulus(self.largest_raised());
-            narrow.parameters().switching_key_size().seeded
+            sparse.parameters().switching_key_size().seeded
                 + parameters.switching_key_size_at(up).seeded
         });
         Ok(parameters.switching_key_size().seeded + galois + sparse)
@@ -238,7 +238,7 @@ impl BootstrapPlan {
     ) -> Result<Option<EncapsulationKeys>, CkksError> {
         let raised = self.largest_raised();
         let make =
-            |narrow| EncapsulationKeys::generate(self.context.rlwe(), narrow, secret, raised);
-        Ok(self.narrow().map(make).transpose()?)
+            |sparse| EncapsulationKeys::generate(self.context.rlwe(), sparse, secret, raised);
+        Ok(self.sparse_context().map(make).transpose()?)
     }
 }

@@ -29,4 +29,4 @@ pub use bootstrapper::Bootstrapper;
 pub use failure::log2_failure_probability;
 pub use literal::{BootstrapLiteral, Order};
 pub use plan::BootstrapPlan;
-pub(crate) use plan::narrow;
+pub(crate) use plan::sparse_context;

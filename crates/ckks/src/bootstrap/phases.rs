@@ -43,9 +43,9 @@ impl Bootstrapper {
         let rlwe = context.rlwe();
         rlwe.record_failure(|| plan.log2_failure_probability());
         let mut out = Ciphertext::empty(context);
-        match (self.encapsulation(), plan.narrow()) {
-            (Some(keys), Some(narrow)) => {
-                rlwe.raise_encapsulated_into(out.inner_mut(), a.inner(), keys, narrow, to)?;
+        match (self.encapsulation(), plan.sparse_context()) {
+            (Some(keys), Some(sparse_context)) => {
+                rlwe.raise_encapsulated_into(out.inner_mut(), a.inner(), keys, sparse_context, to)?;
             }
             _ => rlwe.raise_modulus_into(out.inner_mut(), a.inner(), to)?,
         }

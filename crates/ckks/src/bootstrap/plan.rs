@@ -79,7 +79,7 @@ pub struct BootstrapPlan {
     /// The modulus that `q0` is raised to.
     pub(super) raised: Modulus,
     /// The context of the sparse secret.
-    pub(super) narrow: Option<Arc<rlwe::Context>>,
+    pub(super) sparse_context: Option<Arc<rlwe::Context>>,
     pub(super) to_slots: Arc<HomomorphicDft>,
     pub(super) to_coefficients: Arc<HomomorphicDft>,
     /// The scale of the cosine's argument, which is also the approximate scale of its polynomial.
@@ -109,8 +109,9 @@ impl BootstrapPlan {
         literal.check(context.max_slots())?;
         let parameters = context.parameters();
         let base = parameters.grafted_modulus(literal.base_bits);
-        let narrow = literal.sparse_weight.map(|weight| narrow(&context, base, weight));
-        let narrow = narrow.transpose()?.map(Arc::new);
+        let sparse_context =
+            literal.sparse_weight.map(|weight| sparse_context(&context, base, weight));
+        let sparse_context = sparse_context.transpose()?.map(Arc::new);
         let (to_slots, to_coefficients) = transforms(&context, &literal)?;
         let ratio = (literal.bound / literal.reduction.epsilon()).log2();
         // If slots to coefficients comes last, errors in slots become errors in coefficients, and
@@ -126,7 +127,7 @@ impl BootstrapPlan {
         let mut plan = BootstrapPlan {
             base,
             raised: parameters.top(),
-            narrow,
+            sparse_context,
             to_slots: Arc::new(to_slots),
             to_coefficients: Arc::new(to_coefficients),
             scale: power(literal.scale_bits)?,
@@ -164,9 +165,9 @@ impl BootstrapPlan {
     /// # Errors
     /// Fails with [`rlwe::RlweError::Parameters`] if `context` is not one of a dry run.
     pub fn dry_run_beside(&self, context: Arc<Context>) -> Result<Self, CkksError> {
-        let sibling = |narrow: &Arc<rlwe::Context>| context.rlwe().dry_run_sibling(narrow);
-        let narrow = self.narrow.as_ref().map(sibling).transpose()?.map(Arc::new);
-        Ok(BootstrapPlan { context, narrow, ..self.clone() })
+        let sibling = |sparse: &Arc<rlwe::Context>| context.rlwe().dry_run_sibling(sparse);
+        let sparse_context = self.sparse_context.as_ref().map(sibling).transpose()?.map(Arc::new);
+        Ok(BootstrapPlan { context, sparse_context, ..self.clone() })
     }
 
     /// Returns the modulus to raise to for a result with a modulus of `output_bits` bits.
@@ -334,8 +335,8 @@ impl BootstrapPlan {
     }
 
     /// The RLWE context of the sparse secret, if there is one.
-    pub fn narrow(&self) -> Option<&rlwe::Context> {
-        self.narrow.as_deref()
+    pub fn sparse_context(&self) -> Option<&rlwe::Context> {
+        self.sparse_context.as_deref()
     }
 
     /// The transform of coefficients to slots.
@@ -380,7 +381,7 @@ impl BootstrapPlan {
 
 /// Creates the context of a sparse secret for ciphertexts modulo `base`. Its parameters have to
 /// meet their security limit if those of `context` do.
-pub(crate) fn narrow(
+pub(crate) fn sparse_context(
     context: &Context,
     base: Modulus,
     weight: usize,

@@ -291,11 +291,14 @@ mod tests {
             x in -1.0..1.0f64,
             chebyshev in any::<bool>(),
         ) {
-            let basis = if chebyshev { Basis::Chebyshev { low: -1.0, high: 1.0 } } else { Basis::Monomial };
+            let basis =
+                if chebyshev { Basis::Chebyshev { low: -1.0, high: 1.0 } } else { Basis::Monomial };
             let make = |coefficients: Vec<f64>| Polynomial::new(basis, coefficients).unwrap();
             let p = make(coefficients);
             let (m, q, r) = p.split().unwrap();
-            prop_assert!(m.is_power_of_two() && q.degree() < m && r.degree() < m && 2 * m > p.degree());
+            prop_assert!(
+                m.is_power_of_two() && q.degree() < m && r.degree() < m && 2 * m > p.degree()
+            );
             let power = make([vec![0.0; m], vec![1.0]].concat());
             let sum = q.evaluate(x) * power.evaluate(x) + r.evaluate(x);
             prop_assert!((p.evaluate(x) - sum).abs() < 1e-12);

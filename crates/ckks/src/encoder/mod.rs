@@ -161,9 +161,9 @@ impl Encoder {
 
     /// Wipes and frees the scratch memory that calls keep for reuse. It may contain data that was
     /// encoded or decoded. Dropping the encoder does the same.
-    pub fn forget(&self) {
-        self.pool.forget();
-        self.limbs.forget();
+    pub fn wipe_scratch(&self) {
+        self.pool.wipe_scratch();
+        self.limbs.wipe_scratch();
     }
 
     /// Checks the number of slots.

@@ -131,16 +131,27 @@ mod tests {
     proptest! {
         #[test]
         fn kernels_agree_with_the_library(
-            values in prop::collection::vec(prop_oneof![-1e18f64..1e18, Just(2f64.powi(63)), Just(-2f64.powi(63)), -1e3f64..1e3, -1e16f64..1e16], 1..40),
+            values in prop::collection::vec(
+                prop_oneof![
+                    -1e18f64..1e18,
+                    Just(2f64.powi(63)),
+                    Just(-2f64.powi(63)),
+                    -1e3f64..1e3,
+                    -1e16f64..1e16
+                ],
+                1..40,
+            ),
             halves in -1000i32..1000,
             half in 0u64..1 << 60,
         ) {
             let mut values = values;
             values.push(f64::from(halves) / 2.0);
-            let expected: Vec<i64> = values.iter().map(|x| (x * 0.5).round_ties_even() as i64).collect();
+            let expected: Vec<i64> =
+                values.iter().map(|x| (x * 0.5).round_ties_even() as i64).collect();
             let most = values.iter().fold(0.0f64, |most, x| most.max(x.abs()));
             let digits: Vec<u64> = expected.iter().map(|x| (x / 8 + (1 << 60)) as u64).collect();
-            let weighed: Vec<f64> = digits.iter().map(|&x| (x as i64 - half as i64) as f64 * 0.7).collect();
+            let weighed: Vec<f64> =
+                digits.iter().map(|&x| (x as i64 - half as i64) as f64 * 0.7).collect();
             let twice: Vec<f64> = weighed.iter().map(|x| x + x).collect();
             for kernel in Kernel::supported() {
                 let mut out = vec![0; values.len()];
@@ -148,7 +159,8 @@ mod tests {
                 prop_assert_eq!(&out, &expected);
                 prop_assert_eq!(largest(kernel, &values), most);
                 dither(kernel, &mut out, &values, 0.5, 7);
-                let dithered: Vec<i64> = values.iter().zip(7..).map(|(x, k)| dithered(x * 0.5, k)).collect();
+                let dithered: Vec<i64> =
+                    values.iter().zip(7..).map(|(x, k)| dithered(x * 0.5, k)).collect();
                 prop_assert_eq!(&out, &dithered);
                 let mut out = vec![0.0; values.len()];
                 weigh(kernel, &mut out, &digits, half, 0.7);

@@ -51,7 +51,7 @@ impl Pool {
     }
 
     /// Wipes and frees all pieces.
-    pub(super) fn forget(&self) {
+    pub(super) fn wipe_scratch(&self) {
         self.free.lock().unwrap_or_else(PoisonError::into_inner).clear();
     }
 

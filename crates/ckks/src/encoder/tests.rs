@@ -278,9 +278,8 @@ fn invalid_values_are_refused() {
     let mut encode =
         |values: &[f64], slots, scale| encoder.encode_real(values, slots, scale, &rings, &mut poly);
 
-    assert!(
-        matches!(encode(&[1.0, f64::NAN], 4, 1e3), Err(EncodeError::NotFinite { index: 1, value }) if value.is_nan())
-    );
+    let refused = encode(&[1.0, f64::NAN], 4, 1e3);
+    assert!(matches!(refused, Err(EncodeError::NotFinite { index: 1, value }) if value.is_nan()));
     assert_eq!(
         encode(&[1.0, 2.0, f64::NEG_INFINITY], 4, 1e3),
         Err(EncodeError::NotFinite { index: 2, value: f64::NEG_INFINITY })
@@ -406,7 +405,9 @@ proptest! {
         let sum: Vec<_> = a.iter().zip(&b).map(|(a, b)| a * factor as f64 + b).collect();
         let integers = [&a, &b, &sum].map(|values| {
             let mut out = IntegerPolynomial::zero(degree);
-            encoder.quantise_complex(values, slots, 1e9, Rounding::Nearest, 60.0, &mut out).unwrap();
+            encoder
+                .quantise_complex(values, slots, 1e9, Rounding::Nearest, 60.0, &mut out)
+                .unwrap();
             out
         });
         let [a, b, sum] = integers.each_ref().map(IntegerPolynomial::coefficients);
@@ -421,7 +422,16 @@ proptest! {
         let encoder = Encoder::new(degree, Kernel::Portable).unwrap();
         let ring = &rings(degree, &[bits], Kernel::Portable)[0];
         let mut integers = IntegerPolynomial::zero(degree);
-        encoder.quantise_complex(&complex_noise(32, seed), 32, 2f64.powi(scale_bits), Rounding::Nearest, 120.0, &mut integers).unwrap();
+        encoder
+            .quantise_complex(
+                &complex_noise(32, seed),
+                32,
+                2f64.powi(scale_bits),
+                Rounding::Nearest,
+                120.0,
+                &mut integers,
+            )
+            .unwrap();
         let mut limb = vec![0; degree];
         encoder.reduce(&integers, ring, &mut limb).unwrap();
         ring.inverse(&mut limb);
@@ -447,10 +457,17 @@ proptest! {
             let mut all = [0; 16];
             (all[0], all[8]) = (c, -c / 3);
             let mut out = [Complex64::default()];
-            encoder.decode_complex(&poly_of(&all, &rings), &rings, 1024.0, Some(bits_given), &mut out).unwrap();
+            encoder
+                .decode_complex(&poly_of(&all, &rings), &rings, 1024.0, Some(bits_given), &mut out)
+                .unwrap();
             for (have, want) in [(out[0].re, c), (out[0].im, -c / 3)] {
                 let want = want as f64 / 1024.0;
-                prop_assert!((have - want).abs() <= want.abs() * 2f64.powi(-50), "{} is not {}", have, want);
+                prop_assert!(
+                    (have - want).abs() <= want.abs() * 2f64.powi(-50),
+                    "{} is not {}",
+                    have,
+                    want
+                );
             }
         }
     }
@@ -519,7 +536,12 @@ proptest! {
 
     #[test]
     fn any_modulus_will_do(
-        log_degree in 4u32..=10, fewer in 0u32..=9, exponent in 1u32..=60, scale_bits in 30i32..86, kernel in 0usize..8, seed in 0u64..1000,
+        log_degree in 4u32..=10,
+        fewer in 0u32..=9,
+        exponent in 1u32..=60,
+        scale_bits in 30i32..86,
+        kernel in 0usize..8,
+        seed in 0u64..1000,
     ) {
         let degree = 1usize << log_degree;
         let slots = (degree / 2) >> fewer.min(log_degree - 1);
@@ -529,7 +551,10 @@ proptest! {
         let values = complex_noise(slots, seed);
         let big: Vec<_> = values
             .iter()
-            .map(|z| num_complex::Complex { re: BigFloat::try_from(z.re).unwrap(), im: BigFloat::try_from(z.im).unwrap() })
+            .map(|z| num_complex::Complex {
+                re: BigFloat::try_from(z.re).unwrap(),
+                im: BigFloat::try_from(z.im).unwrap(),
+            })
             .collect();
 
         let scale = f64::from(scale_bits).exp2();
@@ -544,7 +569,9 @@ proptest! {
 
         let scale = Scale::power_of_two(scale_bits);
         let mut integers = IntegerPolynomial::zero(degree);
-        encoder.quantise_big_complex(&big, slots, scale, Rounding::Nearest, bits, &mut integers).unwrap();
+        encoder
+            .quantise_big_complex(&big, slots, scale, Rounding::Nearest, bits, &mut integers)
+            .unwrap();
         for (ring, limb) in rings.iter().zip(poly.limbs_mut()) {
             encoder.reduce(&integers, ring, limb).unwrap();
         }
@@ -554,7 +581,9 @@ proptest! {
         let exact = encoder.decode_big_complex(&poly, &rings, scale, None, slots).unwrap();
         for ((have, exact), want) in out.iter().zip(&exact).zip(&values) {
             let exact = Complex64::new(exact.re.to_f64(), exact.im.to_f64());
-            prop_assert!((have - exact).norm() < 2f64.powi(-46) && (exact - want).norm() < tolerance);
+            prop_assert!(
+                (have - exact).norm() < 2f64.powi(-46) && (exact - want).norm() < tolerance
+            );
         }
     }
 }

@@ -236,7 +236,7 @@ impl Evaluator {
     /// The noise is that of a sum, which is more than any single slot has. It is the noise of sums
     /// over the slots if `b` is a copy of `a`, because the errors of copies add up. If nothing that
     /// is in both operands will be summed (`apart`), the noise is that of the slots of each
-    /// ([`Noise::beside`]).
+    /// ([`Noise::plus_disjoint`]).
     ///
     /// # Errors
     /// Fails as [`Evaluator::align`] and [`Evaluator::add`] do.
@@ -250,7 +250,7 @@ impl Evaluator {
         let mut out = self.add(&a, &b)?;
         out.set_bound(a.bound().max(b.bound()));
         if apart {
-            out.inner_mut().set_noise(a.inner().noise().beside(b.inner().noise()));
+            out.inner_mut().set_noise(a.inner().noise().plus_disjoint(b.inner().noise()));
         }
         Ok(out)
     }

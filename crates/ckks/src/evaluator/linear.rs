@@ -338,12 +338,12 @@ impl Evaluator {
             let integer = Integer::scaled(&finite(*c, OPERATION)?, factor, OPERATION)?;
             let product = Self::message_times(factor.log2(), c.abs(), a.inner().noise());
             common.push((product.common(), *c < 0.0));
-            noise = noise.plus(product.apart()).plus(integer.noise(a));
+            noise = noise.plus(product.independent_part()).plus(integer.noise(a));
             integers.push(integer);
             bound += a.bound() * c.abs();
         }
         // The common part is an upper bound, so no cancellation is assumed.
-        let together = Noise::alike(&common);
+        let together = Noise::sum_of_proportional(&common);
         let apart = common.iter().fold(Noise::NONE, |sum, (part, _)| sum.plus(*part));
         let most = if apart.log2_std() > together.log2_std() { apart } else { together };
         let noise = noise.plus(most).with_common(together);

@@ -2,10 +2,10 @@
 
 /// Words for a missing value, in lower case and reduced to letters and digits. `N/A` and `<NA>`
 /// become `na`.
-const MISSING: [&str; 7] = ["na", "nan", "nat", "nil", "null", "none", "missing"];
+const MISSING_WORDS: [&str; 7] = ["na", "nan", "nat", "nil", "null", "none", "missing"];
 
 /// Words for truth values.
-const TRUTH: [&str; 4] = ["true", "false", "yes", "no"];
+const TRUTH_WORDS: [&str; 4] = ["true", "false", "yes", "no"];
 
 /// Codes of laboratories for a measurement without a result.
 ///
@@ -53,8 +53,9 @@ fn word(cell: &str) -> String {
 /// database's missing value (`\N`).
 pub(super) fn is_name(cell: &str) -> bool {
     let word = word(cell);
-    let is_value =
-        [&MISSING[..], &TRUTH, &CODES].iter().any(|words| words.contains(&word.as_str()));
+    let is_value = [&MISSING_WORDS[..], &TRUTH_WORDS, &CODES]
+        .iter()
+        .any(|words| words.contains(&word.as_str()));
     let is_error = cell == "\\N" || cell.starts_with('#') && cell.ends_with(['!', '?']);
     word.starts_with(char::is_alphabetic)
         && !is_value
@@ -92,7 +93,7 @@ fn is_date(cell: &str) -> bool {
 pub(super) fn advice(cell: &str) -> &'static str {
     let word = word(cell);
     let is_one_of = |words: &[&str]| words.contains(&word.as_str());
-    if cell.is_empty() || cell == "\\N" || is_one_of(&MISSING) {
+    if cell.is_empty() || cell == "\\N" || is_one_of(&MISSING_WORDS) {
         "A value is missing: fill it in or leave out the row (pandas: df.fillna(0) or df.dropna())."
     } else if cell.parse::<f64>().is_ok() {
         ""
@@ -101,7 +102,7 @@ pub(super) fn advice(cell: &str) -> &'static str {
     } else if is_date(cell) {
         "Write a date as a number, such as days since a first day (pandas: (df[\"date\"] - \
          pd.Timestamp(\"2020-01-01\")).dt.days), or leave the column out with --columns."
-    } else if is_one_of(&TRUTH) {
+    } else if is_one_of(&TRUTH_WORDS) {
         "Write truth values as 1 and 0."
     } else if is_one_of(&CODES) || cell.starts_with(['<', '>', '≤', '≥']) {
         "Write a number in place of the code, such as half of the limit of detection."

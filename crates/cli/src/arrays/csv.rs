@@ -145,6 +145,11 @@ fn text(bytes: &[u8]) -> Result<&str, String> {
     if bytes.starts_with(b"\xff\xfe") || bytes.starts_with(b"\xfe\xff") {
         return Err("it is text in UTF-16: save it as UTF-8".to_owned());
     }
+    if bytes.starts_with(b"PK\x03\x04") {
+        let what = "this is a spreadsheet or another archive. Save the sheet as .csv in the \
+                    spreadsheet program.";
+        return Err(what.to_owned());
+    }
     let bytes = bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(bytes);
     std::str::from_utf8(bytes).map_err(|error| {
         let line = line_at(bytes, error.valid_up_to());
@@ -800,6 +805,7 @@ mod tests {
             error(b"1,2\n\xff\xfe,3\n"),
             "line 2 holds bytes that are no text in UTF-8: save it as UTF-8"
         );
+        assert!(error(b"PK\x03\x04\x14\0").starts_with("this is a spreadsheet"));
         assert_eq!(error(b"\xff\xfe1\0\n\0"), "it is text in UTF-16: save it as UTF-8");
         assert_eq!(error(b"\xfe\xff\x001\0\n"), "it is text in UTF-16: save it as UTF-8");
     }
@@ -1021,7 +1027,8 @@ mod tests {
             columns in 1usize..6,
             seed in proptest::collection::vec(-1e300f64..1e300, 25),
         ) {
-            let array = Array { shape: vec![rows, columns], values: seed[..rows * columns].to_vec() };
+            let array =
+                Array { shape: vec![rows, columns], values: seed[..rows * columns].to_vec() };
             let table = Table { index: Some(false), ..with(false) };
             prop_assert_eq!(parse(written(&array, &[]).as_bytes(), &table), Ok(array));
         }

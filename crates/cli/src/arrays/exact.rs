@@ -186,9 +186,18 @@ mod tests {
             let unit = 10f64.powf(-(bits * LOG10_2).floor());
             for written in of_both(&format!("{number:e}"), bits) {
                 let read: f64 = written.parse().expect("a number");
-                prop_assert!((read - number).abs() <= 0.5 * unit + 1e-6 * unit + 1e-7, "{} {}", number, written);
+                prop_assert!(
+                    (read - number).abs() <= 0.5 * unit + 1e-6 * unit + 1e-7,
+                    "{} {}",
+                    number,
+                    written
+                );
                 let units = read / unit;
-                prop_assert!((units - units.round()).abs() < 1e-3 * (1.0 + units.abs() * 1e-9), "{}", written);
+                prop_assert!(
+                    (units - units.round()).abs() < 1e-3 * (1.0 + units.abs() * 1e-9),
+                    "{}",
+                    written
+                );
             }
         }
     }

@@ -139,20 +139,30 @@ mod tests {
     proptest! {
         #[test]
         fn any_bytes_are_numbers_or_refused(
-            numbers in proptest::collection::vec((any::<u64>(), prop_oneof![15372u16..17407, any::<u16>()], any::<[u8; 6]>()), 0..4)
+            numbers in proptest::collection::vec(
+                (any::<u64>(), prop_oneof![15372u16..17407, any::<u16>()], any::<[u8; 6]>()),
+                0..4,
+            ),
         ) {
             let bytes = |(mantissa, top, behind): &(u64, u16, [u8; 6])| {
                 [&mantissa.to_le_bytes()[..], &top.to_le_bytes(), behind].concat()
             };
             let data: Vec<u8> = numbers.iter().flat_map(bytes).collect();
-            for (bytes, (_, top, _)) in data.chunks_exact(SIZE).zip(&numbers).filter(|_| check(&data).is_ok()) {
+            for (bytes, (_, top, _)) in
+                data.chunks_exact(SIZE).zip(&numbers).filter(|_| check(&data).is_ok())
+            {
                 prop_assert_eq!(f64::of_number(read(bytes)).is_ok(), top & 0x7fff != 0x7fff);
             }
         }
 
         #[test]
-        fn both_halves_are_exact(negative: bool, exponent in EXPONENTS, mantissa in (1u64 << 63)..=u64::MAX) {
-            let exact = BigFloat::of_number(read(&long(negative, exponent, mantissa, [0; 6]))).unwrap();
+        fn both_halves_are_exact(
+            negative: bool,
+            exponent in EXPONENTS,
+            mantissa in (1u64 << 63)..=u64::MAX,
+        ) {
+            let exact =
+                BigFloat::of_number(read(&long(negative, exponent, mantissa, [0; 6]))).unwrap();
             let (odd, twos) = exact.to_parts();
             let zeros = mantissa.trailing_zeros();
             let sign = if negative { "-" } else { "" };

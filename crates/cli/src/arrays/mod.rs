@@ -17,7 +17,7 @@ use std::path::Path;
 use std::str::FromStr;
 
 pub use exact::{Decimal, needs_digits};
-use hippocrene::BigFloat;
+use hippocrene::{BigFloat, format_shape};
 
 /// An array of numbers in row-major order: doubles, or integers.
 #[derive(Debug, Clone, PartialEq)]
@@ -322,8 +322,14 @@ impl Format {
                     path.display()
                 )))
             }
+            Some("xlsx" | "xls" | "ods") => Err(CliError::Usage(format!(
+                "{}: files of .csv and .npy are read and written, and no spreadsheets. Use .csv, \
+                 which spreadsheet programs read and write too.",
+                path.display()
+            ))),
             _ => Err(CliError::Usage(format!(
-                "cannot tell the format of {} by its name: end it in .csv or .npy, or use --format",
+                "cannot tell the format of {} by its name. End the name in .csv or .npy, or use \
+                 --format csv or --format npy.",
                 path.display()
             ))),
         }
@@ -430,7 +436,7 @@ impl<T: serde::Serialize> Array<T> {
 
     /// An error for writes to memory, which only fail because of sizes.
     fn too_large(&self, source: &io::Error) -> CliError {
-        CliError::Usage(format!("an array of shape {:?}: {source}", self.shape))
+        CliError::Usage(format!("an array of shape {}: {source}", format_shape(&self.shape)))
     }
 }
 

@@ -68,9 +68,13 @@ pub(super) fn parse<T: Element>(bytes: &[u8]) -> Result<Array<T>, String> {
 /// length.
 const LONGEST_START: usize = MAGIC.len() + 2 + size_of::<u32>();
 
+/// The error of a file without numpy's magic string.
+const NOT_NPY: &str = "it is not a file of .npy, which begins with numpy's magic string. Write it \
+                       with numpy.save, or use --format csv.";
+
 /// The range of the header's bytes, which may extend beyond the bytes that are given.
 fn header_of(bytes: &[u8]) -> Result<Range<usize>, String> {
-    let rest = bytes.strip_prefix(MAGIC).ok_or("it does not start with numpy's magic string")?;
+    let rest = bytes.strip_prefix(MAGIC).ok_or(NOT_NPY)?;
     let (&[major, _], rest) = rest.split_first_chunk().ok_or("it ends before the version")?;
     let (length, rest) = match major {
         1 => rest.split_first_chunk().map(|(&n, rest)| (usize::from(u16::from_le_bytes(n)), rest)),
@@ -515,9 +519,13 @@ mod tests {
         }
 
         #[test]
-        fn no_header_makes_it_panic(header in "\\{?('descr'|'shape'|'fortran_order'|:|,| \
-                                               |\\(|\\)|'<f8'|True|[0-9]{1,25}|\\PC){0,12}\\}?") {
-            prop_assert!(parse_numbers(&file(1, &header, &[0; 8])).is_err() || header.contains("shape"));
+        fn no_header_makes_it_panic(
+            header in "\\{?('descr'|'shape'|'fortran_order'|:|,| \
+                                               |\\(|\\)|'<f8'|True|[0-9]{1,25}|\\PC){0,12}\\}?",
+        ) {
+            prop_assert!(
+                parse_numbers(&file(1, &header, &[0; 8])).is_err() || header.contains("shape")
+            );
         }
     }
 }

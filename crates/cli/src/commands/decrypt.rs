@@ -7,7 +7,7 @@ use crate::console::{Console, count};
 use crate::error::CliError;
 use crate::streams;
 use hippocrene::wire::{self, Inspection, Kind};
-use hippocrene::{BitArray, ClientKey, EncryptedArray, IntegerArray, Preset, Stored};
+use hippocrene::{BitArray, ClientKey, EncryptedArray, IntegerArray, Preset, Stored, format_shape};
 use serde::Serialize;
 use std::path::Path;
 
@@ -166,7 +166,7 @@ impl Job<'_> {
             return self.give_decimals(encrypted.shape(), values, precision_bits, console);
         }
         let array = Array { shape: encrypted.shape().to_vec(), values };
-        self.give(&array, Quality::Numbers { precision_bits }, console)
+        self.write_numbers(&array, Quality::Numbers { precision_bits }, console)
     }
 
     /// Writes numbers as text.
@@ -202,7 +202,7 @@ impl Job<'_> {
         let values = values.into_iter().map(|value| [value.re, value.im]).collect();
         let precision_bits = encrypted.precision_bits(self.client.session());
         let array: Array<Complex> = Array { shape: encrypted.shape().to_vec(), values };
-        self.give(&array, Quality::Numbers { precision_bits }, console)
+        self.write_numbers(&array, Quality::Numbers { precision_bits }, console)
     }
 
     /// Decrypts integers.
@@ -224,7 +224,7 @@ impl Job<'_> {
         })?;
         let budget_bits = encrypted.budget_bits(client.session());
         let quality = Quality::Integers { plain_modulus: encrypted.plain_modulus(), budget_bits };
-        self.give(&Array { shape: encrypted.shape().to_vec(), values }, quality, console)
+        self.write_numbers(&Array { shape: encrypted.shape().to_vec(), values }, quality, console)
     }
 
     /// Decrypts bits: to booleans in `.npy`, and to 0 and 1 in text.
@@ -240,10 +240,10 @@ impl Job<'_> {
         let (shape, quality) =
             (encrypted.shape().to_vec(), Quality::Bits { bit_error: encrypted.error() });
         if self.format == Format::Npy && !self.prints_json(console) {
-            return self.give(&Array { shape, values }, quality, console);
+            return self.write_numbers(&Array { shape, values }, quality, console);
         }
         let values: Vec<i64> = values.into_iter().map(i64::from).collect();
-        self.give(&Array { shape, values }, quality, console)
+        self.write_numbers(&Array { shape, values }, quality, console)
     }
 
     /// True if the numbers are printed in a JSON object.
@@ -260,18 +260,19 @@ impl Job<'_> {
         let (names, columns) = (self.names.len(), shape.get(1).copied().unwrap_or(1));
         match &self.decrypt.header_from {
             Some(path) if names != columns => Err(CliError::Usage(format!(
-                "--header-from: {} names {}, and the array of shape {shape:?} has {}. If the array \
+                "--header-from: {} names {}, and the array of shape {shape} has {}. If the array \
                  comes from this file, give the same --columns or --index as to encrypt.",
                 path.display(),
                 count(names, "column"),
-                count(columns, "column")
+                count(columns, "column"),
+                shape = format_shape(shape)
             ))),
             _ => Ok(()),
         }
     }
 
     /// Writes the numbers to the requested output.
-    fn give<T: Number>(
+    fn write_numbers<T: Number>(
         &self,
         array: &Array<T>,
         quality: Quality,
@@ -292,9 +293,10 @@ impl Job<'_> {
         quality: Quality,
         console: &mut Console<'_>,
     ) -> Result<(), CliError> {
-        let Some(path) = self.output else { return console.give(bytes) };
+        let Some(path) = self.output else { return console.write_data(bytes) };
         wire::write(path, bytes)?;
-        let words = format!("{}: numbers of shape {shape:?}", path.display());
+        let words =
+            format!("{}: numbers of shape {shape}", path.display(), shape = format_shape(shape));
         console.result(&Decrypted::<f64> { shape, quality, path: Some(path), values: None }, words)
     }
 }

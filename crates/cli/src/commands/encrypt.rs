@@ -9,7 +9,7 @@ use crate::streams;
 use hippocrene::wire::{self, FormatError, Kind};
 use hippocrene::{
     BitArray, ClientKey, EncryptedArray, Encryption, Error, IntegerArray, Interval, Preset,
-    PublicKey, Session, Stored, Values,
+    PublicKey, Session, Stored, Values, format_shape,
 };
 use num_complex::Complex64;
 use serde::Serialize;
@@ -182,14 +182,18 @@ pub(super) fn run(
 
     let path = encrypt.output.as_path();
     match streams::is_output(path) {
-        true => console.give(&bytes)?,
+        true => console.write_data(&bytes)?,
         false => wire::save(path, &bytes, kind)?,
     }
     let bytes = bytes.len() as u64;
     let encrypted =
         Encrypted { path, shape: &shape, key: owner.to_string(), bytes, columns: &names };
-    let mut words =
-        format!("{}: an encrypted array of shape {shape:?}, {}", path.display(), size(bytes));
+    let mut words = format!(
+        "{}: an encrypted array of shape {shape}, {}",
+        path.display(),
+        size(bytes),
+        shape = format_shape(&shape)
+    );
     if !names.is_empty() && !streams::is_input(input) {
         let _ = write!(
             words,

@@ -43,12 +43,12 @@ impl Display for ForeignFile {
 ///
 /// A process that shares the folder, from another machine or container, writes to its partial file
 /// more often than this. Its process number is not visible here.
-const STALE: Duration = Duration::from_secs(600);
+const STALE_AFTER: Duration = Duration::from_secs(600);
 
 /// Removes the partial files of a file that stopped runs have left.
 ///
 /// Their names are `.NAME.PROCESS.NUMBER.part`. A partial file is removed if the system shows that
-/// its process has ended, and nothing was written to it for `STALE`.
+/// its process has ended, and nothing was written to it for `STALE_AFTER`.
 pub(super) fn remove_partial(path: &Path) {
     // A link leads to the folder where the file is really written.
     let path = fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
@@ -69,7 +69,8 @@ pub(super) fn remove_partial(path: &Path) {
         };
         let written_so = process.parse::<u32>().is_ok() && number.parse::<u64>().is_ok();
         let written = entry.metadata().and_then(|there| there.modified()).ok();
-        let is_stale = written.and_then(|at| at.elapsed().ok()).is_some_and(|since| since > STALE);
+        let is_stale =
+            written.and_then(|at| at.elapsed().ok()).is_some_and(|since| since > STALE_AFTER);
         if written_so && is_stale && !processes.join(process).exists() {
             // A partial file that cannot be removed does no harm.
             let _ = fs::remove_file(entry.path());
@@ -94,7 +95,11 @@ impl<'a> Folder<'a> {
     pub(super) fn new(path: &'a Path, names: &[&str], force: bool) -> Result<Self, CliError> {
         for file in names.iter().map(|name| path.join(name)) {
             if file.exists() && !force {
-                let what = format!("{} exists already: use --force to replace it", file.display());
+                let what = format!(
+                    "{} exists already. Choose another folder with --output, or replace it with \
+                     --force: arrays of a replaced secret key can no longer be decrypted.",
+                    file.display()
+                );
                 return Err(CliError::Usage(what));
             }
             if file.is_dir() {

@@ -8,7 +8,7 @@ use hippocrene::wire::{
     self, ArrayInspection, BitsInspection, BootstrappingInspection, ElementsInspection,
     GatesInspection, Inspection, KeysInspection, SettingsInspection, TreesInspection,
 };
-use hippocrene::{Family, Preset};
+use hippocrene::{Family, Preset, format_shape};
 use serde::Serialize;
 use std::fmt::{self, Display};
 use std::path::Path;
@@ -71,7 +71,7 @@ impl Display for One<'_> {
             write!(f, "\n  gates       {parameters}, ring degree {ring_degree}")?;
             if let (Some(shape), Some(fresh)) = (shape, fresh) {
                 let how = if *fresh { "as encrypted" } else { "one ciphertext for each bit" };
-                write!(f, "\n  shape       {shape:?}, {how}")?;
+                write!(f, "\n  shape       {shape}, {how}", shape = format_shape(shape))?;
             }
             if let Some(bit_error) = bit_error {
                 write_error(f, *bit_error)?;
@@ -180,8 +180,8 @@ fn write_array(f: &mut fmt::Formatter<'_>, array: &ArrayInspection) -> fmt::Resu
     };
     write!(
         f,
-        "\n  shape       {:?}, {what}, in {}",
-        array.shape,
+        "\n  shape       {}, {what}, in {}",
+        format_shape(&array.shape),
         count(array.ciphertexts, "ciphertext")
     )?;
     if !array.packed {

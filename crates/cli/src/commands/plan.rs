@@ -47,7 +47,8 @@ impl Display for Printed {
                 row.double_groups.map_or("single".to_owned(), |groups| format!("double/{groups}"));
             write!(
                 f,
-                "\n{units:>6}{limbs:>7}{bits:>8.1}{group:>8}{digits:>8}{special_limbs:>10}{method:>10}{:>9}{:>9}",
+                "\n{units:>6}{limbs:>7}{bits:>8.1}{group:>8}{digits:>8}{special_limbs:>10}\
+                 {method:>10}{:>9}{:>9}",
                 time(row.milliseconds),
                 time(row.base_milliseconds)
             )?;

@@ -57,8 +57,8 @@ impl Display for Line<'_> {
         write!(
             f,
             "{name:<14}{ring_degree:>7}  {secret:<7}{log2_pq:>9.1}{usable_bits:>8.1}  \
-             {sprout:<16}{scale:>7}{limbs:>6}{specials:>10}{gadget_rank:>6}{seeded:>11}{unseeded:>11}  \
-             {:<20}",
+             {sprout:<16}{scale:>7}{limbs:>6}{specials:>10}{gadget_rank:>6}{seeded:>11}\
+             {unseeded:>11}  {:<20}",
             failures(&self.0.bootstraps)
         )?;
         let SecurityDescription { bits, log2_pq_limit, source } = self.0.security;

@@ -82,12 +82,22 @@ mod tests {
 
     proptest! {
         #[test]
-        fn is_the_rounded_quotient(from in 128u64..1 << 61, to in 128u64..1 << 61, x: u64, near in 0u64..4) {
+        fn is_the_rounded_quotient(
+            from in 128u64..1 << 61,
+            to in 128u64..1 << 61,
+            x: u64,
+            near in 0u64..4,
+        ) {
             let mut cases = vec![x % from, from - 1 - near];
             // Close to a half.
-            cases.push((u128::from(from) * u128::from(2 * (x % to) + 1) / u128::from(2 * to)) as u64 % from);
+            cases.push(
+                (u128::from(from) * u128::from(2 * (x % to) + 1) / u128::from(2 * to)) as u64
+                    % from,
+            );
             for x in cases {
-                let expected = (u128::from(x) * u128::from(to) + u128::from(from / 2)) / u128::from(from) % u128::from(to);
+                let expected = (u128::from(x) * u128::from(to) + u128::from(from / 2))
+                    / u128::from(from)
+                    % u128::from(to);
                 prop_assert_eq!(u128::from(ModulusSwitch::new(from, to).apply(x)), expected);
             }
             prop_assert_eq!(ModulusSwitch::new(from, from).apply(x % from), x % from);
@@ -97,7 +107,10 @@ mod tests {
         /// rounding of `b`.
         #[test]
         fn the_mean_of_the_rounding_error_is_subtracted(
-            from in 128u64..1 << 61, to in 128u64..1 << 61, b: u64, parts in proptest::collection::vec(any::<(u64, bool)>(), 1..40)
+            from in 128u64..1 << 61,
+            to in 128u64..1 << 61,
+            b: u64,
+            parts in proptest::collection::vec(any::<(u64, bool)>(), 1..40),
         ) {
             let (b, switch) = (b % from, ModulusSwitch::new(from, to));
             let (a, s): (Vec<u64>, Vec<bool>) = parts.iter().map(|(a, s)| (a % from, *s)).unzip();
@@ -106,7 +119,12 @@ mod tests {
                 prop_assert_eq!(switch.apply(*x), *y);
             }
             let phase = |b: u64, a: &[u64]| {
-                i128::from(b) + a.iter().zip(&s).filter(|(_, s)| **s).map(|(a, _)| i128::from(*a)).sum::<i128>()
+                i128::from(b)
+                    + a.iter()
+                        .zip(&s)
+                        .filter(|(_, s)| **s)
+                        .map(|(a, _)| i128::from(*a))
+                        .sum::<i128>()
             };
             // The error times `2 from`, modulo `2 from to`.
             let (from, to) = (i128::from(from), i128::from(to));
@@ -116,7 +134,11 @@ mod tests {
                 if *s { -off } else { off }
             });
             let difference = (error - rounded.sum::<i128>()).rem_euclid(2 * from * to);
-            prop_assert!(difference <= from || difference >= 2 * from * to - from, "{}", difference);
+            prop_assert!(
+                difference <= from || difference >= 2 * from * to - from,
+                "{}",
+                difference
+            );
         }
     }
 }

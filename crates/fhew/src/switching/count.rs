@@ -10,7 +10,7 @@ use hippocrene_rlwe::{Context, WordSize};
 pub(super) fn note_switch(context: &Context, ring: &ResidueRing, samples: usize) {
     let key = (samples * ring.key_bytes(ring.degree())) as u64;
     let nanoseconds = context.priced(|prices| {
-        let missed = prices.missed(key);
+        let missed = prices.missed_fraction(key);
         let limb = prices.limb(ring.degree().ilog2(), WordSize::of(ring.modulus()), missed);
         let each = limb.forward + limb.product + limb.pass;
         let from_memory = missed * key as f64 / prices.memory().key_bytes_per_ns;

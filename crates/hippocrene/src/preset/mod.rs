@@ -108,7 +108,7 @@ impl Preset {
         PRESETS.into_iter().find(|p| p.name == name).ok_or_else(|| {
             let names: Vec<&str> = PRESETS.iter().map(|p| p.name).collect();
             Error::Parameters(format!(
-                "there is no preset {name:?}; there are {}",
+                "presets: there is none named {name:?}. There are {}.",
                 names.join(", ")
             ))
         })
@@ -119,6 +119,17 @@ impl Preset {
         let is_this =
             |p: &Preset| p.parameters().is_ok_and(|parameters| parameters.digest() == digest);
         PRESETS.into_iter().filter(|p| 1 << p.log_degree == degree).find(is_this)
+    }
+
+    /// Describes parameters with this digest, with the name of their preset if they have one.
+    ///
+    /// It looks through all presets, which takes longer than [`Preset::by_digest`].
+    pub fn describe_digest(digest: Fingerprint) -> String {
+        let degrees = PRESETS.iter().map(|preset| 1 << preset.log_degree);
+        match degrees.into_iter().find_map(|degree| Self::by_digest(digest, degree)) {
+            Some(preset) => format!("the preset {}", preset.name),
+            None => format!("parameters of no preset (digest {digest})"),
+        }
     }
 
     /// True if it has a sprout, so that its ciphertexts can be scaled down by any number of bits.

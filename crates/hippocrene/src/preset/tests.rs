@@ -151,7 +151,7 @@ fn bootstraps_of_bits_fit_into_their_sets() {
         let context = Arc::new(Context::new(parameters, Threads::single()).unwrap());
         let plan = BitPlan::new(context, preset.bits().unwrap()).unwrap();
         assert!(plan.log2_failure_probability() < -128.0, "{name}");
-        assert!(plan.narrow().parameters().security().is_some(), "{name}");
+        assert!(plan.sparse_context().parameters().security().is_some(), "{name}");
         let parameters = plan.context().parameters();
         let left = parameters.log2(parameters.top()) - plan.bits() - plan.bits_needed();
         assert!(left >= room - 1.0, "{name}: {left}");

@@ -2,7 +2,7 @@
 
 use hippocrene_arrays::{
     Array, CiphertextBody, Elements, Error, Fresh, Interval, Layout, Session, Settings,
-    SlotContents,
+    SlotContents, format_shape,
 };
 use hippocrene_ckks::Short;
 use hippocrene_ring::{Poly, sample::Seed};
@@ -423,7 +423,8 @@ impl<F: FileForm> ArrayHead<F> {
         let layout =
             Layout::new(shape, strides, slots).map_err(|error| unusable("the layout", error))?;
         if count != layout.ciphertexts() as u64 {
-            let need = format!("{} for shape {:?}", layout.ciphertexts(), layout.shape());
+            let need =
+                format!("{} for shape {}", layout.ciphertexts(), format_shape(layout.shape()));
             return Err(FormatError::field("the number of ciphertexts", count, need));
         }
         cursor.enter("heads of ciphertexts");

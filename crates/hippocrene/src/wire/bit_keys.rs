@@ -34,7 +34,7 @@ const MAX_SCALE_BITS: u32 = 1000;
 pub(super) struct BitKeysHead {
     pub(super) literal: BitLiteral,
     /// The parameter set of the sparse secret.
-    pub(super) narrow: Parameters,
+    pub(super) sparse_parameters: Parameters,
     /// The modulus of the key from the sparse secret.
     up: Modulus,
 }
@@ -45,12 +45,17 @@ pub(super) fn bit_keys_bytes(keys: &BitKeys, parameters: &Parameters) -> u64 {
     let levels = literal.coefficients_to_slots.len() + literal.slots_to_coefficients.len();
     let head =
         FIXED_BYTES + LEVEL_BYTES * levels + 8 * literal.wave.polynomial().coefficients().len();
-    head as u64 + sparse_keys_bytes(parameters, keys.narrow(), keys.encapsulation().up().modulus())
+    head as u64
+        + sparse_keys_bytes(
+            parameters,
+            keys.sparse_parameters(),
+            keys.encapsulation().up().modulus(),
+        )
 }
 
 /// Appends the whole part for bits.
 pub(super) fn write_bit_keys(out: &mut Vec<u8>, keys: &BitKeys, parameters: &Parameters) {
-    let (literal, narrow) = (keys.literal(), keys.narrow());
+    let (literal, sparse_parameters) = (keys.literal(), keys.sparse_parameters());
     let coefficients = literal.wave.polynomial().coefficients();
     let complex = if literal.packing == BitPacking::Complex { COMPLEX } else { 0 };
     let clean = if literal.clean { CLEAN } else { 0 };
@@ -58,7 +63,7 @@ pub(super) fn write_bit_keys(out: &mut Vec<u8>, keys: &BitKeys, parameters: &Par
     out.extend(literal.base_bits.to_le_bytes());
     write_modulus(out, literal.base(parameters));
     out.extend((literal.sparse_weight as u32).to_le_bytes());
-    out.extend(narrow.literal().specials.first().copied().unwrap_or(0).to_le_bytes());
+    out.extend(sparse_parameters.literal().specials.first().copied().unwrap_or(0).to_le_bytes());
     out.extend(literal.scale_bits.to_le_bytes());
     out.extend(literal.falling_bits.to_le_bytes());
     out.extend(literal.bit_scale.to_le_bytes());
@@ -76,7 +81,7 @@ pub(super) fn write_bit_keys(out: &mut Vec<u8>, keys: &BitKeys, parameters: &Par
     for coefficient in coefficients {
         out.extend(coefficient.to_le_bytes());
     }
-    write_sparse_keys(out, keys.encapsulation(), narrow, parameters);
+    write_sparse_keys(out, keys.encapsulation(), sparse_parameters, parameters);
 }
 
 /// Reads the whole part for bits, up to the end of the file.
@@ -87,14 +92,14 @@ pub(super) fn read_bit_keys(
 ) -> Result<BitKeys, Error> {
     let context = session.context().rlwe();
     let head = BitKeysHead::read(cursor, context.parameters())?;
-    let encapsulation = read_sparse_keys(cursor, context, head.narrow, head.up, owner)?;
+    let encapsulation = read_sparse_keys(cursor, context, head.sparse_parameters, head.up, owner)?;
     BitKeys::new(session, head.literal, encapsulation)
 }
 
 impl BitKeysHead {
     /// Bytes of memory that the keys take.
     pub(super) fn memory(&self, parameters: &Parameters) -> u64 {
-        sparse_keys_memory(parameters, &self.narrow, self.up)
+        sparse_keys_memory(parameters, &self.sparse_parameters, self.up)
     }
 
     /// Reads the fields before the keys, and checks that the remaining bytes are exactly the keys.
@@ -141,10 +146,10 @@ impl BitKeysHead {
             clean: flags & CLEAN != 0,
             output_bits,
         };
-        let narrow = BitKeys::narrow_of(parameters, &literal)
+        let sparse_parameters = BitKeys::sparse_parameters_of(parameters, &literal)
             .map_err(|error| unusable("the sparse secret of bits", error))?;
-        check_special(special, &narrow.literal().specials)?;
-        cursor.expect_left(sparse_keys_bytes(parameters, &narrow, up))?;
-        Ok(BitKeysHead { literal, narrow, up })
+        check_special(special, &sparse_parameters.literal().specials)?;
+        cursor.expect_left(sparse_keys_bytes(parameters, &sparse_parameters, up))?;
+        Ok(BitKeysHead { literal, sparse_parameters, up })
     }
 }

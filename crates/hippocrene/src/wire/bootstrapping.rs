@@ -35,7 +35,7 @@ pub(super) struct BootstrappingHead {
     pub(super) precision: f64,
     pub(super) literal: BootstrapLiteral,
     /// The parameter set of the sparse secret.
-    pub(super) narrow: Parameters,
+    pub(super) sparse_parameters: Parameters,
     /// The modulus of the key from the sparse secret.
     up: Modulus,
 }
@@ -43,12 +43,12 @@ pub(super) struct BootstrappingHead {
 impl BootstrappingHead {
     /// Bytes of the keys.
     pub(super) fn keys_bytes(&self, parameters: &Parameters) -> u64 {
-        sparse_keys_bytes(parameters, &self.narrow, self.up)
+        sparse_keys_bytes(parameters, &self.sparse_parameters, self.up)
     }
 
     /// Bytes of memory that the keys take.
     pub(super) fn memory(&self, parameters: &Parameters) -> u64 {
-        sparse_keys_memory(parameters, &self.narrow, self.up)
+        sparse_keys_memory(parameters, &self.sparse_parameters, self.up)
     }
 }
 
@@ -58,7 +58,12 @@ pub(super) fn bootstrapping_bytes(keys: &BootstrappingKeys, parameters: &Paramet
     let levels = literal.coefficients_to_slots.len() + literal.slots_to_coefficients.len();
     let (cosine, arcsine) = coefficients(&literal.reduction);
     let head = FIXED_BYTES + LEVEL_BYTES * levels + 8 * (cosine.len() + arcsine.len());
-    head as u64 + sparse_keys_bytes(parameters, keys.narrow(), keys.encapsulation().up().modulus())
+    head as u64
+        + sparse_keys_bytes(
+            parameters,
+            keys.sparse_parameters(),
+            keys.encapsulation().up().modulus(),
+        )
 }
 
 /// The coefficients of the cosine and of the arcsine; the latter are empty without an arcsine.
@@ -75,7 +80,7 @@ pub(super) fn write_bootstrapping(
     keys: &BootstrappingKeys,
     parameters: &Parameters,
 ) {
-    let (literal, narrow) = (keys.literal(), keys.narrow());
+    let (literal, sparse_parameters) = (keys.literal(), keys.sparse_parameters());
     let (reduction, (cosine, arcsine)) = (&literal.reduction, coefficients(&literal.reduction));
     let complex = if literal.real { 0 } else { COMPLEX };
     let last = if literal.order == Order::SlotsToCoefficientsLast { LAST } else { 0 };
@@ -87,7 +92,7 @@ pub(super) fn write_bootstrapping(
     out.extend(literal.base_bits.to_le_bytes());
     write_modulus(out, parameters.grafted_modulus(literal.base_bits));
     out.extend((literal.sparse_weight.unwrap_or(0) as u32).to_le_bytes());
-    out.extend(narrow.literal().specials.first().copied().unwrap_or(0).to_le_bytes());
+    out.extend(sparse_parameters.literal().specials.first().copied().unwrap_or(0).to_le_bytes());
     out.extend(literal.scale_bits.to_le_bytes());
     out.extend(literal.output_scale_bits.to_le_bytes());
     out.extend(literal.output_bits.unwrap_or(0.0).to_le_bytes());
@@ -110,7 +115,7 @@ pub(super) fn write_bootstrapping(
     for coefficient in cosine.iter().chain(arcsine) {
         out.extend(coefficient.to_le_bytes());
     }
-    write_sparse_keys(out, keys.encapsulation(), narrow, parameters);
+    write_sparse_keys(out, keys.encapsulation(), sparse_parameters, parameters);
 }
 
 /// Reads the whole part for bootstrapping, up to the end of the file unless `more` follows.
@@ -122,7 +127,7 @@ pub(super) fn read_bootstrapping(
 ) -> Result<BootstrappingKeys, Error> {
     let context = session.context().rlwe();
     let head = BootstrappingHead::read(cursor, context.parameters(), more)?;
-    let encapsulation = read_sparse_keys(cursor, context, head.narrow, head.up, owner)?;
+    let encapsulation = read_sparse_keys(cursor, context, head.sparse_parameters, head.up, owner)?;
     BootstrappingKeys::new(session, head.precision, head.literal, encapsulation)
 }
 
@@ -214,10 +219,10 @@ impl BootstrappingHead {
             output_bits,
             precision: iterated,
         };
-        let narrow = BootstrappingKeys::narrow_of(parameters, &literal)
+        let sparse_parameters = BootstrappingKeys::sparse_parameters_of(parameters, &literal)
             .map_err(|error| unusable("the sparse secret of a bootstrap", error))?;
-        check_special(special, &narrow.literal().specials)?;
-        cursor.expect(sparse_keys_bytes(parameters, &narrow, up), more)?;
-        Ok(BootstrappingHead { precision, literal, narrow, up })
+        check_special(special, &sparse_parameters.literal().specials)?;
+        cursor.expect(sparse_keys_bytes(parameters, &sparse_parameters, up), more)?;
+        Ok(BootstrappingHead { precision, literal, sparse_parameters, up })
     }
 }

@@ -9,7 +9,7 @@ use std::{
 
 use hippocrene_arrays::{
     Error,
-    files::{PIECE, Staged, failed, is_no_file, write},
+    files::{BYTES_PER_PIECE, Staged, failed, is_no_file, write},
 };
 use hippocrene_rlwe::stop;
 use zeroize::Zeroizing;
@@ -71,18 +71,18 @@ pub fn readable_by_others(path: &Path) -> Option<u32> {
     }
 }
 
-/// Reads at most `PIECE` bytes at a time.
+/// Reads at most `BYTES_PER_PIECE` bytes at a time.
 struct Pieces<R>(R);
 
 impl<R: Read> Read for Pieces<R> {
     fn read(&mut self, out: &mut [u8]) -> io::Result<usize> {
         stop::check(READ).map_err(io::Error::other)?;
-        let room = out.len().min(PIECE);
+        let room = out.len().min(BYTES_PER_PIECE);
         let read = self.0.read(&mut out[..room]);
         if matches!(&read, Err(error) if error.kind() == io::ErrorKind::Interrupted) {
             // A signal interrupted the read, perhaps to request a stop. That is checked again only
             // after this delay.
-            thread::sleep(stop::EVERY);
+            thread::sleep(stop::CHECK_INTERVAL);
         }
         read
     }

@@ -495,7 +495,7 @@ fn describe_settings(settings: &Settings) -> SettingsInspection {
 }
 
 fn describe_bootstrapping(head: &BootstrappingHead) -> BootstrappingInspection {
-    let BootstrappingHead { precision, literal, narrow, .. } = head;
+    let BootstrappingHead { precision, literal, sparse_parameters, .. } = head;
     BootstrappingInspection {
         complex: !literal.real,
         precision: *precision,
@@ -503,8 +503,8 @@ fn describe_bootstrapping(head: &BootstrappingHead) -> BootstrappingInspection {
         iterated: literal.precision.is_some(),
         bound: literal.bound,
         sparse_weight: literal.sparse_weight.unwrap_or(0),
-        sparse_log2_pq: narrow.log2(narrow.full()),
-        sparse_log2_pq_limit: narrow.security().map(|limit| limit.log2_pq),
+        sparse_log2_pq: sparse_parameters.log2(sparse_parameters.full()),
+        sparse_log2_pq_limit: sparse_parameters.security().map(|limit| limit.log2_pq),
     }
 }
 
@@ -538,12 +538,12 @@ pub(super) fn inspect_keys(
     if contents.bits {
         let head = BitKeysHead::read(cursor, parameters)?;
         memory += head.memory(parameters);
-        let BitKeysHead { literal, narrow, .. } = head;
+        let BitKeysHead { literal, sparse_parameters, .. } = head;
         keys.bits = Some(BitsInspection {
             capacity: literal.packing.bits(parameters.degree() / 2),
             sparse_weight: literal.sparse_weight,
-            sparse_log2_pq: narrow.log2(narrow.full()),
-            sparse_log2_pq_limit: narrow.security().map(|limit| limit.log2_pq),
+            sparse_log2_pq: sparse_parameters.log2(sparse_parameters.full()),
+            sparse_log2_pq_limit: sparse_parameters.security().map(|limit| limit.log2_pq),
         });
     }
     Ok((keys, memory))

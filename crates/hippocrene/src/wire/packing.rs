@@ -110,9 +110,12 @@ mod tests {
     proptest! {
         #[test]
         fn unpack_undoes_pack_and_bits_are_where_they_are_documented(
-            width in 1u32..=61, count in 1usize..80, words in prop::collection::vec(any::<u64>(), 80),
+            width in 1u32..=61,
+            count in 1usize..80,
+            words in prop::collection::vec(any::<u64>(), 80),
         ) {
-            let residues: Vec<u64> = words[..count].iter().map(|x| x & ((1 << width) - 1)).collect();
+            let residues: Vec<u64> =
+                words[..count].iter().map(|x| x & ((1 << width) - 1)).collect();
             let mut packed = vec![0xaa];
             pack(&mut packed, &residues, width);
             let packed = &packed[1..];

@@ -10,14 +10,14 @@ use super::{
 };
 
 /// Bytes of the two keys. The key from the sparse secret is modulo `up`.
-pub(super) fn sparse_keys_bytes(parameters: &Parameters, narrow: &Parameters, up: Modulus) -> u64 {
-    switching_key_bytes(narrow, narrow.full()) + switching_key_bytes(parameters, up)
+pub(super) fn sparse_keys_bytes(parameters: &Parameters, sparse: &Parameters, up: Modulus) -> u64 {
+    switching_key_bytes(sparse, sparse.full()) + switching_key_bytes(parameters, up)
 }
 
 /// Bytes of memory of the two keys and the tables for the parameters of the sparse secret.
-pub(super) fn sparse_keys_memory(parameters: &Parameters, narrow: &Parameters, up: Modulus) -> u64 {
-    memory::of_tables(narrow)
-        + memory::of_switching_key(narrow, narrow.full())
+pub(super) fn sparse_keys_memory(parameters: &Parameters, sparse: &Parameters, up: Modulus) -> u64 {
+    memory::of_tables(sparse)
+        + memory::of_switching_key(sparse, sparse.full())
         + memory::of_switching_key(parameters, up)
 }
 
@@ -25,10 +25,10 @@ pub(super) fn sparse_keys_memory(parameters: &Parameters, narrow: &Parameters, u
 pub(super) fn write_sparse_keys(
     out: &mut Vec<u8>,
     keys: &EncapsulationKeys,
-    narrow: &Parameters,
+    sparse: &Parameters,
     parameters: &Parameters,
 ) {
-    write_switching_key(out, keys.down(), narrow);
+    write_switching_key(out, keys.down(), sparse);
     write_switching_key(out, keys.up(), parameters);
 }
 
@@ -36,13 +36,13 @@ pub(super) fn write_sparse_keys(
 pub(super) fn read_sparse_keys(
     cursor: &mut Cursor<'_>,
     context: &Context,
-    narrow: Parameters,
+    sparse: Parameters,
     up: Modulus,
     owner: Fingerprint,
 ) -> Result<EncapsulationKeys, Error> {
-    let narrow = Context::new(narrow, context.threads().clone())?;
-    let modulus = narrow.parameters().full();
-    let down = read_switching_key(cursor, &narrow, modulus, "key to the sparse secret")?;
+    let sparse = Context::new(sparse, context.threads().clone())?;
+    let modulus = sparse.parameters().full();
+    let down = read_switching_key(cursor, &sparse, modulus, "key to the sparse secret")?;
     let up = read_switching_key(cursor, context, up, "key from the sparse secret")?;
     Ok(EncapsulationKeys::from_parts(owner, down, up))
 }

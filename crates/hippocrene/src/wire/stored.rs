@@ -4,7 +4,7 @@ use std::{convert::Infallible, mem, path::Path};
 
 use hippocrene_arrays::{
     Error, Session, Settings,
-    files::{PIECE, Staged, WRITE, check_file, is_no_file},
+    files::{BYTES_PER_PIECE, Staged, WRITE, check_file, is_no_file},
 };
 use hippocrene_rlwe::{Fingerprint, stop};
 
@@ -267,14 +267,15 @@ fn write<T: Stored, E>(
 fn in_pieces<T: Stored>(value: &T, path: &Path) -> Result<Staged, Error> {
     let (mut staged, mut summed) = (Staged::open(path, false)?, Summed::default());
     let mut take = |bytes: &mut Vec<u8>| {
-        if bytes.len() >= PIECE {
+        if bytes.len() >= BYTES_PER_PIECE {
             summed.add(bytes);
             staged.append(bytes)?;
             bytes.clear();
         }
         stop::check(WRITE).map_err(Error::from)
     };
-    let mut out = Output { bytes: Vec::new(), max_reserved: 2 * PIECE, pass_on: &mut take };
+    let mut out =
+        Output { bytes: Vec::new(), max_reserved: 2 * BYTES_PER_PIECE, pass_on: &mut take };
     value.encode(&mut out)?;
     let mut rest = out.bytes;
     if staged.bytes() == 0 {

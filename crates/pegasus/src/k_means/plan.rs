@@ -49,13 +49,13 @@ impl KMeansPlan {
     /// distances, and for two products and slots to coefficients of the centroids.
     ///
     /// # Errors
-    /// Returns the errors of [`Shape::together`] and [`PegasusPlan::new`].
+    /// Returns the errors of [`Shape::points_per_ciphertext`] and [`PegasusPlan::new`].
     pub fn new(
         context: Arc<Context>,
         shape: Shape,
         literal: PegasusLiteral,
     ) -> Result<Self, PegasusError> {
-        let together = shape.together(context.max_slots())?;
+        let together = shape.points_per_ciphertext(context.max_slots())?;
         let (width, scale) = (shape.width(), literal.output_scale_bits);
         let transform = |slots: usize, bound: f64| {
             let levels = transform_levels(slots) as f64;
@@ -90,7 +90,7 @@ impl KMeansPlan {
     }
 
     /// The number of points in a ciphertext.
-    pub fn together(&self) -> usize {
+    pub fn points_per_ciphertext(&self) -> usize {
         self.together
     }
 

@@ -19,7 +19,7 @@ const MAX_SLOTS: usize = 1 << 16;
 ///
 /// let shape = Shape::new(4, 3, 2)?;
 /// assert_eq!((shape.stride(), shape.width()), (4, 8));
-/// assert_eq!(shape.together(32)?, 4);
+/// assert_eq!(shape.points_per_ciphertext(32)?, 4);
 /// # Ok::<(), hippocrene_pegasus::PegasusError>(())
 /// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -89,7 +89,7 @@ impl Shape {
     ///
     /// # Errors
     /// Returns [`PegasusError::Argument`] if there is no room for one point.
-    pub fn together(&self, slots: usize) -> Result<usize, PegasusError> {
+    pub fn points_per_ciphertext(&self, slots: usize) -> Result<usize, PegasusError> {
         if self.width() > slots {
             let what = format!(
                 "one point in all clusters takes {} slots, there are {slots}",
@@ -109,7 +109,7 @@ impl Shape {
     }
 
     /// Lays out points, given row by row, in the slots of ciphertexts of `together` points each
-    /// ([`Shape::together`]).
+    /// ([`Shape::points_per_ciphertext`]).
     ///
     /// # Errors
     /// Returns [`PegasusError::Argument`] if the number of values is wrong, if a point is not in
@@ -294,7 +294,10 @@ mod tests {
     fn points_are_in_the_slots_of_every_cluster() {
         let shape = Shape::new(3, 3, 2).unwrap();
         assert_eq!((shape.stride(), shape.width()), (4, 8));
-        assert_eq!((shape.together(64).unwrap(), shape.together(16).unwrap()), (4, 2));
+        assert_eq!(
+            (shape.points_per_ciphertext(64).unwrap(), shape.points_per_ciphertext(16).unwrap()),
+            (4, 2)
+        );
         let values: Vec<f64> = (1..=9).map(|i| f64::from(i) / 20.0).collect();
         let slots = shape.points_in_slots(&values, 2).unwrap();
         let first = [&values[..3], &[0.0]].concat();
@@ -309,7 +312,7 @@ mod tests {
         for (refused, what) in [
             (Shape::new(1, 1, 2).map(|_| ()), "1 points of dimension 1 in 2 clusters"),
             (Shape::new(4, 0, 2).map(|_| ()), "dimension 0"),
-            (shape.together(4).map(|_| ()), "takes 8 slots, there are 4"),
+            (shape.points_per_ciphertext(4).map(|_| ()), "takes 8 slots, there are 4"),
             (shape.points_in_slots(&values[1..], 2).map(|_| ()), "8 numbers for 3 points"),
             (shape.points_in_slots(&values, 0).map(|_| ()), "0 points in a ciphertext: 1 to 4"),
             (

@@ -107,8 +107,8 @@ impl KMeans {
         &self.pegasus
     }
 
-    /// Runs one iteration on these points, in ciphertexts of [`KMeansPlan::together`] points each,
-    /// and measures the times of its parts.
+    /// Runs one iteration on these points and measures the times of its parts. Each ciphertext has
+    /// [`KMeansPlan::points_per_ciphertext`] points.
     ///
     /// # Errors
     /// Returns an error if the number of ciphertexts or slots is not that of the shape, if a
@@ -166,7 +166,7 @@ impl KMeans {
         count: usize,
         state: &KMeansState,
     ) -> Result<(Ciphertext, IterationTimes), PegasusError> {
-        let together = self.plan.together();
+        let together = self.plan.points_per_ciphertext();
         if !(1..=together).contains(&count) {
             return argument(
                 OPERATION,
@@ -184,7 +184,7 @@ impl KMeans {
 
     /// Returns the number of clustered points in the `block`-th ciphertext.
     fn count(&self, block: usize) -> Result<usize, PegasusError> {
-        let (all, together) = (self.plan.shape().points(), self.plan.together());
+        let (all, together) = (self.plan.shape().points(), self.plan.points_per_ciphertext());
         let first = block.saturating_mul(together);
         if first >= all {
             return argument(OPERATION, format!("there is no ciphertext {block} of points"));
@@ -288,7 +288,8 @@ impl KMeans {
     ) -> Result<KMeansState, PegasusError> {
         const OPERATION: &str = "choose points as centroids";
         self.check_points(points)?;
-        let (e, shape, together) = (self.evaluator(), self.plan.shape(), self.plan.together());
+        let (e, shape, together) =
+            (self.evaluator(), self.plan.shape(), self.plan.points_per_ciphertext());
         if chosen.len() != shape.clusters() || chosen.iter().any(|i| *i >= shape.points()) {
             let (clusters, count) = (shape.clusters(), shape.points());
             return argument(
@@ -331,12 +332,16 @@ impl KMeans {
 
     /// Returns the centroids as if they had no error, in the number of slots of the points.
     fn widened(&self, state: &KMeansState) -> Result<Ciphertext, PegasusError> {
-        self.without_error(&state.centroids, self.plan.together() * self.plan.shape().width(), 1.0)
+        self.without_error(
+            &state.centroids,
+            self.plan.points_per_ciphertext() * self.plan.shape().width(),
+            1.0,
+        )
     }
 
     /// Checks that the number of ciphertexts is that of the points.
     fn check_points(&self, ciphertexts: &[Ciphertext]) -> Result<(), PegasusError> {
-        let all = self.plan.shape().points().div_ceil(self.plan.together());
+        let all = self.plan.shape().points().div_ceil(self.plan.points_per_ciphertext());
         if ciphertexts.len() != all {
             let have = ciphertexts.len();
             return argument(
@@ -442,7 +447,7 @@ impl KMeans {
 
     /// Repacks bits into every slot of their points and clusters.
     fn repack_bits(&self, bits: &[Numbers]) -> Result<Ciphertext, PegasusError> {
-        let (shape, together) = (self.plan.shape(), self.plan.together());
+        let (shape, together) = (self.plan.shape(), self.plan.points_per_ciphertext());
         let (mut places, mut all) = (Vec::new(), None);
         for (j, bits) in bits.iter().enumerate() {
             let rows: Vec<usize> =
@@ -469,7 +474,8 @@ impl KMeans {
         points: &Ciphertext,
         centroids: &Ciphertext,
     ) -> Result<[Ciphertext; 2], PegasusError> {
-        let (e, shape, together) = (self.evaluator(), self.plan.shape(), self.plan.together());
+        let (e, shape, together) =
+            (self.evaluator(), self.plan.shape(), self.plan.points_per_ciphertext());
         let Some(count) = Scale::from_integer(shape.points() as u128) else {
             return argument(OPERATION, "there are no points".into());
         };

@@ -174,14 +174,20 @@ mod tests {
         /// The answer is right from the margin on, with any errors smaller than the margin.
         #[test]
         fn answers_are_certain_beyond_the_margin(
-            tables in 0usize..3, threshold in 0.0f64..1.0, digits in 1usize..=5, way in 0usize..5, other in 0.0f64..1.0,
+            tables in 0usize..3,
+            threshold in 0.0f64..1.0,
+            digits in 1usize..=5,
+            way in 0usize..5,
+            other in 0.0f64..1.0,
             errors in prop::collection::vec(-21i64..=21, 5),
         ) {
             let preset = Preset::by_name(["lut11", "lut12", "lut13"][tables]).unwrap();
             let parameters = TreeParameters::of(&preset);
             let ranges = FeatureRanges::new(vec![(0.0, 1.0)]).unwrap();
             let comparison = Comparison::new(0, threshold, digits, &ranges, &parameters);
-            prop_assert!((comparison.share() - threshold).abs() <= 0.51 * parameters.resolution(digits));
+            prop_assert!(
+                (comparison.share() - threshold).abs() <= 0.51 * parameters.resolution(digits)
+            );
             let margin = comparison.margin(&parameters) * (1.0 + 1e-4);
             // Next to the threshold, next to the bounds of a digit, at its period, or anywhere.
             let period = 2.0 * parameters.positions() / parameters.scale(digits - 1);
@@ -192,10 +198,17 @@ mod tests {
                 3 => period * (0.5 + 0.1 * (other - 0.5)),
                 _ => other,
             };
-            for share in [comparison.share() - away.max(margin), comparison.share() + away.max(margin)] {
+            for share in
+                [comparison.share() - away.max(margin), comparison.share() + away.max(margin)]
+            {
                 if (0.0..=1.0).contains(&share) {
                     let above = share > comparison.share();
-                    prop_assert_eq!(answer(&parameters, &comparison, share, &errors), above, "{}", share);
+                    prop_assert_eq!(
+                        answer(&parameters, &comparison, share, &errors),
+                        above,
+                        "{}",
+                        share
+                    );
                 }
             }
         }

@@ -187,8 +187,12 @@ mod tests {
 
     proptest! {
         #[test]
-        fn maps_rise_from_the_least_value_to_the_largest(sample in prop::collection::vec(-40i16..40, 1..300), scale in -300i32..300) {
-            let mut values: Vec<f64> = sample.iter().map(|x| f64::from(*x) * 10f64.powi(scale)).collect();
+        fn maps_rise_from_the_least_value_to_the_largest(
+            sample in prop::collection::vec(-40i16..40, 1..300),
+            scale in -300i32..300,
+        ) {
+            let mut values: Vec<f64> =
+                sample.iter().map(|x| f64::from(*x) * 10f64.powi(scale)).collect();
             let ranges = FeatureRanges::of_sample(1, &values).unwrap();
             values.sort_by(f64::total_cmp);
             values.dedup();
@@ -199,7 +203,10 @@ mod tests {
                 prop_assert_eq!((low, high), (first, last));
             }
             prop_assert_eq!((ranges.share(0, low), ranges.share(0, high)), (0.0, 1.0));
-            prop_assert_eq!((ranges.share(0, f64::NEG_INFINITY), ranges.share(0, f64::INFINITY)), (0.0, 1.0));
+            prop_assert_eq!(
+                (ranges.share(0, f64::NEG_INFINITY), ranges.share(0, f64::INFINITY)),
+                (0.0, 1.0)
+            );
         }
     }
 

@@ -202,13 +202,19 @@ macro_rules! run {
             Arithmetic::Avx512(l) => unsafe { entry::avx512::$operation(l, $($argument),*) },
             #[cfg(target_arch = "x86_64")]
             // SAFETY: the variant exists only where the CPU has those, IFMA and VBMI.
-            Arithmetic::IfmaBelow61(l) => unsafe { entry::avx512ifma::$operation(l, $($argument),*) },
+            Arithmetic::IfmaBelow61(l) => unsafe {
+                entry::avx512ifma::$operation(l, $($argument),*)
+            },
             #[cfg(target_arch = "x86_64")]
             // SAFETY: the same as above.
-            Arithmetic::IfmaBelow50(l) => unsafe { entry::avx512ifma::$operation(l, $($argument),*) },
+            Arithmetic::IfmaBelow50(l) => unsafe {
+                entry::avx512ifma::$operation(l, $($argument),*)
+            },
             #[cfg(target_arch = "x86_64")]
             // SAFETY: the same as above.
-            Arithmetic::IfmaBelow48(l) => unsafe { entry::avx512ifma::$operation(l, $($argument),*) },
+            Arithmetic::IfmaBelow48(l) => unsafe {
+                entry::avx512ifma::$operation(l, $($argument),*)
+            },
         }
     };
 }

@@ -168,8 +168,8 @@ impl Products {
     }
 
     /// Wipes and frees the scratch memory.
-    pub(crate) fn forget(&self) {
-        self.shared.scratch.forget();
+    pub(crate) fn wipe_scratch(&self) {
+        self.shared.scratch.wipe_scratch();
     }
 
     /// Sets `out = a mod g` in `[0, g)` for the centred coefficients of `a`, and overwrites

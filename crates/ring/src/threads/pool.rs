@@ -104,7 +104,7 @@ impl Awake {
     }
 
     /// Looks for work until the time is over.
-    fn stay(&self) {
+    fn look_for_work(&self) {
         while !IS_WAITING.get()
             && (self.start.elapsed().as_nanos() as u64)
                 < self.awake_until_ns.load(Ordering::Relaxed)
@@ -180,7 +180,7 @@ impl Pool {
                 work(item);
             }
         };
-        pool.rouse();
+        pool.wake_helpers();
         let waiting = FlagGuard::of(&IS_WAITING);
         pool.helpers.in_place_scope(|scope| {
             for _ in 0..count {
@@ -212,7 +212,7 @@ impl Pool {
     }
 
     /// Wakes the helpers if they sleep, and keeps them awake for a while.
-    fn rouse(&self) {
+    fn wake_helpers(&self) {
         self.awake.prolong();
         let none = self.awake.helpers.compare_exchange(
             0,
@@ -222,7 +222,7 @@ impl Pool {
         );
         if none.is_ok() {
             let awake = Arc::clone(&self.awake);
-            self.helpers.spawn_broadcast(move |_| awake.stay());
+            self.helpers.spawn_broadcast(move |_| awake.look_for_work());
         }
     }
 }

@@ -89,7 +89,9 @@ impl Context {
             let limbs = ledger.meter().copied() as f64 / limb as f64;
             let bytes = (4 * limb * parameters.top().limb_count()) as u64;
             let pass = self.priced(|prices| {
-                prices.limb(parameters.log_degree(), WordSize::Below48, prices.missed(bytes)).pass
+                prices
+                    .limb(parameters.log_degree(), WordSize::Below48, prices.missed_fraction(bytes))
+                    .pass
             });
             if limbs > 0.0 {
                 tally.add("copy polynomials", 1e-9 * limbs * pass, 0);

@@ -57,7 +57,7 @@ pub struct OperationCost {
 /// let a = secret.encrypt(&context, &message, modulus)?.expand(&context);
 ///
 /// // Predict the cost of a square.
-/// let keys = PreparedEvaluationKeys::every(&context, secret.fingerprint())?;
+/// let keys = PreparedEvaluationKeys::all_for_dry_run(&context, secret.fingerprint())?;
 /// context.reset_tally();
 /// let mut square = Ciphertext::empty(&context);
 /// context.multiply_into(&mut square, &a, &a, 1, &keys, modulus)?;

@@ -387,18 +387,18 @@ enum Galois {
     Some(BTreeMap<usize, PreparedSwitchingKey>),
     /// All possible keys, in a dry run: those for smaller moduli, and for everything else one for
     /// all moduli.
-    Every(BTreeMap<usize, PreparedSwitchingKey>, Arc<Whole>),
+    Every(BTreeMap<usize, PreparedSwitchingKey>, Arc<DryRunKeys>),
 }
 
 /// Keys without residues for all moduli. The key of the odd element `g` is at index `(g - 1)/2` and
 /// is made when it is first requested.
 #[derive(Debug)]
-struct Whole {
+struct DryRunKeys {
     one: PreparedSwitchingKey,
     named: Box<[OnceLock<Box<PreparedSwitchingKey>>]>,
 }
 
-impl Whole {
+impl DryRunKeys {
     /// The key of an odd element above 1.
     fn get(&self, element: usize) -> Option<&PreparedSwitchingKey> {
         let key = if element % 2 == 1 && element > 1 { self.named.get(element / 2) } else { None };
@@ -422,17 +422,20 @@ impl PreparedEvaluationKeys {
     ///
     /// # Errors
     /// Returns [`RlweError::Parameters`] if the context is not in a dry run.
-    pub fn every(context: &Context, key: Fingerprint) -> Result<Self, RlweError> {
-        Self::every_beside(context, &EvaluationKeys::empty(context, key))
+    pub fn all_for_dry_run(context: &Context, key: Fingerprint) -> Result<Self, RlweError> {
+        Self::all_for_dry_run_beside(context, &EvaluationKeys::empty(context, key))
     }
 
-    /// [`PreparedEvaluationKeys::every`], except that the Galois keys of `keys` are used at the
-    /// moduli for which they were generated.
+    /// As [`PreparedEvaluationKeys::all_for_dry_run`], except that the Galois keys of `keys` are used
+    /// at the moduli for which they were generated.
     ///
     /// # Errors
-    /// Returns the errors of `every`, and [`RlweError::ParameterMismatch`] if `keys` were made with
-    /// other parameters.
-    pub fn every_beside(context: &Context, keys: &EvaluationKeys) -> Result<Self, RlweError> {
+    /// Returns the errors of `all_for_dry_run`, and [`RlweError::ParameterMismatch`] if `keys` were
+    /// made with other parameters.
+    pub fn all_for_dry_run_beside(
+        context: &Context,
+        keys: &EvaluationKeys,
+    ) -> Result<Self, RlweError> {
         if !context.is_dry_run() {
             return Err(RlweError::Parameters { what: "only a dry run has every key".into() });
         }
@@ -443,7 +446,7 @@ impl PreparedEvaluationKeys {
         );
         let small = keys.galois.iter().map(|(g, k)| (*g, galois(*g, k.prepare(context)))).collect();
         let relinearisation = Some(relinearisation(one.clone()));
-        let whole = Whole { one, named: (0..degree).map(|_| OnceLock::new()).collect() };
+        let whole = DryRunKeys { one, named: (0..degree).map(|_| OnceLock::new()).collect() };
         let galois = Galois::Every(small, Arc::new(whole));
         Ok(PreparedEvaluationKeys { key: keys.key, relinearisation, galois, degree })
     }

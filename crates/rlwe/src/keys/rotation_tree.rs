@@ -31,7 +31,7 @@ use crate::{Modulus, RlweError, RotationSum};
 /// })?;
 /// let context = Context::dry_run(parameters, Threads::single())?;
 /// let key = hippocrene_rlwe::Fingerprint::from_bytes([0; 16]);
-/// let keys = PreparedEvaluationKeys::every(&context, key)?;
+/// let keys = PreparedEvaluationKeys::all_for_dry_run(&context, key)?;
 ///
 /// let tree = keys.rotation_tree(1 << 10, 512, 1..4, context.parameters().top());
 /// assert_eq!((tree.nodes().len(), tree.place(0), tree.place(4)), (3, Some(0), None));
@@ -284,7 +284,13 @@ mod tests {
             prop_assert_eq!(&nodes, &found[1..]);
             let twice: Vec<usize> = steps.iter().chain([&0]).chain(&steps).copied().collect();
             prop_assert_eq!(tree.at_steps(&0, nodes, &twice), twice);
-            let alone = |step: &usize| composed(slots, *step as i64, |s| keys.contains(&(s.rem_euclid(slots as i64) as usize))).len().max(1);
+            let alone = |step: &usize| {
+                composed(slots, *step as i64, |s| {
+                    keys.contains(&(s.rem_euclid(slots as i64) as usize))
+                })
+                .len()
+                .max(1)
+            };
             let apart: usize = steps.iter().filter(|step| **step != 0).map(alone).sum();
             prop_assert!(tree.nodes().len() <= apart);
         }

@@ -136,16 +136,30 @@ mod tests {
 
     proptest! {
         #[test]
-        fn rotations_are_composed_of_existing_keys(log_slots in 1u32..8, keys in any::<[u64; 2]>(), steps in -300i64..300) {
+        fn rotations_are_composed_of_existing_keys(
+            log_slots in 1u32..8,
+            keys in any::<[u64; 2]>(),
+            steps in -300i64..300,
+        ) {
             let slots = 1i64 << log_slots;
-            let power = |keys: u64, sign: i64| (0..log_slots).filter(move |k| keys >> k & 1 == 1).map(move |k| (sign << k).rem_euclid(slots));
+            let power = |keys: u64, sign: i64| {
+                (0..log_slots)
+                    .filter(move |k| keys >> k & 1 == 1)
+                    .map(move |k| (sign << k).rem_euclid(slots))
+            };
             let moves: BTreeSet<i64> = power(keys[0], 1).chain(power(keys[1], -1)).collect();
             let has = |step: i64| moves.contains(&step.rem_euclid(slots));
             let steps_taken = composed(slots as usize, steps, has);
             if !steps_taken.is_empty() {
                 prop_assert!(steps_taken.iter().all(|&s| has(s)));
-                prop_assert_eq!(steps_taken.iter().sum::<i64>().rem_euclid(slots), steps.rem_euclid(slots));
-                prop_assert!(fewest(slots, &moves)[steps.rem_euclid(slots) as usize] <= Some(steps_taken.len()));
+                prop_assert_eq!(
+                    steps_taken.iter().sum::<i64>().rem_euclid(slots),
+                    steps.rem_euclid(slots)
+                );
+                prop_assert!(
+                    fewest(slots, &moves)[steps.rem_euclid(slots) as usize]
+                        <= Some(steps_taken.len())
+                );
             }
         }
     }

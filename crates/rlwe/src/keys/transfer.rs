@@ -75,7 +75,7 @@ impl TransferKey {
         Inclusion::new(wide, narrow)?;
         if from.fingerprint() == to.fingerprint() {
             let what = format!(
-                "{MAKE}: a second parameter set needs a secret of its own, and both are {}",
+                "{MAKE}: both keys are {}. A second key with a secret of its own is needed.",
                 to.fingerprint()
             );
             return Err(RlweError::Parameters { what });

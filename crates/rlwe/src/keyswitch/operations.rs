@@ -190,13 +190,13 @@ impl Operations {
     /// It also adds the time to read the key and the sums of a double decomposition from memory.
     /// The same holds for digits with one limb, if all of them at one position do not fit.
     pub fn seconds(&self, log_degree: u32, profile: &Profile) -> f64 {
-        let missed = profile.missed(self.key_bytes + self.polynomial_bytes);
+        let missed = profile.missed_fraction(self.key_bytes + self.polynomial_bytes);
         let sizes = WordSize::ALL.iter().zip(&self.limbs);
         let sizes = sizes.filter(|(_, limbs)| **limbs != LimbOperations::default());
         let costs = |size| profile.limb_of_digits(log_degree, size, missed, self.digits);
         let limbs: f64 = sizes.map(|(size, limbs)| limbs.nanoseconds(&costs(*size))).sum();
         let read = missed * (self.key_bytes + self.sum_bytes) as f64
-            + profile.missed(self.digit_bytes) * self.extended_bytes as f64;
+            + profile.missed_fraction(self.digit_bytes) * self.extended_bytes as f64;
         1e-9 * (limbs + read / profile.memory().key_bytes_per_ns)
     }
 }

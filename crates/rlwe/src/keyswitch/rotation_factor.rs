@@ -171,7 +171,7 @@ impl RotationFactor {
         if degree < 64 || self.degree() != degree {
             return None;
         }
-        let mut limbs = self.limbs.alike(degree / REPETITIONS, self.limbs.limb_count());
+        let mut limbs = self.limbs.new_like(degree / REPETITIONS, self.limbs.limb_count());
         for (out, limb) in limbs.limbs_mut().zip(self.limbs.limbs()) {
             for (out, block) in out.chunks_exact_mut(8).zip(limb.chunks_exact(64)) {
                 out.copy_from_slice(&block[..8]);

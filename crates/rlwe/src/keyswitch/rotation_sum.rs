@@ -46,7 +46,7 @@ const IMAGE_BLOCK_WORDS: usize = 1 << 16;
 #[derive(Debug, Clone, Copy)]
 pub enum Summand<'a> {
     /// The ciphertext itself.
-    Same(&'a Ciphertext),
+    Unrotated(&'a Ciphertext),
     /// The image of a ciphertext under `X -> X^element`, with its decomposition by
     /// [`Context::hoist_for_sums`].
     Rotated(&'a Ciphertext, &'a Decomposed<'a>, usize),
@@ -190,7 +190,7 @@ impl Context {
     ///     log2_norm: 1.0,
     ///     leaves_zeros: false,
     /// };
-    /// let summands = [Summand::Same(&a), Summand::Rotated(&a, &hoisted, 5)];
+    /// let summands = [Summand::Unrotated(&a), Summand::Rotated(&a, &hoisted, 5)];
     /// let sums = context.rotation_sums(&summands, &[vec![term(0), term(1)]], &keys, common)?;
     /// let mut out = Ciphertext::empty(&context);
     /// sums[0].divide_into(&mut out, modulus)?;
@@ -229,7 +229,7 @@ impl Context {
         let noise = |term: &Term| {
             let source = &sources[term.summand];
             let noise = source.ciphertext.noise().plus(source.added).scaled(term.log2_norm);
-            if term.leaves_zeros { noise.without_zeros() } else { noise.everywhere() }
+            if term.leaves_zeros { noise.without_zeros() } else { noise.also_in_zeros() }
         };
         let mut sums = Vec::with_capacity(rows.len());
         for row in rows {
@@ -552,7 +552,7 @@ fn max_terms_by_limb(rows: &[Vec<Term<'_>>]) -> usize {
 impl<'a> Summand<'a> {
     fn ciphertext(&self) -> &'a Ciphertext {
         match self {
-            Summand::Same(a) | Summand::Rotated(a, ..) => a,
+            Summand::Unrotated(a) | Summand::Rotated(a, ..) => a,
         }
     }
 }

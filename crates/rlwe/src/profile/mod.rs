@@ -111,9 +111,9 @@ impl LimbCosts {
     }
 
     /// Builds costs from values in the order of the fields.
-    const fn of(
-        [forward, inverse, inverse_of_sum, source, pair, target, product, repeat, sum, pass]: [f64; COST_COUNT],
-    ) -> Self {
+    const fn of(costs: [f64; COST_COUNT]) -> Self {
+        let [forward, inverse, inverse_of_sum, source, pair, target, product, repeat, sum, pass] =
+            costs;
         LimbCosts {
             forward,
             inverse,
@@ -174,7 +174,7 @@ pub struct MemoryCosts {
 /// let profile = Profile::typical(Kernel::Portable);
 /// let costs = profile.limb(15, WordSize::of(1 << 47), 0.0);
 /// assert!(costs.forward > costs.pass);
-/// assert_eq!(profile.missed(1), 0.0);
+/// assert_eq!(profile.missed_fraction(1), 0.0);
 /// assert!(profile.memory().cache_bytes > 0.0);
 /// ```
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -272,7 +272,7 @@ impl Profile {
     /// It is the excess over three quarters of [`MemoryCosts::cache_bytes`], so that a quarter is
     /// missed at `cache_bytes`. Data that are used soon after they were computed stay in the cache
     /// in any case. They do not count among these bytes.
-    pub fn missed(&self, bytes: u64) -> f64 {
+    pub fn missed_fraction(&self, bytes: u64) -> f64 {
         (1.0 - (1.0 - CACHE_MISS_RATE) * self.memory.cache_bytes / bytes as f64).max(0.0)
     }
 }

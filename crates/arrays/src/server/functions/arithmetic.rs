@@ -7,7 +7,7 @@ use crate::server::{
     Computed, Server,
     planner::choose::{Candidate, MARGIN_BITS},
 };
-use crate::{Arithmetic, Array, EncryptedArray, Error, Interval, SlotContents};
+use crate::{Arithmetic, Array, EncryptedArray, Error, Interval, SlotContents, format_shape};
 
 impl Server {
     /// Returns `a + b`, element by element.
@@ -27,8 +27,9 @@ impl Server {
             false => form.add(server, x, y),
         })?;
         Ok(match is_double {
-            true => F::within(sum, F::interval(a).times_count(2)).with_terms(a.terms().clone()),
-            false => F::within(sum, F::interval(a) + F::interval(b)),
+            true => F::with_known_interval(sum, F::interval(a).times_count(2))
+                .with_terms(a.terms().clone()),
+            false => F::with_known_interval(sum, F::interval(a) + F::interval(b)),
         })
     }
 
@@ -63,7 +64,7 @@ impl Server {
     pub fn sub<F: Arithmetic>(&self, a: &Array<F>, b: &Array<F>) -> Result<Array<F>, Error> {
         let difference =
             self.combined(a, b, "subtract", |server, form, x, y| form.sub(server, x, y))?;
-        Ok(F::within(difference, F::interval(a) - F::interval(b)))
+        Ok(F::with_known_interval(difference, F::interval(a) - F::interval(b)))
     }
 
     /// Returns `-a`, element by element.
@@ -72,7 +73,7 @@ impl Server {
     /// [`Error::KeyMismatch`] when the array belongs to another key.
     pub fn negate<F: Arithmetic>(&self, a: &Array<F>) -> Result<Array<F>, Error> {
         let negated = self.map(a, "negate", true, 0.0, |server, form, x| form.negate(server, x))?;
-        Ok(F::within(negated, -F::interval(a)).with_terms(a.terms().clone()))
+        Ok(F::with_known_interval(negated, -F::interval(a)).with_terms(a.terms().clone()))
     }
 
     /// Returns `a b`, element by element.
@@ -100,7 +101,7 @@ impl Server {
             true => F::interval(a).power(2),
             false => F::interval(a) * F::interval(b),
         };
-        Ok(F::within(product, interval))
+        Ok(F::with_known_interval(product, interval))
     }
 
     /// Returns `a^2`, element by element.
@@ -111,7 +112,7 @@ impl Server {
         let growth = F::log2_bound(a).max(0.0);
         let bits = self.form_of(&[a]).product_bits(self) + growth + MARGIN_BITS;
         let square = self.map(a, "square", true, bits, |server, form, x| form.mul(server, x, x))?;
-        Ok(F::within(square, F::interval(a).power(2)))
+        Ok(F::with_known_interval(square, F::interval(a).power(2)))
     }
 
     /// Returns `a + p` for plain numbers `p`, one for each element in row-major order.
@@ -141,7 +142,7 @@ impl Server {
         });
         let most_bits = growth_of_sum(a, a.form().plain_interval(p).bound()) + MARGIN_BITS;
         let sum = self.perform(OPERATION, [a], most_bits, &[sums])?;
-        Ok(F::within(sum, F::interval(a) + a.form().plain_interval(p))
+        Ok(F::with_known_interval(sum, F::interval(a) + a.form().plain_interval(p))
             .with_terms(a.terms().clone()))
     }
 
@@ -176,7 +177,7 @@ impl Server {
         let growth = a.form().plain_interval(p).bound().max(1.0).log2();
         let most_bits = form.product_bits(self) + growth + MARGIN_BITS;
         let product = self.perform(OPERATION, [a], most_bits, &[products])?;
-        Ok(F::within(product, F::interval(a) * a.form().plain_interval(p)))
+        Ok(F::with_known_interval(product, F::interval(a) * a.form().plain_interval(p)))
     }
 
     /// Returns `a + c`, with the number `c` added to every element.
@@ -199,7 +200,7 @@ impl Server {
         let sum = self.map(a, OPERATION, a.layout().is_full(), most_bits, |server, form, x| {
             form.add_number(server, x, c)
         })?;
-        Ok(F::within(sum, F::interval(a) + a.form().number_interval(c))
+        Ok(F::with_known_interval(sum, F::interval(a) + a.form().number_interval(c))
             .with_terms(a.terms().clone()))
     }
 
@@ -238,7 +239,7 @@ impl Server {
         let most_bits = self.form_of(&[a]).product_bits(self) + growth + MARGIN_BITS;
         let product = self
             .map(a, OPERATION, true, most_bits, |server, form, x| form.mul_number(server, x, c))?;
-        let product = F::within(product, F::interval(a) * a.form().number_interval(c));
+        let product = F::with_known_interval(product, F::interval(a) * a.form().number_interval(c));
         Ok(product.with_terms(a.terms().clone()))
     }
 
@@ -324,7 +325,7 @@ impl Server {
             return Ok(a.clone());
         }
         let cleaned = self.mul_plain(a, F::plain(&vec![F::ONE; a.size()]))?;
-        Ok(F::within(cleaned, F::interval(a)))
+        Ok(F::with_known_interval(cleaned, F::interval(a)))
     }
 
     /// Checks that there is one plain number for each element.
@@ -338,7 +339,10 @@ impl Server {
         if F::count(p) == a.size() {
             return Ok(());
         }
-        Err(Error::shape(operation, format!("{} numbers for shape {:?}", F::count(p), a.shape())))
+        Err(Error::shape(
+            operation,
+            format!("{} numbers for shape {}", F::count(p), format_shape(a.shape())),
+        ))
     }
 }
 

@@ -9,7 +9,7 @@ use hippocrene_ckks::{
     Ciphertext, CkksError, Evaluator, NoRefresh, Refresh, Short,
     circuits::comparison::{SignLiteral, SignPlan},
 };
-use hippocrene_pegasus::Which;
+use hippocrene_pegasus::Extremum;
 use hippocrene_rlwe::Noise;
 
 use crate::server::{Server, moves::broadcast::shape_of_both, planner::choose::Candidate};
@@ -145,7 +145,8 @@ enum Refreshed {
 }
 
 /// An operation on one ciphertext, by a plan for the sign.
-type One = fn(&Evaluator, &Ciphertext, &SignPlan, &dyn Refresh) -> Result<Ciphertext, CkksError>;
+type SignOperation =
+    fn(&Evaluator, &Ciphertext, &SignPlan, &dyn Refresh) -> Result<Ciphertext, CkksError>;
 
 /// An operation on two ciphertexts, by a plan for the sign.
 type Two = fn(
@@ -430,7 +431,7 @@ impl Server {
         let centred = |array| self.plus_constant(array, -middle, OPERATION);
         let (x, y) = (&centred(a)?, &centred(b)?);
         let tables = |server: &Server, [x, y]: [&EncryptedArray; 2], how| {
-            server.order_by_tables(x, Some(y), Which::Larger, how, OPERATION)
+            server.order_by_tables(x, Some(y), Extremum::Larger, how, OPERATION)
         };
         let polynomials = |server: &Server, [x, y]: [&EncryptedArray; 2], how, refreshed| {
             server.of_two(x, y, how, OPERATION, Evaluator::maximum, refreshed)
@@ -463,7 +464,7 @@ impl Server {
         let centred = |array| self.plus_constant(array, -middle, OPERATION);
         let (x, y) = (&centred(a)?, &centred(b)?);
         let tables = |server: &Server, [x, y]: [&EncryptedArray; 2], how| {
-            server.order_by_tables(x, Some(y), Which::Smaller, how, OPERATION)
+            server.order_by_tables(x, Some(y), Extremum::Smaller, how, OPERATION)
         };
         let polynomials = |server: &Server, [x, y]: [&EncryptedArray; 2], how, refreshed| {
             server.of_two(x, y, how, OPERATION, Evaluator::minimum, refreshed)
@@ -492,7 +493,7 @@ impl Server {
             [a],
             how,
             OPERATION,
-            |server, [a], how| server.order_by_tables(a, None, Which::Larger, how, OPERATION),
+            |server, [a], how| server.order_by_tables(a, None, Extremum::Larger, how, OPERATION),
             |server, [a], how, refreshed| {
                 server.of_one(a, how, OPERATION, Evaluator::relu, refreshed)
             },
@@ -508,9 +509,8 @@ impl Server {
         const OPERATION: &str = "absolute value";
         self.check(a, OPERATION)?;
         if self.form_of(&[a]).complex {
-            let what = "the array is complex, and real numbers are needed. The squares of absolute \
-                        values are the real parts of products with conjugates (in Python, (x * \
-                        x.conj()).real).";
+            let what = "the array is complex, and real numbers are needed. Use the squares of \
+                        absolute values, which are the real parts of x * conjugate(x).";
             return Err(Error::argument(OPERATION, what));
         }
         let interval = a.interval();
@@ -537,7 +537,7 @@ impl Server {
         a: &EncryptedArray,
         how: Comparison,
         operation: &'static str,
-        f: One,
+        f: SignOperation,
         refreshed: Refreshed,
     ) -> Result<EncryptedArray, Error> {
         let form = self.form_of(&[a]);
@@ -746,7 +746,7 @@ impl Plans {
 fn within_ends(a: EncryptedArray, (low, high): (f64, f64), bound: f64) -> EncryptedArray {
     let beyond = (a.bound() - bound).max(0.0);
     let interval = Interval::new(low - beyond, high + beyond);
-    a.within(interval.unwrap_or(Interval::EVERYTHING))
+    a.with_known_interval(interval.unwrap_or(Interval::EVERYTHING))
 }
 
 /// The error for values up to `bound` that are all smaller than `gap`.
@@ -754,7 +754,7 @@ pub(in crate::server) fn indistinct(bound: f64, gap: f64, operation: &'static st
     let what = format!(
         "no value exceeds {:.1e}, but only those from a gap of {:.1e} on can be told from 0. Scale \
          the values up before they are encrypted, encrypt them with more precision, or declare a \
-         tighter interval (in Python, with_interval).",
+         tighter interval (Server::declare_interval).",
         bound, gap
     );
     Error::argument(operation, what)

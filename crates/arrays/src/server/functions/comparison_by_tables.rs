@@ -1,7 +1,7 @@
 //! Signs, comparisons, equality, maximum and minimum by look-up tables.
 
 use hippocrene_ckks::Short;
-use hippocrene_pegasus::{Pegasus, Which};
+use hippocrene_pegasus::{Extremum, Pegasus};
 
 use crate::server::{
     Comparison, Server,
@@ -10,7 +10,8 @@ use crate::server::{
 use crate::{EncryptedArray, Error};
 
 /// Part of error messages: the keys or the capacity for more precision than tables have.
-const MORE: &str = "More needs bootstrapping keys, or the conjugation key and more capacity.";
+const MORE_PRECISION_HINT: &str =
+    "More needs bootstrapping keys, or the conjugation key and more capacity.";
 
 impl Server {
     /// Returns the smallest absolute value, or difference, that tables tell from 0.
@@ -161,7 +162,7 @@ impl Server {
         &self,
         a: &EncryptedArray,
         b: Option<&EncryptedArray>,
-        which: Which,
+        which: Extremum,
         how: Comparison,
         operation: &'static str,
     ) -> Result<EncryptedArray, Error> {
@@ -207,7 +208,7 @@ impl Server {
             pegasus.step_gap(bound) / bound + DEVIATIONS_FROM_ZERO * pegasus.repacking_deviation();
         let bits = -(2.0 * off).log2();
         if how.precision.is_some_and(|asked| asked > bits) {
-            let what = format!("tables have a precision of {bits:.1} bits. {MORE}");
+            let what = format!("tables have a precision of {bits:.1} bits. {MORE_PRECISION_HINT}");
             return Err(Error::argument(operation, what));
         }
         Ok(())
@@ -236,7 +237,7 @@ impl Server {
         {
             let what = format!(
                 "tables have a gap of {gap:.2e} for numbers up to {} with the error of these, and \
-                 a precision of {bits:.1} bits. {MORE}",
+                 a precision of {bits:.1} bits. {MORE_PRECISION_HINT}",
                 Short(bound)
             );
             return Err(Error::argument(operation, what));

@@ -1,7 +1,6 @@
 //! Real and imaginary parts, conjugates, and products with the imaginary unit.
 
 use hippocrene_ring::automorphism::galois_element_of_conjugation;
-use hippocrene_rlwe::RlweError;
 
 use crate::server::{Server, schemes::shared_error::largest_error};
 use crate::{CiphertextBody, EncryptedArray, Error};
@@ -27,16 +26,8 @@ impl Server {
     ) -> Result<(), Error> {
         let conjugation =
             galois_element_of_conjugation(self.session.settings().parameters().degree());
-        match self.evaluator.keys().galois(conjugation) {
-            Ok(_) => Ok(()),
-            Err(RlweError::MissingGaloisKey { held, .. }) => {
-                let key = "the conjugation (KeyRequest::conjugation; in Python, \
-                           evaluation_keys(conjugation=True))";
-                Err(RlweError::MissingGaloisKey { operation: format!("{operation}: {key}"), held }
-                    .into())
-            }
-            Err(error) => Err(error.into()),
-        }
+        let key = self.evaluator.keys().galois(conjugation).map(drop);
+        key.map_err(|error| Error::from(error).during(operation))
     }
 
     /// Multiplies every element by the imaginary unit, exactly and at no cost in capacity.
@@ -61,7 +52,8 @@ impl Server {
         if !a.is_complex() {
             return Ok(a.clone());
         }
-        let twice = with_errors_of_parts(self.add(a, &self.conjugate(a)?)?, a);
+        let conjugate = self.conjugate(a).map_err(|e| e.during("real part"))?;
+        let twice = with_errors_of_parts(self.add(a, &conjugate)?, a);
         Ok(with_complex(self.mul_number(&twice, 0.5)?, false))
     }
 
@@ -75,7 +67,8 @@ impl Server {
         if !a.is_complex() {
             return self.mul_number(a, 0.0);
         }
-        let twice = with_errors_of_parts(self.sub(&self.conjugate(a)?, a)?, a);
+        let conjugate = self.conjugate(a).map_err(|e| e.during("imaginary part"))?;
+        let twice = with_errors_of_parts(self.sub(&conjugate, a)?, a);
         let twice = self.times_i(&twice)?;
         Ok(with_complex(self.mul_number(&twice, 0.5)?, false))
     }

@@ -84,7 +84,7 @@ impl Server {
         let growth = c.to_f64().abs().max(1.0).log2();
         let most_bits = self.form_of(&[a]).product_bits(self) + growth + MARGIN_BITS;
         let product = self.map(a, OPERATION, true, most_bits, times)?;
-        Ok(product.within(a.interval() * Interval::point(c.to_f64())))
+        Ok(product.with_known_interval(a.interval() * Interval::point(c.to_f64())))
     }
 
     /// Returns the mean of all elements (`axis` `None`) or along one axis, as `mean` in numpy.

@@ -81,8 +81,7 @@ impl Server {
             let last = entries.len() - 1;
             let what = format!(
                 "values {} are possible, and places are integers from 0 to {last}. Declare the \
-                 interval (0, {last}) if no value is beyond (EncryptedArray::with_interval; in \
-                 Python, encrypt(.., interval=(0, {last})) or x.with_interval((0, {last})))",
+                 interval (0, {last}) if no value is beyond (with_interval).",
                 a.interval()
             );
             return Err(Error::argument(OPERATION, what));
@@ -123,6 +122,6 @@ impl Server {
             out = self.add_number(&out, first).map_err(|e| e.during(OPERATION))?;
             out.set_bound(out.bound().min(values.bound() + beyond));
         }
-        Ok(out.within(values + Interval::symmetric(beyond)))
+        Ok(out.with_known_interval(values + Interval::symmetric(beyond)))
     }
 }

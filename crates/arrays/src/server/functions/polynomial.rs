@@ -119,7 +119,7 @@ impl Server {
         let values = self.perform(OPERATION, [a], most_bits, &candidates)?;
         // The converted argument may have a higher precision. The result has the requested form,
         // with the range of the polynomial as its interval.
-        Ok(F::within(values.with_form(asked), F::range(p, F::interval(a))))
+        Ok(F::with_known_interval(values.with_form(asked), F::range(p, F::interval(a))))
     }
 
     /// Evaluates polynomials at every element of `a`, without bootstraps. They share the powers of

@@ -39,7 +39,7 @@ impl Server {
         });
         let most_bits = bits + MARGIN_BITS_OF_UNKNOWN_GROWTH;
         let power = self.perform(OPERATION, [a], most_bits, &[circuit, products.otherwise(1)])?;
-        Ok(F::within(power, F::interval(a).power(n)))
+        Ok(F::with_known_interval(power, F::interval(a).power(n)))
     }
 }
 

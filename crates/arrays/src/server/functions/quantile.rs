@@ -24,7 +24,7 @@ impl Server {
     pub fn median(&self, a: &EncryptedArray, axis: Option<usize>) -> Result<EncryptedArray, Error> {
         let lines = Lines::of(a.shape(), axis, "median")?;
         if lines.length == 1 {
-            return self.alone(a, &lines);
+            return self.lines_of_one(a, &lines);
         }
         self.quantiles(a, &lines, &[0.5], lines.kept.clone())
     }
@@ -69,7 +69,8 @@ impl Server {
         }
         let shape = [&[q.len()], &lines.kept[..]].concat();
         if lines.length == 1 {
-            return self.broadcast_to(&self.insert_axis(&self.alone(a, &lines)?, 0)?, &shape);
+            return self
+                .broadcast_to(&self.insert_axis(&self.lines_of_one(a, &lines)?, 0)?, &shape);
         }
         self.quantiles(a, &lines, q, shape)
     }
@@ -123,7 +124,7 @@ impl Server {
             between.set_bound(below.bound());
             Ok(between)
         })?;
-        Ok(self.plus_constant(&quantiles, middle, "quantile")?.within(a.interval()))
+        Ok(self.plus_constant(&quantiles, middle, "quantile")?.with_known_interval(a.interval()))
     }
 }
 

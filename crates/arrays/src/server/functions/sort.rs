@@ -7,7 +7,7 @@ use hippocrene_ckks::{Ciphertext, Scale};
 use hippocrene_pegasus::{Layout as Places, Numbers as Single, Pegasus, PegasusError};
 
 use crate::server::{Server, functions::comparison::centre};
-use crate::{Array, EncryptedArray, Error, Layout, Numbers, SlotContents};
+use crate::{Array, EncryptedArray, Error, Layout, Numbers, SlotContents, format_shape};
 
 /// Maximum length of a line whose places are computed.
 ///
@@ -26,7 +26,7 @@ impl Server {
     pub fn sort(&self, a: &EncryptedArray, axis: Option<usize>) -> Result<EncryptedArray, Error> {
         let lines = Lines::of(a.shape(), axis, "sort")?;
         if lines.length == 1 {
-            return self.insert_axis(&self.alone(a, &lines)?, axis.unwrap_or(0));
+            return self.insert_axis(&self.lines_of_one(a, &lines)?, axis.unwrap_or(0));
         }
         if let Some(filled) = self.filled(a, &lines.with(lines.length).0, lines.operation)? {
             return Ok(filled);
@@ -49,10 +49,16 @@ impl Server {
     ) -> Result<EncryptedArray, Error> {
         let lines = Lines::of(a.shape(), axis, "top_k")?;
         if !(1..=lines.length).contains(&k) {
-            return Err(Error::argument("top_k", format!("{k} of {} numbers", lines.length)));
+            return Err(Error::argument(
+                "top_k",
+                format!(
+                    "{k} of {} numbers are requested. Between 1 and the length of the axis are possible.",
+                    lines.length
+                ),
+            ));
         }
         if lines.length == 1 {
-            return self.insert_axis(&self.alone(a, &lines)?, axis.unwrap_or(0));
+            return self.insert_axis(&self.lines_of_one(a, &lines)?, axis.unwrap_or(0));
         }
         if let Some(filled) = self.filled(a, &lines.with(k).0, lines.operation)? {
             return Ok(filled);
@@ -73,7 +79,7 @@ impl Server {
     ) -> Result<EncryptedArray, Error> {
         let lines = Lines::of(a.shape(), axis, "max")?;
         if lines.length == 1 {
-            return self.alone(a, &lines);
+            return self.lines_of_one(a, &lines);
         }
         if let Some(filled) = self.filled(a, &lines.kept, lines.operation)? {
             return Ok(filled);
@@ -96,7 +102,7 @@ impl Server {
     ) -> Result<EncryptedArray, Error> {
         let lines = Lines::of(a.shape(), axis, "min")?;
         if lines.length == 1 {
-            return self.alone(a, &lines);
+            return self.lines_of_one(a, &lines);
         }
         if let Some(filled) = self.filled(a, &lines.kept, lines.operation)? {
             return Ok(filled);
@@ -179,7 +185,7 @@ impl Server {
     /// Returns lines of one element without their axis.
     ///
     /// No look-up is needed.
-    pub(in crate::server) fn alone(
+    pub(in crate::server) fn lines_of_one(
         &self,
         a: &EncryptedArray,
         lines: &Lines,
@@ -286,14 +292,17 @@ impl Server {
             _ => {
                 return Err(Error::shape(
                     OPERATION,
-                    format!("one axis or two are pooled, not {shape:?}"),
+                    format!("one axis or two are pooled, not {shape}", shape = format_shape(shape)),
                 ));
             }
         };
         if size == 0 || !rows.is_multiple_of(down) || !columns.is_multiple_of(size) {
             return Err(Error::shape(
                 OPERATION,
-                format!("windows of {size} do not fill the shape {shape:?}"),
+                format!(
+                    "windows of {size} do not fill the shape {shape}",
+                    shape = format_shape(shape)
+                ),
             ));
         }
         // The indices of the elements, window by window.
@@ -338,7 +347,7 @@ impl Server {
         let ordered = self.of_elements(a, lines, wide, |server, pegasus, x, form| {
             server.repacked(pegasus, &f(pegasus, x)?.select(&next)?, &shape, form)
         })?;
-        Ok(self.plus_constant(&ordered, middle, lines.operation)?.within(interval))
+        Ok(self.plus_constant(&ordered, middle, lines.operation)?.with_known_interval(interval))
     }
 
     /// Applies `f`, which reduces every line to one number.
@@ -358,7 +367,7 @@ impl Server {
             |pegasus, _, _| Ok(wide(pegasus)),
             |server, pegasus, x, form| server.repacked(pegasus, &f(pegasus, x)?, &lines.kept, form),
         )?;
-        Ok(self.plus_constant(&result, middle, lines.operation)?.within(interval))
+        Ok(self.plus_constant(&result, middle, lines.operation)?.with_known_interval(interval))
     }
 
     /// Applies `f` to the elements as single numbers, line by line.
@@ -487,7 +496,7 @@ impl Lines {
         let Some(&length) = shape.get(along) else {
             return Err(Error::shape(
                 operation,
-                format!("there is no axis {along} in shape {shape:?}"),
+                format!("there is no axis {along} in shape {shape}", shape = format_shape(shape)),
             ));
         };
         let (mut kept, inner) = (shape.to_vec(), shape[along + 1..].iter().product());

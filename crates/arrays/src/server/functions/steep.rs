@@ -115,7 +115,7 @@ impl Server {
         let error = (-result.precision_bits(&self.session)).exp2().hypot(candidate.error);
         result.set_bound(values.bound() + candidate.error);
         let result = result.with_precision_bits(-error.log2(), &self.session)?;
-        Ok(Some(result.within(values)))
+        Ok(Some(result.with_known_interval(values)))
     }
 }
 

@@ -3,7 +3,7 @@
 use hippocrene_ckks::{Ciphertext, Short};
 use hippocrene_pegasus::{Function, Pegasus, PegasusError, Tables, Tangents};
 
-use crate::server::Server;
+use crate::server::{Server, functions::pieces::SmoothFunction, planner::choose::Candidate};
 use crate::{Array, EncryptedArray, Error, Interval, Numbers, SlotContents};
 
 const APPLY: &str = "apply a function";
@@ -181,7 +181,7 @@ impl Server {
         }
         let zeros = self.mul_number(a, 0.0)?;
         let constant = if value == 0.0 { zeros } else { self.add_number(&zeros, value)? };
-        Ok(Some(constant.within(Interval::point(value))))
+        Ok(Some(constant.with_known_interval(Interval::point(value))))
     }
 
     /// Makes tables of `f` for [`Server::apply_tables`], which can be used any number of times.
@@ -241,7 +241,7 @@ impl Server {
         a: &EncryptedArray,
         tangents: &Tangents,
     ) -> Result<EncryptedArray, Error> {
-        self.check_domain(a, tangents.domain())?;
+        self.check_domain(a, tangents.domain(), self.table_margin()?)?;
         // Slopes are multiplied by the contents of all slots, so the stray ones must be zero.
         let clean = self.cleaned(a).map_err(|e| e.during(APPLY))?;
         self.apply_each(&clean, APPLY, |pegasus, c, places| {
@@ -258,7 +258,7 @@ impl Server {
         a: &EncryptedArray,
         tables: &Tables,
     ) -> Result<EncryptedArray, Error> {
-        self.check_domain(a, tables.domain())?;
+        self.check_domain(a, tables.domain(), self.table_margin()?)?;
         self.apply_each(a, APPLY, |pegasus, c, places| pegasus.apply(c, tables, places))
     }
 
@@ -329,10 +329,9 @@ impl Server {
 
     pub(in crate::server) fn pegasus(&self, operation: &'static str) -> Result<&Pegasus, Error> {
         self.pegasus.as_ref().ok_or_else(|| {
-            let what = "this server has no keys of look-up tables: make evaluation keys with them \
-                        (KeyRequest::look_ups; in Python, evaluation_keys(tables=True)); a \
-                        function of single values may be a polynomial instead \
-                        (Polynomial::approximate; in Python, hippocrene.approximate)";
+            let what = "this server has no keys of look-up tables. Make evaluation keys with them \
+                        (KeyRequest::look_ups), or approximate a function of single values by a \
+                        polynomial (Polynomial::approximate).";
             Error::NoKeys { operation, what }
         })
     }
@@ -356,10 +355,17 @@ impl Server {
     ///
     /// In a simulation, which knows the elements, it also checks that these lie within reach of
     /// tables.
-    fn check_domain(&self, a: &EncryptedArray, (low, high): (f64, f64)) -> Result<(), Error> {
+    ///
+    /// Values known to a simulation may exceed it by this fraction of half its width.
+    pub(in crate::server) fn check_domain(
+        &self,
+        a: &EncryptedArray,
+        (low, high): (f64, f64),
+        margin: f64,
+    ) -> Result<(), Error> {
         self.check_real(a, APPLY)?;
         check_interval(a.interval(), (low, high))?;
-        let reach = (high - low) / 2.0 * self.pegasus(APPLY)?.plan().literal().margin;
+        let reach = (high - low) / 2.0 * margin;
         match self.known_beyond(a, (low - reach, high + reach)) {
             None => Ok(()),
             Some(x) => {
@@ -372,6 +378,42 @@ impl Server {
         }
     }
 
+    /// The fraction of half the width of a domain by which values may exceed it in tables.
+    fn table_margin(&self) -> Result<f64, Error> {
+        Ok(self.pegasus(APPLY)?.plan().literal().margin)
+    }
+
+    /// Evaluates a function at every element in the faster of two ways: by polynomials and
+    /// comparisons ([`Server::apply_smooth`]) or by look-up tables ([`Server::apply_tables`]).
+    ///
+    /// The seconds of both are predicted by a dry run. A way that is not possible is not taken.
+    ///
+    /// # Errors
+    /// The error of the first way if none is possible.
+    pub fn apply_fastest(
+        &self,
+        a: &EncryptedArray,
+        smooth: &SmoothFunction,
+        tables: &Tables,
+        gap: Option<f64>,
+    ) -> Result<EncryptedArray, Error> {
+        let ways = [
+            Candidate::new("polynomials", |server: &Server, [a]: [&EncryptedArray; 1]| {
+                server.apply_smooth(a, smooth, gap)
+            }),
+            Candidate::new("look-up tables", |server: &Server, [a]: [&EncryptedArray; 1]| {
+                server.apply_tables(a, tables)
+            }),
+        ];
+        let seconds = ways.each_ref().map(|way| self.predicted_seconds(APPLY, way, [a]));
+        let way = match &seconds {
+            [Ok(smooth), Ok(tables)] => usize::from(tables < smooth),
+            [Err(_), Ok(_)] => 1,
+            _ => 0,
+        };
+        ways[way].run(self, [a])
+    }
+
     /// In a simulation, which knows the elements, returns an element outside of these limits if
     /// there is one. Otherwise returns `None`.
     pub(in crate::server) fn known_beyond(
@@ -381,7 +423,7 @@ impl Server {
     ) -> Option<f64> {
         let (layout, ciphertexts) = (a.layout(), a.expanded(&self.session));
         let known = |at: usize| {
-            ciphertexts.get(at / layout.slots())?.known_values()?.get(at % layout.slots())
+            ciphertexts.get(at / layout.slots())?.tracked_values()?.get(at % layout.slots())
         };
         layout.positions().filter_map(|at| Some(known(at)?.re)).find(|x| *x < low || *x > high)
     }
@@ -399,8 +441,7 @@ fn check_interval(interval: Interval, (low, high): (f64, f64)) -> Result<(), Err
     if interval.low() < low - rounded || interval.high() > high + rounded {
         let what = format!(
             "the values are {interval}, but the domain is from {} to {}. Take a larger domain, or \
-             declare that the values lie in this one (with_interval((low, high)), or with_bound \
-             for one around 0).",
+             declare that the values lie in this one (with_interval).",
             Short(low),
             Short(high)
         );

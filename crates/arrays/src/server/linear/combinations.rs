@@ -8,7 +8,7 @@ use std::collections::HashMap;
 use hippocrene_rlwe::stop;
 
 use crate::server::{Server, moves::several_steps::products, planner::prices::Prices};
-use crate::{Arithmetic, Array, Error, Interval, Layout, server::After};
+use crate::{Arithmetic, Array, Error, Interval, Layout, format_shape, server::ResultUse};
 
 const OPERATION: &str = "linear combinations";
 
@@ -72,7 +72,12 @@ impl Server {
         entries: impl Iterator<Item = (usize, F::Number)> + Clone,
     ) -> Result<Array<F>, Error> {
         let all = self.linear_combinations_within(a, shape, terms, entries, usize::MAX, None)?;
-        all.ok_or_else(|| Error::shape(OPERATION, format!("too many entries for shape {shape:?}")))
+        all.ok_or_else(|| {
+            Error::shape(
+                OPERATION,
+                format!("too many entries for shape {shape}", shape = format_shape(shape)),
+            )
+        })
     }
 
     /// Computes [`Server::linear_combinations`] if the work is below `most` products with
@@ -96,8 +101,10 @@ impl Server {
     ) -> Result<Option<Array<F>>, Error> {
         self.check(a, OPERATION)?;
         if terms == 0 {
-            let what =
-                format!("0 terms for each element of shape {shape:?}: one or more are needed");
+            let what = format!(
+                "0 terms for each element of shape {shape}: one or more are needed",
+                shape = format_shape(shape)
+            );
             return Err(Error::shape(OPERATION, what));
         }
         let slots = F::slots(&self.session);
@@ -108,7 +115,8 @@ impl Server {
         let need = packed.size().saturating_mul(terms);
         if have != need {
             let what = format!(
-                "{have} entries for shape {shape:?}, {need} are needed: {terms} for each element"
+                "{have} entries for shape {shape}, {need} are needed: {terms} for each element",
+                shape = format_shape(shape)
             );
             return Err(Error::shape(OPERATION, what));
         }
@@ -152,17 +160,17 @@ impl Server {
         let after = way
             .groups
             .as_ref()
-            .map_or(After::Nothing, |groups| After::Sums(groups.span / groups.side));
+            .map_or(ResultUse::Nothing, |groups| ResultUse::Sums(groups.span / groups.side));
         let weights = way.entries(numbered).map(|(to, _, weight)| (to, F::magnitude(weight)));
         let elsewhere = way.groups.as_ref().map_or(0.0, |groups| groups.largest_elsewhere(weights));
         let sums = self.linear_map_before(a, way.layout.clone(), nonzero, after, OPERATION)?;
         let bound = |factor: f64| F::log2_bound(a).exp2() * factor * rounded(terms);
         match way.groups {
-            None => Ok(Some(F::within(F::tightened(sums, bound(largest)), interval))),
+            None => Ok(Some(F::with_known_interval(F::tightened(sums, bound(largest)), interval))),
             Some(groups) => {
                 let sums = self.sum(&sums, Some(groups.axis)).map_err(|e| e.during(OPERATION))?;
                 let sums = F::tightened(sums, bound(elsewhere.clamp(largest, 2.0 * largest)));
-                Ok(Some(F::within(sums, interval)))
+                Ok(Some(F::with_known_interval(sums, interval)))
             }
         }
     }
@@ -402,8 +410,10 @@ mod tests {
             regular in any::<bool>(),
         ) {
             let slots = 64;
-            let (lengths, strides): (Vec<usize>, Vec<usize>) = from.iter().map(|(n, log2)| (*n, 1 << log2)).unzip();
-            let source = Layout::new(lengths.clone(), strides, slots).or_else(|_| Layout::packed(&lengths, slots));
+            let (lengths, strides): (Vec<usize>, Vec<usize>) =
+                from.iter().map(|(n, log2)| (*n, 1 << log2)).unzip();
+            let source = Layout::new(lengths.clone(), strides, slots)
+                .or_else(|_| Layout::packed(&lengths, slots));
             let source: Vec<usize> = source.unwrap().positions().collect();
             let packed = Layout::packed(&shape, slots).unwrap();
             // Places with a constant step along every axis, as in windows, or in no order.
@@ -418,10 +428,14 @@ mod tests {
             };
             let entries: Vec<(usize, usize, usize)> = (0..packed.size())
                 .flat_map(|element| (0..terms).map(move |term| (element, term)))
-                .map(|(element, term)| (element, source[place(element, term)], element * terms + term + 1))
+                .map(|(element, term)| {
+                    (element, source[place(element, term)], element * terms + term + 1)
+                })
                 .collect();
             let mut expected = vec![0; packed.size()];
-            entries.iter().for_each(|(element, from, weight)| expected[*element] += (from + 1) * weight);
+            entries
+                .iter()
+                .for_each(|(element, from, weight)| expected[*element] += (from + 1) * weight);
             let firsts: Vec<usize> = entries.iter().step_by(terms).map(|entry| entry.1).collect();
             let reach = (source.iter().max().unwrap() + 1).next_power_of_two().min(slots);
             let mut count = 0;
@@ -439,17 +453,21 @@ mod tests {
                         None => way.layout.clone(),
                         Some(groups) => way.layout.without_axis(groups.axis),
                     };
-                    let added = elements.positions().map(|p| along.iter().map(|group| at(p + group)).sum());
+                    let added =
+                        elements.positions().map(|p| along.iter().map(|group| at(p + group)).sum());
                     prop_assert_eq!(added.collect::<Vec<usize>>(), expected.clone());
                     if let Some(groups) = &way.groups {
-                        let weights = || way.entries(entries.iter().copied()).map(|(to, _, w)| (to, w as f64));
+                        let weights = || {
+                            way.entries(entries.iter().copied()).map(|(to, _, w)| (to, w as f64))
+                        };
                         let most = groups.largest_elsewhere(weights());
                         let mut all: HashMap<usize, f64> = HashMap::new();
                         weights().for_each(|(to, weight)| *all.entry(to).or_default() += weight);
                         let at = |position: usize| all.get(&position).copied().unwrap_or(0.0);
                         for first in 0..slots * way.layout.ciphertexts() {
                             let block = first / slots * slots;
-                            let sum: f64 = along.iter().map(|group| at(block + (first + group) % slots)).sum();
+                            let sum: f64 =
+                                along.iter().map(|group| at(block + (first + group) % slots)).sum();
                             prop_assert!(sum <= most);
                         }
                     }

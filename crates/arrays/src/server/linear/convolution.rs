@@ -1,7 +1,7 @@
 //! Convolutions with plain vectors.
 
 use crate::server::Server;
-use crate::{Arithmetic, Array, Error, Interval, Layout};
+use crate::{Arithmetic, Array, Error, Interval, Layout, format_shape};
 
 const OPERATION: &str = "convolve";
 
@@ -27,7 +27,7 @@ impl Server {
     ) -> Result<Array<F>, Error> {
         let fail = |what| Err(Error::shape(OPERATION, what));
         let ([n], [stride]) = (a.shape(), a.layout().strides()) else {
-            return fail(format!("shape {:?} is that of no vector", a.shape()));
+            return fail(format!("shape {} is that of no vector", format_shape(a.shape())));
         };
         let all = (n + kernel.len()).saturating_sub(1);
         if kernel.is_empty() || length == 0 || first.checked_add(length).is_none_or(|end| end > all)
@@ -51,6 +51,6 @@ impl Server {
         let terms = kernel
             .iter()
             .map(|weight| zero.union(F::interval(a) * a.form().number_interval(*weight)));
-        Ok(F::within(convolution, terms.fold(zero, |sum, term| sum + term)))
+        Ok(F::with_known_interval(convolution, terms.fold(zero, |sum, term| sum + term)))
     }
 }

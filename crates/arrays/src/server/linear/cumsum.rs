@@ -4,7 +4,7 @@ use crate::server::{
     Server,
     planner::choose::{Candidate, MARGIN_BITS_OF_UNKNOWN_GROWTH},
 };
-use crate::{Arithmetic, Array, Error, SlotContents};
+use crate::{Arithmetic, Array, Error, SlotContents, format_shape};
 
 const OPERATION: &str = "cumsum";
 
@@ -29,7 +29,7 @@ impl Server {
         let Some(&length) = a.shape().get(axis) else {
             return Err(Error::shape(
                 OPERATION,
-                format!("there is no axis {axis} in shape {:?}", a.shape()),
+                format!("there is no axis {axis} in shape {}", format_shape(a.shape())),
             ));
         };
         let piece = match length {
@@ -48,7 +48,7 @@ impl Server {
         let sums = self.perform(OPERATION, [a], most_bits, &[pieces]);
         let sums = sums.map_err(|e| e.during(OPERATION))?;
         let (one, all) = (F::interval(a), F::interval(a).times_count(length));
-        Ok(F::within(sums, one.union(all)))
+        Ok(F::with_known_interval(sums, one.union(all)))
     }
 
     /// Returns for each element the sum of the elements of its piece, up to and including it.

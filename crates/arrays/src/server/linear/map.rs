@@ -15,7 +15,8 @@ use crate::server::{
     planner::choose::{Candidate, MARGIN_BITS},
 };
 use crate::{
-    Arithmetic, Array, Diagonals, Error, Extent, Layout, PlainNumbers, SlotContents, server::After,
+    Arithmetic, Array, Diagonals, Error, Extent, Layout, PlainNumbers, SlotContents,
+    server::ResultUse,
 };
 
 /// Number of entries between two checks whether the computation is to stop.
@@ -69,7 +70,7 @@ impl Server {
         entries: impl IntoIterator<Item = (usize, usize, F::Number)>,
         operation: &'static str,
     ) -> Result<Array<F>, Error> {
-        self.linear_map_before(a, out, entries, After::Nothing, operation)
+        self.linear_map_before(a, out, entries, ResultUse::Nothing, operation)
     }
 
     /// Computes [`Server::linear_map`] with a precision that fits the next step, `after`.
@@ -80,14 +81,15 @@ impl Server {
         a: &Array<F>,
         out: Layout,
         entries: impl IntoIterator<Item = (usize, usize, F::Number)>,
-        after: After,
+        after: ResultUse,
         operation: &'static str,
     ) -> Result<Array<F>, Error> {
         self.check(a, operation)?;
         let form = self.form_of(&[a]);
         let slots = F::slots(&self.session);
         let blocks = blocks(&form, &out, slots, entries, operation)?;
-        let (apart, extent) = (apart(&blocks, slots), extent(&blocks, slots, after));
+        let (apart, extent) =
+            (ciphertexts_with_one_source(&blocks, slots), extent(&blocks, slots, after));
         let map = Candidate::new("linear map", |server: &Server, [a]: [_; 1]| {
             let ciphertexts = server
                 .mapped(&form, a, &blocks, &apart, extent)
@@ -164,7 +166,7 @@ impl Server {
                 for (Pair { to, .. }, term) in pairs.iter().zip(terms.into_iter().flatten()) {
                     let sum = match results.get(to) {
                         None => term,
-                        Some(sum) if apart.contains(to) => form.beside(self, sum, &term)?,
+                        Some(sum) if apart.contains(to) => form.overlay_copies(self, sum, &term)?,
                         Some(sum) => form.add(self, sum, &term)?,
                     };
                     results.insert(*to, sum);
@@ -189,7 +191,10 @@ impl Server {
 /// Returns the ciphertexts of the result whose slots each depend on at most one ciphertext of `a`.
 ///
 /// Adding up the mapped ciphertexts makes no value larger there.
-fn apart<F: Arithmetic>(blocks: &[Block<F>], slots: usize) -> BTreeSet<usize> {
+fn ciphertexts_with_one_source<F: Arithmetic>(
+    blocks: &[Block<F>],
+    slots: usize,
+) -> BTreeSet<usize> {
     let mut feeds: BTreeMap<usize, Vec<&Diagonals<F>>> = BTreeMap::new();
     for Block { diagonals, pairs, .. } in blocks {
         for Pair { to, .. } in pairs {
@@ -214,7 +219,7 @@ fn apart<F: Arithmetic>(blocks: &[Block<F>], slots: usize) -> BTreeSet<usize> {
 /// Returns the extent of all maps whose results are added up, the largest over the results.
 ///
 /// All maps use this extent, because only ciphertexts of one scale can be added up.
-fn extent<F: Arithmetic>(blocks: &[Block<F>], slots: usize, after: After) -> Extent {
+fn extent<F: Arithmetic>(blocks: &[Block<F>], slots: usize, after: ResultUse) -> Extent {
     let none = Extent { norm: 0.0, diagonals: 0, energy: 0.0, after };
     let mut sums: BTreeMap<usize, Extent> = BTreeMap::new();
     for Block { diagonals, pairs, .. } in blocks {

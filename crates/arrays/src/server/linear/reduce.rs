@@ -4,7 +4,7 @@ use crate::server::{
     Server,
     planner::choose::{Candidate, MARGIN_BITS_OF_UNKNOWN_GROWTH},
 };
-use crate::{Arithmetic, Array, Error, SlotContents};
+use crate::{Arithmetic, Array, Error, SlotContents, format_shape};
 
 impl Server {
     /// Sums all elements (`axis` is `None`) or those along one axis, as numpy's `sum` does.
@@ -29,7 +29,7 @@ impl Server {
     ) -> Result<Array<F>, Error> {
         let sum = self.sum_of_elements(a, axis, operation)?;
         let count = a.size() / sum.size().max(1);
-        Ok(F::within(sum, F::interval(a).times_count(count)))
+        Ok(F::with_known_interval(sum, F::interval(a).times_count(count)))
     }
 
     fn sum_of_elements<F: Arithmetic>(
@@ -58,7 +58,7 @@ impl Server {
         if axis >= a.shape().len() {
             return Err(Error::shape(
                 operation,
-                format!("there is no axis {axis} in shape {:?}", a.shape()),
+                format!("there is no axis {axis} in shape {}", format_shape(a.shape())),
             ));
         }
         self.sum_axis(a, axis, padded, operation)

@@ -6,7 +6,7 @@ use crate::server::{
     matmul::by_tiles::Tiles,
     planner::{choose::Candidate, prices::MAX_SLOTS_OF_PRODUCTS},
 };
-use crate::{Arithmetic, Array, Error, Layout};
+use crate::{Arithmetic, Array, Error, Layout, format_shape};
 
 const OPERATION: &str = "dot product";
 
@@ -132,8 +132,10 @@ impl Server {
         let (columns, end) = (b.shape()[1], end_of(a));
         let (left, right) = (a.shape(), b.shape());
         let what = format!(
-            "shapes {left:?} and {right:?} need {columns} times {end} slots, and \
-             {MAX_SLOTS_OF_PRODUCTS} are the most. Take fewer columns of the second at a time."
+            "shapes {left} and {right} need {columns} times {end} slots, and \
+             {MAX_SLOTS_OF_PRODUCTS} are the most. Take fewer columns of the second at a time.",
+            left = format_shape(left),
+            right = format_shape(right)
         );
         Error::shape(OPERATION, what)
     }

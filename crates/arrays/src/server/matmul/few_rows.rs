@@ -11,7 +11,7 @@
 //! equal modulo `m` are added up by rotations.
 
 use crate::server::{Server, moves::broadcast::Copies};
-use crate::{Arithmetic, Array, Error, Layout, server::After};
+use crate::{Arithmetic, Array, Error, Layout, server::ResultUse};
 
 /// Minimum number of diagonals for each product here. With fewer, diagonals are used instead.
 const MIN_DIAGONALS_PER_PRODUCT: usize = 4;
@@ -139,8 +139,13 @@ impl Server {
             let (before, weight) = ((j + side - i) % side, weight(i, j));
             nonzero(((start + j + span - before) % span, start + j, weight))
         });
-        let sums =
-            self.linear_map_before(a, parts, axis.spread(entries), After::Sums(groups), operation)?;
+        let sums = self.linear_map_before(
+            a,
+            parts,
+            axis.spread(entries),
+            ResultUse::Sums(groups),
+            operation,
+        )?;
         self.sum(&sums, Some(0)).map_err(|e| e.during(operation))
     }
 
@@ -156,7 +161,7 @@ impl Server {
         match self.map(a, operation, false, 0.0, |server, form, x| {
             form.rotate(server, x, -(right as i64))
         }) {
-            Err(Error::MissingKey(_)) => Ok(None),
+            Err(Error::MissingKey { .. }) => Ok(None),
             moved => moved.map(Some),
         }
     }
@@ -185,7 +190,7 @@ impl Server {
             return Ok(None);
         }
         let repeated = match self.broadcast_for(a, copies, Copies::One) {
-            Err(Error::MissingKey(_)) => return Ok(None),
+            Err(Error::MissingKey { .. }) => return Ok(None),
             repeated => repeated?,
         };
         let entries = (0..rows).flat_map(|i| (0..axis.length).map(move |j| (i, j)));

@@ -98,21 +98,29 @@ mod tests {
             let m: Vec<f64> = (0..of_product * rows).map(|i| number(i + 5)).collect();
             let weight = |i: usize, j: usize| m[i * rows + j];
             let array = client.encrypt(&x, &[rows, columns]).unwrap();
-            let (a, axis) = if is_transposed { (server.transpose(&array).unwrap(), 1) } else { (array, 0) };
-            let product = server.product_of_ciphertexts(&a, axis, of_product, weight, "multiply").unwrap();
+            let (a, axis) =
+                if is_transposed { (server.transpose(&array).unwrap(), 1) } else { (array, 0) };
+            let product =
+                server.product_of_ciphertexts(&a, axis, of_product, weight, "multiply").unwrap();
             prop_assert!(product.is_some());
             let expected = |i: usize, c: usize| -> f64 {
                 (0..rows).map(|j| weight(i, j) * x[j * columns + c]).sum()
             };
             let check = |product: &Array<Numbers>| {
                 for (k, got) in client.decrypt(product).unwrap().into_iter().enumerate() {
-                    let (i, c) = if is_transposed { (k % of_product, k / of_product) } else { (k / columns, k % columns) };
+                    let (i, c) = if is_transposed {
+                        (k % of_product, k / of_product)
+                    } else {
+                        (k / columns, k % columns)
+                    };
                     assert!((got - expected(i, c)).abs() < 1e-6, "{got}, not {}", expected(i, c));
                 }
             };
             check(&product.unwrap());
             if is_transposed {
-                let w: Vec<f64> = (0..rows * of_product).map(|k| weight(k % of_product, k / of_product)).collect();
+                let w: Vec<f64> = (0..rows * of_product)
+                    .map(|k| weight(k % of_product, k / of_product))
+                    .collect();
                 check(&server.matmul_plain(&a, &w, of_product).unwrap());
                 let first = server.dot_plain(&a, &m[..rows]).unwrap();
                 assert_eq!(first.shape(), [columns]);

@@ -9,7 +9,9 @@ use crate::server::{
     moves::gather::in_order,
     moves::several_steps::{MAX_DISTANCES_IN_ONE_STEP, products},
 };
-use crate::{Arithmetic, Array, Error, Interval, Layout, SlotContents, server::After};
+use crate::{
+    Arithmetic, Array, Error, Interval, Layout, SlotContents, format_shape, server::ResultUse,
+};
 
 /// Maximum length of a row that is multiplied by diagonals, which leave zeros in stray slots. A
 /// longer row is multiplied by one product.
@@ -38,21 +40,15 @@ impl Server {
     ) -> Result<Array<F>, Error> {
         const OPERATION: &str = "matrix product";
         let (rows, k) = self.inner_axis(a, OPERATION)?;
-        if columns == 0 || k.checked_mul(columns) != Some(w.len()) {
-            return Err(Error::shape(
-                OPERATION,
-                format!(
-                    "shape {:?} @ a matrix of {} numbers in {columns} columns: {k} rows are needed",
-                    a.shape(),
-                    w.len()
-                ),
-            ));
+        let right = [other_length(w.len(), columns, OPERATION)?, columns];
+        if right[0] != k {
+            return Err(Error::shape(OPERATION, not_aligned(a.shape(), &right)));
         }
         let product = self.product_by_rows(a, w, [rows, k, columns], OPERATION)?;
         let entries = w.iter().enumerate().map(|(i, weight)| (i % columns, i / columns, *weight));
         let interval =
             interval_of_rows(a, columns, entries.clone().map(|(row, _, weight)| (row, weight)));
-        Ok(F::within(F::of_product(product, a, [columns, k], entries), interval))
+        Ok(F::with_known_interval(F::of_product(product, a, [columns, k], entries), interval))
     }
 
     /// Computes [`Server::matmul_plain`] for `rows` rows of `k` numbers.
@@ -143,10 +139,7 @@ impl Server {
         const OPERATION: &str = "dot product";
         let (rows, k) = self.inner_axis(a, OPERATION)?;
         if w.len() != k {
-            return Err(Error::shape(
-                OPERATION,
-                format!("shape {:?} with a vector of {} numbers", a.shape(), w.len()),
-            ));
+            return Err(Error::shape(OPERATION, not_aligned(a.shape(), &[w.len()])));
         }
         let axis = a.shape().len() - 1;
         let interval = interval_of_rows(a, 1, w.iter().map(|weight| (0, *weight)));
@@ -154,9 +147,12 @@ impl Server {
             let (shape, strides) =
                 (product.shape()[..axis].to_vec(), product.layout().strides()[..axis].to_vec());
             let layout = product.layout().with_shape(shape, strides)?;
-            return Ok(F::within(product.with_layout(layout), interval));
+            return Ok(F::with_known_interval(product.with_layout(layout), interval));
         }
-        Ok(F::within(self.weighted_sum(a, &tiled(w, rows), axis, OPERATION)?, interval))
+        Ok(F::with_known_interval(
+            self.weighted_sum(a, &tiled(w, rows), axis, OPERATION)?,
+            interval,
+        ))
     }
 
     /// Returns the sum along `axis` of the elements of `a` times plain numbers.
@@ -172,7 +168,7 @@ impl Server {
     ) -> Result<Array<F>, Error> {
         let positions: Vec<usize> = a.layout().positions().collect();
         let entries = positions.iter().zip(weights).map(|(p, weight)| (*p, *p, *weight));
-        let after = After::Sums(a.shape()[axis]);
+        let after = ResultUse::Sums(a.shape()[axis]);
         let products = self.linear_map_before(a, a.layout().clone(), entries, after, operation)?;
         let sums = self.sum(&products, Some(axis)).map_err(|e| e.during(operation))?;
         let all: f64 = weights.iter().map(|w| F::magnitude(*w)).sum();
@@ -198,21 +194,15 @@ impl Server {
             .shape()
             .first()
             .ok_or_else(|| Error::shape(OPERATION, "the encrypted array has no axis"))?;
-        if rows == 0 || rows.checked_mul(n) != Some(m.len()) {
-            return Err(Error::shape(
-                OPERATION,
-                format!(
-                    "a matrix of {} numbers in {rows} rows @ shape {:?}: {n} columns are needed",
-                    m.len(),
-                    a.shape()
-                ),
-            ));
+        let left = [rows, other_length(m.len(), rows, OPERATION)?];
+        if left[1] != n {
+            return Err(Error::shape(OPERATION, not_aligned(&left, a.shape())));
         }
         let product = self.product_by_columns(m, [rows, n], a, OPERATION)?;
         let entries = m.iter().enumerate().map(|(i, weight)| (i / n, i % n, *weight));
         let interval =
             interval_of_rows(a, rows, entries.clone().map(|(row, _, weight)| (row, weight)));
-        Ok(F::within(F::of_product(product, a, [rows, n], entries), interval))
+        Ok(F::with_known_interval(F::of_product(product, a, [rows, n], entries), interval))
     }
 
     /// Computes [`Server::rmatmul_plain`] for `rows` rows of `n` numbers.
@@ -294,12 +284,7 @@ impl Server {
             _ => false,
         };
         if !fits {
-            let (left, right) = (a.shape(), b.shape());
-            let what = format!(
-                "shapes {left:?} and {right:?}, where vectors and matrices are needed, and the \
-                 last axis of the first is as long as the first axis of the second"
-            );
-            return Err(Error::shape(OPERATION, what));
+            return Err(Error::shape(OPERATION, not_aligned(a.shape(), b.shape())));
         }
         self.check(a, OPERATION)?;
         self.check(b, OPERATION)?;
@@ -325,7 +310,7 @@ impl Server {
             true => F::interval(a).power(2),
             false => F::interval(a) * F::interval(b),
         };
-        Ok(F::within(product, products.times_count(count)))
+        Ok(F::with_known_interval(product, products.times_count(count)))
     }
 
     /// Returns the sum of the products of the ciphertexts of two vectors, with an element for each
@@ -380,7 +365,7 @@ impl Server {
         if let Some(axis) = axis.filter(|x| *x >= a.shape().len()) {
             return Err(Error::shape(
                 OPERATION,
-                format!("there is no axis {axis} in shape {:?}", a.shape()),
+                format!("there is no axis {axis} in shape {}", format_shape(a.shape())),
             ));
         }
         let layout = a.layout();
@@ -393,7 +378,7 @@ impl Server {
         {
             let rolled = self
                 .map(a, OPERATION, true, 0.0, |server, form, x| form.rotate(server, x, -right))?;
-            return Ok(F::within(rolled, F::interval(a)));
+            return Ok(F::with_known_interval(rolled, F::interval(a)));
         }
         // The number of elements along the axis, and their distance in row-major order.
         let (length, inner) = match axis {
@@ -408,7 +393,7 @@ impl Server {
             (positions[target], positions[e], F::ONE)
         });
         let rolled = self.linear_map(a, layout.clone(), entries, OPERATION)?;
-        Ok(F::within(rolled, F::interval(a)))
+        Ok(F::with_known_interval(rolled, F::interval(a)))
     }
 
     /// Returns the array with its axes in reverse order. Nothing is computed.
@@ -418,7 +403,7 @@ impl Server {
     pub fn transpose<F: Arithmetic>(&self, a: &Array<F>) -> Result<Array<F>, Error> {
         let reversed = |v: &[usize]| v.iter().rev().copied().collect::<Vec<_>>();
         let layout = a.layout().with_shape(reversed(a.shape()), reversed(a.layout().strides()))?;
-        Ok(F::within(a.clone().with_layout(layout), F::interval(a)))
+        Ok(F::with_known_interval(a.clone().with_layout(layout), F::interval(a)))
     }
 
     /// Returns the array with another axis of length 1 before axis `axis`. Nothing is computed.
@@ -432,13 +417,13 @@ impl Server {
         if axis > shape.len() {
             return Err(Error::shape(
                 "insert an axis",
-                format!("there is no place {axis} in shape {shape:?}"),
+                format!("there is no place {axis} in shape {shape}", shape = format_shape(&shape)),
             ));
         }
         shape.insert(axis, 1);
         strides.insert(axis, 1);
         let layout = a.layout().with_shape(shape, strides)?;
-        Ok(F::within(a.clone().with_layout(layout), F::interval(a)))
+        Ok(F::with_known_interval(a.clone().with_layout(layout), F::interval(a)))
     }
 
     /// Returns the number of rows along the last axis of `a`, and their length.
@@ -455,6 +440,30 @@ impl Server {
             Some(&k) => Ok((a.size() / k, k)),
             None => Err(Error::shape(operation, "the encrypted array has no axis")),
         }
+    }
+}
+
+/// Returns the length of one axis of a matrix of `count` numbers, given that of the other.
+fn other_length(count: usize, length: usize, operation: &'static str) -> Result<usize, Error> {
+    match count.checked_rem(length) {
+        Some(0) => Ok(count / length),
+        _ => {
+            let what = format!("{count} numbers do not fill a matrix with an axis of {length}");
+            Err(Error::shape(operation, what))
+        }
+    }
+}
+
+/// Describes shapes between which there is no product of matrices.
+fn not_aligned(left: &[usize], right: &[usize]) -> String {
+    let shapes = format!("shapes {} and {} do not fit", format_shape(left), format_shape(right));
+    match (left.last(), right.first()) {
+        (Some(n), Some(m)) if n != m => format!(
+            "{shapes}: the last axis of the first has {n} elements, and the first axis of the \
+             second {m}. They have to be equal: transpose an operand if its axes are in the other \
+             order."
+        ),
+        _ => format!("{shapes}: vectors and matrices are needed"),
     }
 }
 

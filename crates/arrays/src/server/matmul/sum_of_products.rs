@@ -3,7 +3,7 @@
 use std::ops::Add;
 
 use crate::server::Server;
-use crate::{Arithmetic, Array, Computed, Error, Interval, SlotContents};
+use crate::{Arithmetic, Array, Computed, Error, Interval, SlotContents, format_shape};
 
 const OPERATION: &str = "add products";
 
@@ -35,7 +35,10 @@ impl Server {
                 true => F::interval(a).power(2),
                 false => F::interval(a) * F::interval(b),
             });
-            return Ok(F::within(sum, products.fold(Interval::point(0.0), Interval::add)));
+            return Ok(F::with_known_interval(
+                sum,
+                products.fold(Interval::point(0.0), Interval::add),
+            ));
         }
         let product = |a, b| self.mul(a, b).map_err(|e| e.during(OPERATION));
         rest.iter().try_fold(product(a, b)?, |sum, (a, b)| {
@@ -43,7 +46,11 @@ impl Server {
             if product.shape() == sum.shape() {
                 return self.add(&sum, &product).map_err(|e| e.during(OPERATION));
             }
-            let what = format!("products of shapes {:?} and {:?}", sum.shape(), product.shape());
+            let what = format!(
+                "products of shapes {} and {}",
+                format_shape(sum.shape()),
+                format_shape(product.shape())
+            );
             Err(Error::shape(OPERATION, what))
         })
     }

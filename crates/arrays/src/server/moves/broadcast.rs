@@ -17,7 +17,7 @@ use crate::server::{
     moves::several_steps::{MAX_DISTANCES_IN_ONE_STEP, PRODUCTS_LEFT},
     planner::choose::{Candidate, MARGIN_BITS},
 };
-use crate::{Arithmetic, Array, Error, Layout, SlotContents, server::After};
+use crate::{Arithmetic, Array, Error, Layout, SlotContents, format_shape, server::ResultUse};
 
 const OPERATION: &str = "broadcast";
 
@@ -82,7 +82,7 @@ impl Server {
                 layout = copies;
             }
         }
-        Ok(F::within(self.broadcast_as(a, layout)?, F::interval(a)))
+        Ok(F::with_known_interval(self.broadcast_as(a, layout)?, F::interval(a)))
     }
 
     /// Chooses the layout in which `a` is repeated to this shape.
@@ -103,8 +103,10 @@ impl Server {
         if moves.len() <= MAX_DISTANCES_IN_ONE_STEP || repetition(a.layout(), &packed).is_some() {
             return Ok(packed);
         }
-        let (way, copies) =
-            (self.way(a, &moves, 0, OPERATION)?, copied_layout(a, shape, F::slots(&self.session))?);
+        let (way, copies) = (
+            self.move_plan(a, &moves, 0, OPERATION)?,
+            copied_layout(a, shape, F::slots(&self.session))?,
+        );
         let spared = copies.ciphertexts().saturating_sub(packed.ciphertexts());
         let room =
             || self.form_of(&[a]).has_products(self, a, way.before.len() + 1 + PRODUCTS_LEFT);
@@ -178,7 +180,11 @@ impl Server {
             return Ok(a.clone());
         }
         if common_shape(a.shape(), layout.shape()).as_deref() != Some(layout.shape()) {
-            let what = format!("shape {:?} does not broadcast to {:?}", a.shape(), layout.shape());
+            let what = format!(
+                "shape {} does not broadcast to {}",
+                format_shape(a.shape()),
+                format_shape(layout.shape())
+            );
             return Err(Error::shape(OPERATION, what));
         }
         if let Some(repetition) = repetition(a.layout(), &layout) {
@@ -232,7 +238,7 @@ impl Server {
         let operation = if a.shape() == layout.shape() { "move elements" } else { OPERATION };
         let copies =
             repetition(&first, &layout).map_or(1, |repetition| repetition.copies(layout.slots()));
-        let moved = self.moved(a, first, &moves, After::Copies(copies), operation)?;
+        let moved = self.moved(a, first, &moves, ResultUse::Copies(copies), operation)?;
         self.broadcast_for(&moved, layout, copies_for)
     }
 
@@ -259,7 +265,7 @@ impl Server {
             repetition(&first, layout).map_or(1, |repetition| repetition.copies(layout.slots()));
         let multiplied = Candidate::new("multiply and repeat", |server: &Server, [a]: [_; 1]| {
             let entries = moves.iter().map(|(to, from)| (*to, *from, factor));
-            let after = After::Copies(copies);
+            let after = ResultUse::Copies(copies);
             let one = server.linear_map_before(a, first.clone(), entries, after, OPERATION)?;
             server.broadcast_for(&one, layout.clone(), Copies::Any)
         });
@@ -298,11 +304,12 @@ impl Server {
         const OPERATION: &str = "move elements";
         self.check(a, OPERATION)?;
         if layout.shape() != a.shape() {
-            let what = format!("shape {:?} to {:?}", a.shape(), layout.shape());
+            let what =
+                format!("shape {} to {}", format_shape(a.shape()), format_shape(layout.shape()));
             return Err(Error::shape(OPERATION, what));
         }
         self.check_layout::<F>(&layout, OPERATION)?;
-        Ok(F::within(self.broadcast_as(a, layout)?, F::interval(a)))
+        Ok(F::with_known_interval(self.broadcast_as(a, layout)?, F::interval(a)))
     }
 
     /// Fills new axes within a ciphertext with copies of its elements. The slots of the copies must
@@ -369,7 +376,7 @@ impl Server {
             let y = form.rotate(self, y, step)?;
             match copies_for {
                 Copies::Any => form.overlay(self, x, &y),
-                Copies::One => form.beside(self, x, &y),
+                Copies::One => form.overlay_copies(self, x, &y),
             }
         };
         // Doubling gives a power of two of copies. The copies for the lower bits of the count are
@@ -436,7 +443,19 @@ pub(in crate::server) fn shape_of_both<F: Arithmetic>(
     operation: &'static str,
 ) -> Result<Vec<usize>, Error> {
     common_shape(a.shape(), b.shape()).ok_or_else(|| {
-        let what = format!("shapes {:?} and {:?} do not broadcast together", a.shape(), b.shape());
+        let lengths = |x: &Array<F>| x.shape().iter().rev().copied().collect::<Vec<_>>();
+        let (left, right) = (lengths(a), lengths(b));
+        let differ = |(x, y): (&usize, &usize)| x != y && *x != 1 && *y != 1;
+        let axis = left.iter().zip(&right).position(differ).unwrap_or(0);
+        let what = format!(
+            "shapes {} and {} do not broadcast together: axis -{} has {} and {} elements. Lengths \
+             have to be equal or 1, from the last axis on.",
+            format_shape(a.shape()),
+            format_shape(b.shape()),
+            axis + 1,
+            left[axis],
+            right[axis]
+        );
         Error::shape(operation, what)
     })
 }

@@ -5,9 +5,9 @@ use std::collections::BTreeMap;
 use crate::server::{
     Server,
     moves::Moves,
-    moves::several_steps::{MAX_DISTANCES_IN_ONE_STEP, Way, products},
+    moves::several_steps::{MAX_DISTANCES_IN_ONE_STEP, MovePlan, products},
 };
-use crate::{Arithmetic, Array, Error, Interval, Layout, SlotContents, server::After};
+use crate::{Arithmetic, Array, Error, Interval, Layout, SlotContents, server::ResultUse};
 
 const OPERATION: &str = "move elements";
 
@@ -81,7 +81,7 @@ impl Server {
         let zero = from.contains(&None).then_some(Interval::point(0.0));
         let interval =
             used.map(|(_, array)| F::interval(array)).chain(zero).reduce(Interval::union);
-        Ok(F::within(gathered, interval.unwrap_or(Interval::EVERYTHING)))
+        Ok(F::with_known_interval(gathered, interval.unwrap_or(Interval::EVERYTHING)))
     }
 
     /// As [`Server::gather_padded`], from these arrays and positions.
@@ -134,8 +134,9 @@ impl Server {
         if let Some(like) = like {
             let in_order = moves_to(&like);
             let ways_in_order = self.ways(arrays, &in_order)?;
-            let products =
-                |ways: &BTreeMap<usize, Way>| ways.values().map(|way| way.products).sum::<usize>();
+            let products = |ways: &BTreeMap<usize, MovePlan>| {
+                ways.values().map(|way| way.products).sum::<usize>()
+            };
             if 4 * products(&ways_in_order) < products(&ways) {
                 return self.joined(arrays, like, in_order, ways_in_order);
             }
@@ -148,10 +149,10 @@ impl Server {
         &self,
         arrays: &[&Array<F>],
         moves: &BTreeMap<usize, Moves>,
-    ) -> Result<BTreeMap<usize, Way>, Error> {
+    ) -> Result<BTreeMap<usize, MovePlan>, Error> {
         moves
             .iter()
-            .map(|(k, moves)| Ok((*k, self.way(arrays[*k], moves, 0, OPERATION)?)))
+            .map(|(k, moves)| Ok((*k, self.move_plan(arrays[*k], moves, 0, OPERATION)?)))
             .collect()
     }
 
@@ -223,7 +224,7 @@ impl Server {
         arrays: &[&Array<F>],
         out: Layout,
         moves: BTreeMap<usize, Moves>,
-        mut ways: BTreeMap<usize, Way>,
+        mut ways: BTreeMap<usize, MovePlan>,
     ) -> Result<Array<F>, Error> {
         let form = self.form_of(&moves.keys().map(|k| arrays[*k]).collect::<Vec<_>>());
         let mut sums: Vec<Option<F::Ciphertext>> = vec![None; out.ciphertexts()];
@@ -240,13 +241,13 @@ impl Server {
                 None => {
                     let way = ways
                         .remove(&k)
-                        .map_or_else(|| self.way(arrays[k], &moves, 0, OPERATION), Ok)?;
+                        .map_or_else(|| self.move_plan(arrays[k], &moves, 0, OPERATION), Ok)?;
                     let part = self.moved_by(
                         arrays[k],
                         out.clone(),
                         &moves,
                         &way,
-                        After::Nothing,
+                        ResultUse::Nothing,
                         OPERATION,
                     )?;
                     complete = true;

@@ -21,7 +21,7 @@ use crate::server::{
     Server, moves::Moves, moves::compact::closed_up, moves::three_steps::by_rows,
     planner::prices::Prices,
 };
-use crate::{Arithmetic, Array, Error, Layout, server::After};
+use crate::{Arithmetic, Array, Error, Layout, server::ResultUse};
 
 /// Maximum number of distances within ciphertexts that are moved in one step. More would take over
 /// a second; fewer steps save the capacity of a product.
@@ -64,11 +64,11 @@ impl Server {
         a: &Array<F>,
         out: Layout,
         moves: &[(usize, usize)],
-        after: After,
+        after: ResultUse,
         operation: &'static str,
     ) -> Result<Array<F>, Error> {
         self.check(a, operation)?;
-        self.moved_by(a, out, moves, &self.way(a, moves, 0, operation)?, after, operation)
+        self.moved_by(a, out, moves, &self.move_plan(a, moves, 0, operation)?, after, operation)
     }
 
     /// As [`Server::moved`], in this way.
@@ -77,8 +77,8 @@ impl Server {
         a: &Array<F>,
         out: Layout,
         moves: &[(usize, usize)],
-        way: &Way,
-        after: After,
+        way: &MovePlan,
+        after: ResultUse,
         operation: &'static str,
     ) -> Result<Array<F>, Error> {
         let slots = F::slots(&self.session);
@@ -101,13 +101,13 @@ impl Server {
     }
 
     /// Chooses how these moves are made if capacity for `wanted` products must be left after them.
-    pub(in crate::server) fn way<F: Arithmetic>(
+    pub(in crate::server) fn move_plan<F: Arithmetic>(
         &self,
         a: &Array<F>,
         moves: &[(usize, usize)],
         wanted: usize,
         operation: &'static str,
-    ) -> Result<Way, Error> {
+    ) -> Result<MovePlan, Error> {
         let form = self.form_of(&[a]);
         let left = (1..=MAX_USEFUL_PRODUCTS)
             .take_while(|left| form.has_products(self, a, left + wanted))
@@ -117,7 +117,7 @@ impl Server {
 }
 
 /// A way to make moves, in one step or several.
-pub(in crate::server) struct Way {
+pub(in crate::server) struct MovePlan {
     /// The number of products with plaintexts.
     pub products: usize,
     /// The work, in products with plaintexts ([`cost`]).
@@ -130,7 +130,7 @@ pub(in crate::server) struct Way {
     last: Option<Moves>,
 }
 
-impl Way {
+impl MovePlan {
     /// Returns the work, weighted for the capacity that is used.
     fn price(&self) -> usize {
         self.work.saturating_mul(self.worth)
@@ -138,7 +138,7 @@ impl Way {
 
     /// Returns this way with one step before it; `others` are the moves that are left then.
     fn after(self, step: Moves, [products, work]: [usize; 2], others: Moves) -> Self {
-        Way {
+        MovePlan {
             products: products + self.products,
             work: work + self.work,
             worth: MIN_SAVING_OF_A_STEP * self.worth,
@@ -155,9 +155,9 @@ fn shortest<F: Arithmetic>(
     moves: &[(usize, usize)],
     left: usize,
     operation: &'static str,
-) -> Result<Way, Error> {
+) -> Result<MovePlan, Error> {
     let cost = |moves: &[(usize, usize)]| cost::<F>(prices, slots, moves);
-    let direct = |[products, work]: [usize; 2]| Way {
+    let direct = |[products, work]: [usize; 2]| MovePlan {
         products,
         work,
         worth: 1,
@@ -169,7 +169,8 @@ fn shortest<F: Arithmetic>(
         return Ok(best);
     }
     let mut ways = Vec::with_capacity(3);
-    if let Some([first, second]) = halves(moves, slots, |moves| cost(moves)[1], operation)? {
+    if let Some([first, second]) = split_half_way(moves, slots, |moves| cost(moves)[1], operation)?
+    {
         let (all, rest) = (cost(&first), direct(cost(&second)));
         ways.push(rest.after(first, all, second));
     }
@@ -182,7 +183,7 @@ fn shortest<F: Arithmetic>(
             ways.push(rest.after(first, all, second));
         }
     }
-    let least = ways.iter().map(Way::price).fold(best.price(), usize::min);
+    let least = ways.iter().map(MovePlan::price).fold(best.price(), usize::min);
     let (least_by_rows, lengths) = rows_of(slots, moves);
     if left >= 3 + PRODUCTS_LEFT_BY_ROWS && MIN_SAVING_OF_A_STEP * least_by_rows < least {
         for columns in lengths {
@@ -190,7 +191,7 @@ fn shortest<F: Arithmetic>(
             let Some([first, second, third]) = by_rows(moves, slots, columns) else { continue };
             let steps = [&first, &second, &third].map(|moves| cost(moves));
             let [products, work] = [0, 1].map(|k| steps.iter().map(|step| step[k]).sum());
-            ways.push(Way {
+            ways.push(MovePlan {
                 products,
                 work,
                 worth: MIN_SAVING_OF_A_STEP,
@@ -278,7 +279,7 @@ fn diagonals<F: Arithmetic>(
 
 /// Splits moves into those to a place half-way and those from there on, with about the least work.
 /// Returns `None` if elements collide too often on every way that is tried.
-fn halves(
+fn split_half_way(
     moves: &[(usize, usize)],
     slots: usize,
     work: impl Fn(&[(usize, usize)]) -> usize,
@@ -397,7 +398,7 @@ mod tests {
     /// products.
     fn halved(moves: &[(usize, usize)], slots: usize) -> Option<usize> {
         let [first, second] =
-            halves(moves, slots, |moves| cost::<Numbers>(&PRICES, slots, moves)[1], "move")
+            split_half_way(moves, slots, |moves| cost::<Numbers>(&PRICES, slots, moves)[1], "move")
                 .unwrap()?;
         let there: BTreeMap<usize, usize> = first.iter().copied().collect();
         assert_eq!(there.len(), first.len(), "no two elements meet");

@@ -142,12 +142,16 @@ mod tests {
         ) {
             let colours = coloured(&edges);
             let degree = |at: fn(&(usize, usize)) -> usize| {
-                (0..20).map(|node| edges.iter().filter(|edge| at(edge) == node).count()).max().unwrap()
+                (0..20)
+                    .map(|node| edges.iter().filter(|edge| at(edge) == node).count())
+                    .max()
+                    .unwrap()
             };
             let most = degree(|edge| edge.0).max(degree(|edge| edge.1)).next_power_of_two();
             prop_assert!(colours.iter().all(|colour| *colour < most));
             for at in [|edge: &(usize, usize)| edge.0, |edge: &(usize, usize)| edge.1] {
-                let all: BTreeSet<_> = edges.iter().zip(&colours).map(|(edge, c)| (at(edge), *c)).collect();
+                let all: BTreeSet<_> =
+                    edges.iter().zip(&colours).map(|(edge, c)| (at(edge), *c)).collect();
                 prop_assert_eq!(all.len(), edges.len());
             }
         }
@@ -159,8 +163,11 @@ mod tests {
             begin in 0usize..100,
         ) {
             let (slots, columns) = (64, 1 << log_columns);
-            let moves: Moves = sources.iter().enumerate().map(|(i, from)| (begin + i, *from)).collect();
-            let Some([first, second, third]) = by_rows(&moves, slots, columns) else { return Ok(()) };
+            let moves: Moves =
+                sources.iter().enumerate().map(|(i, from)| (begin + i, *from)).collect();
+            let Some([first, second, third]) = by_rows(&moves, slots, columns) else {
+                return Ok(());
+            };
             let step = |there: &BTreeMap<usize, usize>, moves: &Moves| -> BTreeMap<usize, usize> {
                 moves.iter().map(|(to, from)| (*to, there[from])).collect()
             };

@@ -32,7 +32,7 @@ impl Server {
             return error;
         };
         if need == f64::INFINITY {
-            let what = "the result may be larger than any double, so scale the values down, or \
+            let what = "The result may be larger than any double: scale the values down, or \
                         declare a tighter bound if it is known (with_bound)";
             let source = CkksError::Capacity { operation, need, have };
             return Error::Capacity { source, advice: what.into() };
@@ -44,27 +44,29 @@ impl Server {
             .fold(f64::INFINITY, f64::min);
         if least.is_finite() && least > have + STEP {
             ways.push(format!(
-                "the operands have {least:.1}, and earlier steps of the operation use the rest"
+                "The operands have {least:.1} bits, and earlier steps of the operation use the rest"
             ));
         }
         if COMPARISONS.contains(&operation) {
-            ways.push("a comparison with a wider gap or a lower precision needs less".to_owned());
+            ways.push("A comparison with a wider gap or a lower precision needs less".to_owned());
         }
         if let Some((most, reserve)) = self.most_after_bootstrap().zip(self.bootstrap_reserve()) {
             if need > most || have > most - ABOUT {
                 ways.push(format!(
-                    "bootstraps with these keys restore at most {most:.0} bits, so request less \
+                    "Bootstraps with these keys restore at most {most:.0} bits: request less \
                      precision or take a preset with a larger modulus"
                 ));
             } else if have < reserve {
-                ways.push(format!("a bootstrap needs {reserve:.0} bits, so bootstrap earlier"));
+                ways.push(format!(
+                    "A bootstrap needs {reserve:.0} bits, so bootstrap earlier (Server::bootstrap)"
+                ));
             }
         }
         let log2_bound = operands.iter().map(|a| F::log2_bound(a)).fold(0.0, f64::max);
         if log2_bound >= need - have {
             ways.push(format!(
-                "the bound of the values uses {log2_bound:.0} bits, so declare a tighter one if it \
-                 is known (with_bound)"
+                "The bound of the values uses {log2_bound:.0} bits: declare a tighter one if it is \
+                 known (with_bound)"
             ));
         }
         if let Some(pegasus) = &self.pegasus {
@@ -96,7 +98,7 @@ impl Server {
             };
             if have < bits + ABOUT && (self.bootstraps.is_some() || need <= most + ABOUT) {
                 ways.push(format!(
-                    "look-ups with these keys return {bits:.0} bits for values up to 1{more}"
+                    "Look-ups with these keys return {bits:.0} bits for values up to 1{more}"
                 ));
             }
         }
@@ -112,14 +114,14 @@ impl Server {
         }
         if self.bootstraps.is_none() {
             ways.push(format!(
-                "take a preset with a larger modulus, or make bootstrapping keys and bootstrap \
-                 earlier ({PRESETS})"
+                "Take a preset with a larger modulus, or make keys with bootstraps, which operations \
+                 then use by themselves (KeyRequest::bootstrapping, for the presets {PRESETS})"
             ));
         }
         let source = CkksError::Capacity { operation, need, have };
         match ways.is_empty() {
             true => source.into(),
-            false => Error::Capacity { source, advice: ways.join("; ") },
+            false => Error::Capacity { source, advice: ways.join(". ") },
         }
     }
 
@@ -142,7 +144,7 @@ impl Server {
         let (now, have) = (self.products_in_a_row(precision)?, Short(precision));
         (!offers.is_empty()).then(|| {
             format!(
-                "encrypt with a lower precision (a fresh array of values up to 1 has {now} \
+                "Encrypt with a lower precision (a fresh array of values up to 1 has {now} \
                  products in a row at a precision of {have} bits, {})",
                 offers.join(", ")
             )

@@ -17,13 +17,13 @@ const OPERATION: &str = "bootstrap";
 
 const NO_KEYS: Error = Error::NoKeys {
     operation: OPERATION,
-    what: "this server has no bootstrapping keys: make evaluation keys with them \
-           (KeyRequest::bootstrapping; in Python, evaluation_keys(bootstrapping=True))",
+    what: "this server has no bootstrapping keys. Make evaluation keys with them \
+           (KeyRequest::bootstrapping).",
 };
 
 /// Minimum share of the bits after the binary point that an array asks for and a bootstrap must
 /// keep.
-const LEAST_PRECISION: f64 = 0.5;
+const MIN_PRECISION_SHARE: f64 = 0.5;
 
 /// The bootstrappers of a server, and the limits of their operands.
 #[derive(Debug)]
@@ -36,16 +36,16 @@ pub(in crate::server) struct Bootstraps {
     /// The capacity that an array needs to be bootstrapped, in bits.
     reserve: f64,
     /// The largest capacity that a bootstrap leaves, in bits, give or take a few.
-    most: f64,
+    max_capacity: f64,
 }
 
 /// Minimum number of bits by which the estimated error, a standard deviation, must be smaller than
 /// the bound of the values.
 ///
-/// Ten standard deviations must fit the range beside the values, as `bootstrap::input` checks. If
-/// the error is smaller by 4 bits, they need `log2(1 + 10/16) = 0.7` bits of the range. One bit is
-/// available, as was seen in gradient descents whose estimates grow.
-const LEAST_ROOM: f64 = 4.0;
+/// The values plus ten standard deviations of the error must fit the range of a bootstrap, as
+/// `bootstrap::input` checks. If the error is smaller by 4 bits, it takes `log2(1 + 10/16) = 0.7`
+/// bits of the range. One bit is available, as was seen in gradient descents whose estimates grow.
+const MIN_BITS_BELOW_BOUND: f64 = 4.0;
 
 impl Bootstraps {
     pub(in crate::server) fn new(
@@ -58,11 +58,13 @@ impl Bootstraps {
         let literal = keys.literal();
         let real = plan(BootstrapLiteral { real: true, ..literal.clone() })?;
         let complex = if literal.real { None } else { Some(plan(literal.clone())?) };
-        let narrow = real
-            .narrow()
+        let sparse_context = real
+            .sparse_context()
             .ok_or_else(|| Error::argument(OPERATION, "a bootstrap without a sparse secret"))?;
-        let prepared = Arc::new(keys.encapsulation().prepare(session.context().rlwe(), narrow)?);
-        let (reserve, most) = (bootstrapping::reserve(&real), bootstrapping::capacity_after(&real));
+        let prepared =
+            Arc::new(keys.encapsulation().prepare(session.context().rlwe(), sparse_context)?);
+        let (reserve, max_capacity) =
+            (bootstrapping::reserve(&real), bootstrapping::capacity_after(&real));
         let make = |plan| Bootstrapper::new(plan, evaluator.clone(), Some(Arc::clone(&prepared)));
         Ok(Bootstraps {
             real: make(real)?,
@@ -70,7 +72,7 @@ impl Bootstraps {
             precision: keys.precision(),
             key_bytes: prepared.bytes(),
             reserve,
-            most,
+            max_capacity,
         })
     }
 
@@ -108,7 +110,7 @@ impl Bootstraps {
     fn unit(&self, bound: f64, form: &Numbers) -> Result<i32, CkksError> {
         let planned = self.real.plan().literal().bound;
         let k = (bound / planned * (1.0 - 1e-9)).log2().ceil().max(0.0);
-        if self.precision - k >= LEAST_PRECISION * form.precision.min(self.precision) {
+        if self.precision - k >= MIN_PRECISION_SHARE * form.precision.min(self.precision) {
             return Ok(k as i32);
         }
         Err(CkksError::Argument {
@@ -132,12 +134,12 @@ impl Bootstraps {
         let unit = self.unit(a.bound(), form)?;
         let log2_bound = self.real.plan().literal().bound.log2() + f64::from(unit);
         Ok(a.estimates().all(|(scale, noise, slots)| {
-            -precision_bits(scale, noise, slots) < log2_bound - LEAST_ROOM
+            -precision_bits(scale, noise, slots) < log2_bound - MIN_BITS_BELOW_BOUND
         }))
     }
 
     /// Bootstraps a ciphertext, to at least `capacity` bits of capacity if that is given and
-    /// possible ([`Bootstraps::most`]).
+    /// possible ([`Bootstraps::max_capacity`]).
     fn bootstrap(
         &self,
         a: &Ciphertext,
@@ -157,19 +159,20 @@ impl Bootstraps {
     /// # Errors
     /// [`Error::Argument`] if they cannot.
     fn check_capacity(&self, capacity: f64) -> Result<(), Error> {
-        let Bootstraps { most, .. } = *self;
-        if capacity > 0.0 && capacity <= most {
+        let Bootstraps { max_capacity, .. } = *self;
+        if capacity > 0.0 && capacity <= max_capacity {
             return Ok(());
         }
-        let what = match capacity > most {
+        let what = match capacity > max_capacity {
             true => format!(
                 "results with {:.1} bits of capacity: bootstraps with these keys restore at most \
-                 {most:.1}. Request less, make keys with less precision, or take a preset with a \
-                 larger modulus.",
+                 {max_capacity:.1}. Request less, make keys with less precision, or take a preset \
+                 with a larger modulus.",
                 Short(capacity)
             ),
             false => format!(
-                "results with {} bits of capacity: a positive number is possible, up to {most:.1}",
+                "results with {} bits of capacity: a positive number is possible, up to \
+                 {max_capacity:.1}",
                 Short(capacity)
             ),
         };
@@ -265,7 +268,7 @@ impl Server {
     ///
     /// # Errors
     /// As [`Server::bootstrap`]. [`Error::Argument`] if the capacity is not positive, or more than
-    /// [`BootstrappingDescription::capacity_after`](crate::BootstrappingDescription::capacity_after).
+    /// [`capacity_after`](crate::BootstrappingDescription::capacity_after).
     /// That limit is exact up to a few bits. If you ask for nearly all of it and the last bits are
     /// missing, the error is [`Error::Capacity`].
     pub fn bootstrap_to(
@@ -302,7 +305,7 @@ impl Server {
             }
             out = out.with_unknown_error();
         }
-        let out = out.within(a.interval()).with_terms(a.terms().clone());
+        let out = out.with_known_interval(a.interval()).with_terms(a.terms().clone());
         let have = out.capacity_bits(&self.session);
         match capacity.filter(|need| have < *need) {
             Some(need) => {
@@ -358,7 +361,7 @@ impl Server {
 
     /// Returns the largest capacity, in bits, that an array has after a bootstrap.
     pub(in crate::server) fn most_after_bootstrap(&self) -> Option<f64> {
-        self.bootstraps.as_ref().map(|bootstraps| bootstraps.most)
+        self.bootstraps.as_ref().map(|bootstraps| bootstraps.max_capacity)
     }
 
     /// Returns the capacity, in bits, that an array must have to be bootstrapped, if there are keys
@@ -372,7 +375,7 @@ impl Server {
     /// Returns the capacity, in bits, that results keep for a bootstrap. It is
     /// [`Server::bootstrap_reserve`], or `None` for the last operations of a program
     /// ([`Server::finishing`]).
-    pub(in crate::server) fn kept(&self) -> Option<f64> {
+    pub(in crate::server) fn reserved_capacity(&self) -> Option<f64> {
         self.bootstrap_reserve().filter(|_| !self.policy.finishing)
     }
 
@@ -438,7 +441,7 @@ struct Refresher<'s> {
 }
 
 /// Maximum number of bits of capacity that a bootstrap may leave beyond the stated number.
-const MORE_THAN_SAID: f64 = 30.0;
+const MAX_EXCESS_CAPACITY_BITS: f64 = 30.0;
 
 impl Refresh for Refresher<'_> {
     fn refresh<'a>(
@@ -452,8 +455,8 @@ impl Refresh for Refresher<'_> {
         if a.capacity_bits(self.server.session.context()) >= need {
             return Ok(a);
         }
-        if need > bootstraps.most + MORE_THAN_SAID {
-            return Err(CkksError::Capacity { operation, need, have: bootstraps.most });
+        if need > bootstraps.max_capacity + MAX_EXCESS_CAPACITY_BITS {
+            return Err(CkksError::Capacity { operation, need, have: bootstraps.max_capacity });
         }
         if !self.circuit.take() {
             let what = "the plan has no further bootstrap of this circuit".into();
@@ -475,8 +478,8 @@ impl Refresh for Refresher<'_> {
         self.bootstraps.reserve
     }
 
-    fn most(&self) -> f64 {
-        self.bootstraps.most
+    fn max_capacity(&self) -> f64 {
+        self.bootstraps.max_capacity
     }
 }
 

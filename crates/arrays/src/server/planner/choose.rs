@@ -277,7 +277,7 @@ impl Server {
     /// True if no operand has to be bootstrapped for an operation that uses at most `most_bits`
     /// bits of capacity.
     fn has_plenty<F: Arithmetic>(&self, operands: &[&Array<F>], most_bits: f64) -> bool {
-        let need = self.kept().unwrap_or(0.0) + most_bits;
+        let need = self.reserved_capacity().unwrap_or(0.0) + most_bits;
         self.bootstrap_reserve().is_none()
             || operands.iter().all(|a| F::capacity_bits(&self.session, a) >= need)
     }
@@ -311,6 +311,24 @@ impl Server {
             dry.decide(operation, stand_ins.each_ref(), candidates)
         })?;
         Ok(decided.decisions)
+    }
+
+    /// Predicts the seconds of one candidate on a dry run, with the bootstraps on its way.
+    ///
+    /// # Errors
+    /// The error of the candidate, if it is not possible.
+    pub(in crate::server) fn predicted_seconds<F: Arithmetic, const COUNT: usize>(
+        &self,
+        operation: &'static str,
+        candidate: &Candidate<'_, F, COUNT>,
+        operands: [&Array<F>; COUNT],
+    ) -> Result<f64, Error> {
+        self.decided(|dry| {
+            let stand_ins = dry.stand_ins(operands)?;
+            let outcome =
+                dry.outcome(operation, candidate, stand_ins.each_ref(), &[false; COUNT])?;
+            Ok(outcome.cost.seconds)
+        })
     }
 
     /// Performs an operation as the next decision of a plan says.
@@ -427,7 +445,7 @@ impl Server {
         let cost = self.cost() - before - rejected;
         let capacity = F::capacity_bits(&self.session, &result);
         let product = result.form().clone().computed_by(self).product_bits(self);
-        let need = match (self.kept(), self.policy.finishing) {
+        let need = match (self.reserved_capacity(), self.policy.finishing) {
             (Some(reserve), _) => reserve + self.bits_to_scale_down(&result),
             // Without bootstraps, a result that can be multiplied once more is preferred.
             (None, false) => product,

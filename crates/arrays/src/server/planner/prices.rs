@@ -41,7 +41,7 @@ impl Prices {
     /// Measures the prices modulo `modulus` on `dry`, the server of a dry run.
     pub(in crate::server) fn measured(dry: &Server, modulus: Modulus) -> Result<Self, RlweError> {
         let context = dry.session.context().rlwe();
-        let keys = PreparedEvaluationKeys::every(context, dry.key)?;
+        let keys = PreparedEvaluationKeys::all_for_dry_run(context, dry.key)?;
         let zero = |parts: usize| {
             let polys = (0..parts).map(|_| context.zero(modulus, Domain::Evaluation)).collect();
             let noise = rlwe::Noise::NONE;

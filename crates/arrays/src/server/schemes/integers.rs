@@ -130,8 +130,8 @@ impl PlainNumbers for Residues {
         array.interval()
     }
 
-    fn within(array: IntegerArray, interval: Interval) -> IntegerArray {
-        array.within(interval)
+    fn with_known_interval(array: IntegerArray, interval: Interval) -> IntegerArray {
+        array.with_known_interval(interval)
     }
 
     fn tightened(array: crate::Array<Self>, _: f64) -> crate::Array<Self> {
@@ -208,7 +208,12 @@ impl SharedErrors for Residues {
         self.add(server, x, y)
     }
 
-    fn beside(&self, server: &Server, x: &Ciphertext, y: &Ciphertext) -> Result<Ciphertext, Error> {
+    fn overlay_copies(
+        &self,
+        server: &Server,
+        x: &Ciphertext,
+        y: &Ciphertext,
+    ) -> Result<Ciphertext, Error> {
         self.add(server, x, y)
     }
 

@@ -21,7 +21,7 @@ use crate::server::{
 use crate::{
     Argument, Arithmetic, Capacity, CiphertextBody, Diagonals, Elements, EncryptedArray, Error,
     Extent, Interval, Layout, LinearMaps, Numbers, PlainNumbers, Polynomials, ScaleAndBound,
-    Session, SharedErrors, interval::EXCESS,
+    Session, SharedErrors, interval::INTERVAL_TOLERANCE,
 };
 
 /// The largest absolute value, `2^53`, of integers that products multiply by exactly.
@@ -47,7 +47,7 @@ const ROUNDED: f64 = 1e-9;
 
 /// Minimum number of bits by which a scale must exceed the requested one to be brought down before
 /// a product.
-const SURPLUS: f64 = 0.5;
+const MIN_SURPLUS_SCALE_BITS: f64 = 0.5;
 
 impl Elements for Numbers {
     type Ciphertext = Ciphertext;
@@ -158,8 +158,8 @@ impl PlainNumbers for Numbers {
         array.interval()
     }
 
-    fn within(array: EncryptedArray, interval: Interval) -> EncryptedArray {
-        array.within(interval)
+    fn with_known_interval(array: EncryptedArray, interval: Interval) -> EncryptedArray {
+        array.with_known_interval(interval)
     }
 
     fn tightened(mut array: EncryptedArray, bound: f64) -> EncryptedArray {
@@ -251,7 +251,12 @@ impl SharedErrors for Numbers {
         Ok(server.evaluator.overlay(x, y, false)?)
     }
 
-    fn beside(&self, server: &Server, x: &Ciphertext, y: &Ciphertext) -> Result<Ciphertext, Error> {
+    fn overlay_copies(
+        &self,
+        server: &Server,
+        x: &Ciphertext,
+        y: &Ciphertext,
+    ) -> Result<Ciphertext, Error> {
         Ok(server.evaluator.overlay(x, y, true)?)
     }
 
@@ -443,7 +448,7 @@ impl Polynomials for Numbers {
         if p.degree() > 0 && !domain.covers(a.interval()) {
             return Err(Error::argument(POLYNOMIAL, outside_of_domain(a.interval(), low, high)));
         }
-        let slack = EXCESS * 0.5 * (high - low);
+        let slack = INTERVAL_TOLERANCE * 0.5 * (high - low);
         if let Some(x) = server.known_beyond(&a, (low - slack, high + slack)) {
             let [x, low, high] = [x, low, high].map(Short);
             let what = format!("a value of {x} does not lie in the interval [{low}, {high}]");
@@ -708,19 +713,18 @@ pub(in crate::server) fn outside_of_domain(interval: Interval, low: f64, high: f
     let (low, high) = (Short(low), Short(high));
     format!(
         "values {interval} are possible, and the domain is from {low} to {high}. Take a wider \
-         domain, or declare the interval if you know that no value is beyond (in Rust, \
-         Server::declare_interval; in Python, x.with_interval(({low}, {high})) or x.with_bound(b))"
+         domain, or declare that no value is beyond it (Server::declare_interval)."
     )
 }
 
-/// Returns the ciphertext at a scale no larger than `target`, apart from [`SURPLUS`]. Leaves it
-/// unchanged if rescaling would not make its modulus smaller.
+/// Returns the ciphertext at a scale no larger than `target`, apart from
+/// [`MIN_SURPLUS_SCALE_BITS`]. Leaves it unchanged if rescaling would not make its modulus smaller.
 fn lowered_to<'a>(
     server: &Server,
     x: &'a Ciphertext,
     target: Scale,
 ) -> Result<Cow<'a, Ciphertext>, Error> {
-    if x.scale().log2() <= target.log2() + SURPLUS
+    if x.scale().log2() <= target.log2() + MIN_SURPLUS_SCALE_BITS
         || server.evaluator.rescaled_modulus(x.modulus(), x.scale(), target) == x.modulus()
     {
         return Ok(Cow::Borrowed(x));
@@ -741,7 +745,7 @@ fn in_one_modulus<'a>(
     if x.modulus() == y.modulus() {
         return Ok([x, y]);
     }
-    if (x.scale().log2() - y.scale().log2()).abs() <= SURPLUS {
+    if (x.scale().log2() - y.scale().log2()).abs() <= MIN_SURPLUS_SCALE_BITS {
         let (a, b) = server.evaluator.align(&x, &y)?;
         let (a, b) = (changed(a), changed(b));
         return Ok([a.map_or(x, Cow::Owned), b.map_or(y, Cow::Owned)]);

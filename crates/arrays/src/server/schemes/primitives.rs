@@ -52,7 +52,7 @@ pub trait PlainNumbers: Elements {
     fn interval(array: &Array<Self>) -> Interval;
 
     /// Returns the same array with its interval reduced to the part within `interval`.
-    fn within(array: Array<Self>, interval: Interval) -> Array<Self>;
+    fn with_known_interval(array: Array<Self>, interval: Interval) -> Array<Self>;
 
     /// Returns the array with this bound on all of its slots, if arrays of this form have one and
     /// it is tighter than the present one.
@@ -139,8 +139,12 @@ pub trait SharedErrors: PlainNumbers {
     ///
     /// # Errors
     /// As [`Arithmetic::add`].
-    fn beside(&self, server: &Server, x: &Self::Ciphertext, y: &Self::Ciphertext)
-    -> Computed<Self>;
+    fn overlay_copies(
+        &self,
+        server: &Server,
+        x: &Self::Ciphertext,
+        y: &Self::Ciphertext,
+    ) -> Computed<Self>;
 
     /// Declares that all elements of a ciphertext are copies of one, and so share one error.
     fn of_one_element(&self, x: Self::Ciphertext) -> Self::Ciphertext;
@@ -521,13 +525,13 @@ pub struct Extent {
     /// A bound on the sum of squares along any row.
     pub energy: f64,
     /// How the results are used.
-    pub after: After,
+    pub after: ResultUse,
 }
 
 /// How the results of a linear map are used, which decides how the rounding errors of their slots
 /// add up.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub enum After {
+pub enum ResultUse {
     /// In ways that are not known.
     Nothing,
     /// This many copies of each element are made, by adding rotated ciphertexts whose other slots
@@ -542,9 +546,9 @@ impl Extent {
     /// the variance of the argument's error grows.
     pub(crate) fn added(&self) -> (usize, f64) {
         match self.after {
-            After::Nothing => (1, self.energy),
-            After::Copies(count) => (count, self.energy),
-            After::Sums(count) => (count, self.energy * count as f64),
+            ResultUse::Nothing => (1, self.energy),
+            ResultUse::Copies(count) => (count, self.energy),
+            ResultUse::Sums(count) => (count, self.energy * count as f64),
         }
     }
 }

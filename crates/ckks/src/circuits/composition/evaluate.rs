@@ -135,7 +135,7 @@ impl Composition {
     ) -> (f64, f64) {
         let needs = (i..self.stages.len()).map(|j| self.stage_bits(j));
         let rest: f64 = needs.clone().sum::<f64>() + remaining_bits;
-        let (reserve, most) = (refresh.reserve(), refresh.most());
+        let (reserve, most) = (refresh.reserve(), refresh.max_capacity());
         let need = rest.min(self.stage_bits(i) + reserve);
         if rest <= most {
             return (need, rest);

@@ -57,7 +57,7 @@ impl Evaluator {
         t: &LinearTransform,
         target: Scale,
     ) -> Result<Ciphertext, CkksError> {
-        self.linear_transforms(&[a], t, target).map(only)
+        self.linear_transforms(&[a], t, target).map(single_result)
     }
 
     /// Like [`Evaluator::linear_transform`], for several ciphertexts. Diagonals that are not cached
@@ -142,7 +142,7 @@ impl Evaluator {
         t: &LinearTransform,
         to: ResultSpec,
     ) -> Result<Ciphertext, CkksError> {
-        self.linear_transforms_to(&[a], t, &[to], self.batch_of(t)).map(only)
+        self.linear_transforms_to(&[a], t, &[to], self.batch_of(t)).map(single_result)
     }
 
     /// Returns the size of the batches of a map, as a function of the modulus `P'Q` and the number
@@ -304,7 +304,7 @@ impl Evaluator {
                 .place(*step % slots)
                 .and_then(|place| place.checked_sub(1))
             {
-                Some(place) => Summand::Same(rotated[place].inner()),
+                Some(place) => Summand::Unrotated(rotated[place].inner()),
                 None => Summand::Rotated(a.inner(), hoisted, element(*step)),
             };
             summands.push(baby.iter().map(summand).collect());
@@ -383,7 +383,7 @@ impl Evaluator {
 }
 
 /// Returns the only result of a single operand.
-pub(super) fn only<T>(mut results: Vec<T>) -> T {
+pub(super) fn single_result<T>(mut results: Vec<T>) -> T {
     results.pop().expect("there is a result for each operand")
 }
 

@@ -7,7 +7,7 @@ use num_complex::Complex64;
 
 use super::{
     Encoded, Encoding, Factor,
-    evaluate::{Operand, only},
+    evaluate::{Operand, single_result},
     quantised::Quantised,
 };
 use crate::{
@@ -209,8 +209,9 @@ impl Evaluator {
             t.encode(context, [modulus, extended], t.scale, first..giants.min(first + at_once))
         });
         let operand = Operand { ciphertext: a, magnitude: t.operand };
-        let total =
-            self.sums_of_giant_steps(&[operand], t.slots, &baby, groups, 1, common).map(only)?;
+        let total = self
+            .sums_of_giant_steps(&[operand], t.slots, &baby, groups, 1, common)
+            .map(single_result)?;
         let mut out = Ciphertext::empty(context);
         total.divide_into(out.inner_mut(), to)?;
         out.set_meta(scale, t.slots, t.bound);

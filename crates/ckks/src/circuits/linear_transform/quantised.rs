@@ -46,7 +46,7 @@ impl Quantised {
     pub fn dry_run(context: &Context, extended: Modulus, big: bool) -> Self {
         context.record_encoding(extended, big);
         let none = context.rlwe().scratch_limbs(0, Domain::Coefficient);
-        Quantised::DryRun { _memory: none.alike(context.rlwe().degree(), 1) }
+        Quantised::DryRun { _memory: none.new_like(context.rlwe().degree(), 1) }
     }
 }
 

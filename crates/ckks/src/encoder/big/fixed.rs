@@ -245,7 +245,9 @@ mod tests {
     proptest! {
         #[test]
         fn arithmetic_is_that_of_integers(
-            a in prop::array::uniform5(word()), b in prop::array::uniform5(word()), f in prop::array::uniform5(word()),
+            a in prop::array::uniform5(word()),
+            b in prop::array::uniform5(word()),
+            f in prop::array::uniform5(word()),
             signs: (bool, bool),
         ) {
             check::<5>(a, b, f, signs)?;
@@ -254,7 +256,10 @@ mod tests {
         }
 
         #[test]
-        fn shifts_round_to_nearest(words in prop::collection::vec(word(), 0..5), shift in -400i64..400) {
+        fn shifts_round_to_nearest(
+            words in prop::collection::vec(word(), 0..5),
+            shift in -400i64..400,
+        ) {
             let mut out = [7; 12];
             shifted(&mut out, &words, shift);
             let x = unsigned(&words);

@@ -140,7 +140,12 @@ proptest! {
 
     #[test]
     fn plaintexts_are_exact_to_the_unit(
-        log_degree in 4u32..=13, fewer in 0u32..=12, mantissa in any::<u128>(), scale_bits in 1i32..270, size_bits in -20i32..20, seed in 0u64..1000,
+        log_degree in 4u32..=13,
+        fewer in 0u32..=12,
+        mantissa in any::<u128>(),
+        scale_bits in 1i32..270,
+        size_bits in -20i32..20,
+        seed in 0u64..1000,
     ) {
         let degree = 1usize << log_degree;
         let slots = (degree / 2) >> fewer.min(log_degree - 1);
@@ -148,7 +153,9 @@ proptest! {
         let scale = Scale::from_parts(mantissa | 1 << 127, scale_bits - 127).unwrap();
         let values = complex_noise(slots, seed, f64::from(size_bits).exp2());
         let mut out = IntegerPolynomial::zero(degree);
-        encoder.quantise_big_complex(&values, slots, scale, Rounding::Nearest, 400.0, &mut out).unwrap();
+        encoder
+            .quantise_big_complex(&values, slots, scale, Rounding::Nearest, 400.0, &mut out)
+            .unwrap();
         let (have, gap) = (integers(&out), degree / (2 * slots));
         for (k, c) in have.iter().enumerate() {
             prop_assert!(k % gap == 0 || *c == BigInt::ZERO);
@@ -160,15 +167,28 @@ proptest! {
             for (have, want) in [(&have[k * gap], want.0), (&have[(k + slots) * gap], want.1)] {
                 let error = (integer(have) - want * of_scale(scale)).to_f64().value().abs();
                 // Numbers wider than the widest format have an error of 2^-290 n of the largest.
-                let bound = 0.5 + 2f64.powi(-8) + (f64::from(scale_bits + 1 + size_bits - 290)).exp2() * slots as f64;
-                prop_assert!(error <= bound, "coefficient {} of {} has an error of {}", k, 2 * slots, error);
+                let bound = 0.5
+                    + 2f64.powi(-8)
+                    + (f64::from(scale_bits + 1 + size_bits - 290)).exp2() * slots as f64;
+                prop_assert!(
+                    error <= bound,
+                    "coefficient {} of {} has an error of {}",
+                    k,
+                    2 * slots,
+                    error
+                );
             }
         }
     }
 
     #[test]
     fn decoded_values_are_exact_beyond_the_plaintext(
-        log_degree in 4u32..=13, fewer in 0u32..=12, mantissa in any::<u128>(), scale_bits in 1i32..270, extra in 0i32..30, seed in 0u64..1000,
+        log_degree in 4u32..=13,
+        fewer in 0u32..=12,
+        mantissa in any::<u128>(),
+        scale_bits in 1i32..270,
+        extra in 0i32..30,
+        seed in 0u64..1000,
         kernel in 0usize..8,
     ) {
         let degree = 1usize << log_degree;
@@ -181,18 +201,24 @@ proptest! {
         let mut coefficients = vec![BigInt::ZERO; degree];
         let size = f64::from(scale_bits + extra).exp2();
         for (c, x) in coefficients.iter_mut().step_by(gap).zip(noise(2 * slots, seed, 1.0)) {
-            *c = BigFloat::try_from(x.into_inner() * Inner::try_from(size).unwrap()).unwrap().scaled(Scale::power_of_two(0)).unwrap();
+            *c = BigFloat::try_from(x.into_inner() * Inner::try_from(size).unwrap())
+                .unwrap()
+                .scaled(Scale::power_of_two(0))
+                .unwrap();
         }
         let poly = poly_of(&coefficients, &rings);
         let have = encoder.decode_big_complex(&poly, &rings, scale, None, slots).unwrap();
-        let real = encoder.decode_big_real(&poly, &rings, scale, Some(f64::from(scale_bits + 10)), slots).unwrap();
+        let real = encoder
+            .decode_big_real(&poly, &rings, scale, Some(f64::from(scale_bits + 10)), slots)
+            .unwrap();
         prop_assert!(have.iter().map(|z| &z.re).eq(&real));
 
         let circle = circle(4 * slots);
         let c: Vec<Pair> = (0..slots)
             .map(|k| (integer(&coefficients[k * gap]), integer(&coefficients[(k + slots) * gap])))
             .collect();
-        let bound = 2f64.powi(-8) + (f64::from(scale_bits + extra - 300)).exp2() * (slots as f64).powi(2);
+        let bound =
+            2f64.powi(-8) + (f64::from(scale_bits + extra - 300)).exp2() * (slots as f64).powi(2);
         for j in some(slots) {
             let want = slot(&circle, &c, j);
             for (have, want) in [(&have[j].re, want.0), (&have[j].im, want.1)] {

@@ -19,7 +19,9 @@ macro_rules! each {
     ($lanes:ty, ($($input:ident),*) -> ($first:ident $(, $output:ident)*), $value:expr) => {{
         let length = $first.len();
         assert!(
-            length.is_multiple_of(<$lanes>::LANES) $(&& $input.len() == length)* $(&& $output.len() == length)*,
+            length.is_multiple_of(<$lanes>::LANES)
+                $(&& $input.len() == length)*
+                $(&& $output.len() == length)*,
             "the slices of an elementwise operation must have the same length, a multiple of 8"
         );
         let mut at = 0;
@@ -148,7 +150,11 @@ pub(super) fn tensor<L: Lanes>(
     b0: &[u64],
     b1: &[u64],
 ) {
-    each!(L, (a0, a1, b0, b1) -> (c0, c1, c2), [l.mul(a0, b0), l.mul_pair(a0, b1, a1, b0), l.mul(a1, b1)]);
+    each!(
+        L,
+        (a0, a1, b0, b1) -> (c0, c1, c2),
+        [l.mul(a0, b0), l.mul_pair(a0, b1, a1, b0), l.mul(a1, b1)]
+    );
 }
 
 #[inline(always)]

@@ -334,7 +334,8 @@ proptest! {
     ) {
         let (client, server) = insecure(scheme);
         let x = integers(rows * inner, seed);
-        let transposed: Vec<i64> = (0..inner * rows).map(|k| x[k % rows * inner + k / rows]).collect();
+        let transposed: Vec<i64> =
+            (0..inner * rows).map(|k| x[k % rows * inner + k / rows]).collect();
         let expected = product(&x, &transposed, inner);
         fn both<F: Arithmetic>(server: &Server, array: &Array<F>, how: usize) -> [Array<F>; 2] {
             let a = columnwise(server, array, how);
@@ -346,17 +347,33 @@ proptest! {
         }
         let a = client.encrypt_integers(&x, &[rows, inner]).unwrap();
         let [a, b] = both(&server, &a, how);
-        check(&server, [&a, &b], &expected, |array, expected| {
-            let expected: Vec<i64> = expected.iter().map(|x| x.rem_euclid(PLAIN_MODULUS)).collect();
-            assert_eq!(client.decrypt_integers(array).unwrap(), expected);
-        }, |_| ());
+        check(
+            &server,
+            [&a, &b],
+            &expected,
+            |array, expected| {
+                let expected: Vec<i64> =
+                    expected.iter().map(|x| x.rem_euclid(PLAIN_MODULUS)).collect();
+                assert_eq!(client.decrypt_integers(array).unwrap(), expected);
+            },
+            |_| (),
+        );
         let numbers: Vec<f64> = x.iter().map(|x| *x as f64 / 8.0).collect();
         let [a, b] = both(&server, &client.encrypt(&numbers, &[rows, inner]).unwrap(), how);
-        check(&server, [&a, &b], &expected, |array, expected| {
-            for (got, expected) in client.decrypt(array).unwrap().iter().zip(expected) {
-                assert!((got - *expected as f64 / 64.0).abs() < 1e-4, "{got}, not {expected} / 64");
-            }
-        }, |_| ());
+        check(
+            &server,
+            [&a, &b],
+            &expected,
+            |array, expected| {
+                for (got, expected) in client.decrypt(array).unwrap().iter().zip(expected) {
+                    assert!(
+                        (got - *expected as f64 / 64.0).abs() < 1e-4,
+                        "{got}, not {expected} / 64"
+                    );
+                }
+            },
+            |_| (),
+        );
     }
 }
 
