@@ -368,7 +368,7 @@ def test_look_ups_are_simulated():
         ),
         (
             lambda x: x.tanh(domain=(0, 1), precise=True),
-            r"declare .* \(with_interval\(\(low, high\)\)",
+            r"declare .* \(x\.with_interval\(\(low, high\)\)",
         ),
     ):
         with pytest.raises(hippocrene.ArgumentError, match=words):

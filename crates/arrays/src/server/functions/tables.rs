@@ -406,7 +406,8 @@ impl Server {
         }
     }
 
-    /// Returns an element outside of these limits, in a simulation, which knows the elements.
+    /// In a simulation, which knows the elements, returns an element outside of these limits if
+    /// there is one. Otherwise returns `None`.
     pub(in crate::server) fn known_beyond(
         &self,
         a: &EncryptedArray,
