@@ -253,13 +253,18 @@ impl Search<'_> {
 
     /// The function between two breaks. At the breaks themselves it has the limits from inside.
     fn inside(&self, (low, high): (f64, f64)) -> impl Fn(f64) -> f64 {
-        let width = self.width();
+        let width = self.clearance();
         move |x| (self.f)(x.clamp(low + width, high - width))
     }
 
     /// The width of a window that is taken for a point.
     fn width(&self) -> f64 {
         JUMP_WIDTH * self.scale
+    }
+
+    /// A distance from a break at which the function surely has left it.
+    fn clearance(&self) -> f64 {
+        4.0 * self.width()
     }
 
     /// Returns a jump or a kink in the interior of an interval, if the function has one that shows.
@@ -309,7 +314,7 @@ impl Search<'_> {
 
     /// Returns the break at a place, with the side of its value.
     fn break_at(&self, at: f64) -> Break {
-        let width = 2.0 * self.width();
+        let width = self.clearance();
         let [below, value, above] = [at - width, at, at + width].map(self.f);
         let same = 1e-3 * (above - below).abs().max(self.error);
         let side = match [below, above].map(|limit| (value - limit).abs() <= same) {
@@ -396,7 +401,9 @@ mod tests {
         assert!(refused(f64::sqrt, (0.0, 1.0), 1e-9, None).contains("come within"));
         assert!(refused(f64::abs, (1.0, -1.0), 0.1, None).contains("is not an interval"));
         assert!(refused(f64::abs, (-1.0, 1.0), 0.1, Some(&[1.5])).contains("a break at 1.5"));
-        assert!(refused(|x| (40.0 * x).floor(), (-1.0, 1.0), 0.1, None).contains("more than 64"));
+        for f in [|x: f64| (40.0 * x).floor(), |x| (33.3 * x).round()] {
+            assert!(refused(f, (-1.0, 1.0), 0.1, None).contains("more than 64"));
+        }
     }
 
     #[test]
