@@ -284,7 +284,8 @@ impl Search<'_> {
         }
         for _ in 0..HALVINGS {
             step /= 2.0;
-            let windows = [middle - step, middle, middle + step];
+            // The outer windows hold a break at the very end of the last window.
+            let windows = [-2.0, -1.0, 0.0, 1.0, 2.0].map(|k| middle + k * step);
             middle =
                 windows.into_iter().max_by(|x, y| second(*x, step).total_cmp(&second(*y, step)))?;
         }
@@ -365,6 +366,16 @@ mod tests {
     }
 
     #[test]
+    fn every_jump_of_a_staircase_is_found() {
+        for steps in (1..=50).map(|k| 1.0 + 0.147 * f64::from(k)) {
+            let f = |x: f64| (steps * x).floor();
+            let pieces = Pieces::approximate(f, (-3.0, 3.0), 1e-2, None).unwrap();
+            let expected = (f(3.0) - f(-3.0)) as usize;
+            assert_eq!(pieces.breaks().len(), expected, "{steps}");
+        }
+    }
+
+    #[test]
     fn pieces_are_as_near_as_they_state() {
         type Function = fn(f64) -> f64;
         let functions: [Function; 6] = [
@@ -401,9 +412,10 @@ mod tests {
         assert!(refused(f64::sqrt, (0.0, 1.0), 1e-9, None).contains("come within"));
         assert!(refused(f64::abs, (1.0, -1.0), 0.1, None).contains("is not an interval"));
         assert!(refused(f64::abs, (-1.0, 1.0), 0.1, Some(&[1.5])).contains("a break at 1.5"));
-        for f in [|x: f64| (40.0 * x).floor(), |x| (33.3 * x).round()] {
+        for f in [|x: f64| (40.0 * x).floor(), |x: f64| (33.3 * x).round()] {
             assert!(refused(f, (-1.0, 1.0), 0.1, None).contains("more than 64"));
         }
+        assert!(refused(|x| (20.0 * x).floor(), (-4.0, 4.0), 0.1, None).contains("more than 64"));
     }
 
     #[test]
