@@ -18,9 +18,7 @@ FAR = 8 / 512
 
 
 def applied(function: Callable[[Any], Any], **options: Any) -> Simulation:
-    return simulate(
-        lambda x: x.apply(function, **options), VALUES, interval=(-4, 4), preset="n15"
-    )
+    return simulate(lambda x: x.apply(function, **options), VALUES, interval=(-4, 4), preset="n15")
 
 
 def discount(amount: float) -> float:
@@ -102,6 +100,11 @@ def test_what_cannot_be_applied_is_explained() -> None:
     with pytest.raises(ArgumentError, match="an error of 0 is not above 0"):
         applied(math.tanh, error=0.0)
     with pytest.raises(ArgumentError, match=r"the noise of the array makes errors of .* asked for"):
-        applied(lambda v: 1e6 * math.tanh(v), error=1e-3)
+        simulate(
+            lambda x: x.with_precision_bits(9).apply(np.tanh, error=1e-4),
+            VALUES,
+            interval=(-4, 4),
+            preset="n15",
+        )
     with pytest.raises((CapacityError, MissingKeyError)):
         simulate(lambda x: x.apply(discount), VALUES, interval=(-4, 4), preset="n13")

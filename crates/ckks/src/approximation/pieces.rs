@@ -291,7 +291,7 @@ impl Search<'_> {
         }
         let decrease = second(middle, step) / first;
         let at = if decrease > f64::from(-HALVINGS / 2).exp2() {
-            self.find_jump(middle - step, middle + step)
+            self.find_jump(&f, middle - step, middle + step)
         } else if decrease > f64::from(-HALVINGS * 3 / 2).exp2() {
             simplest(middle - step, middle + step)
         } else {
@@ -302,9 +302,8 @@ impl Search<'_> {
         (low + margin < at && at < high - margin).then_some(at)
     }
 
-    /// Returns the place of the jump between two arguments.
-    fn find_jump(&self, mut below: f64, mut above: f64) -> f64 {
-        let f = self.f;
+    /// Returns the place of the jump of `f` between two arguments.
+    fn find_jump(&self, f: impl Fn(f64) -> f64, mut below: f64, mut above: f64) -> f64 {
         while above - below > self.width() {
             let middle = below.midpoint(above);
             let rises = [(f(middle) - f(below)).abs(), (f(above) - f(middle)).abs()];
@@ -410,6 +409,7 @@ mod tests {
         assert!(refused(|x| 1.0 / x, (-1.0, 1.0), 0.1, None).contains("inf at 0"));
         assert!(refused(f64::ln, (-1.0, 1.0), 0.1, None).contains("NaN at -1"));
         assert!(refused(f64::sqrt, (0.0, 1.0), 1e-9, None).contains("come within"));
+        assert!(refused(|x| (x + 4.0).sqrt(), (-4.0, 4.0), 1e-6, None).contains("come within"));
         assert!(refused(f64::abs, (1.0, -1.0), 0.1, None).contains("is not an interval"));
         assert!(refused(f64::abs, (-1.0, 1.0), 0.1, Some(&[1.5])).contains("a break at 1.5"));
         for f in [|x: f64| (40.0 * x).floor(), |x: f64| (33.3 * x).round()] {
