@@ -364,7 +364,7 @@ def test_errors_of_functions_name_what_was_called(server, client):
         "exp": [lambda: x.exp(precise=True), lambda: x.exp(domain=(0, 1000))],
         "sqrt": [lambda: np.sqrt(x - 0.75)],
         "tanh": [lambda: x.tanh(precise=True), lambda: x.tanh(domain=(1, 2))],
-        "apply": [lambda: x.apply(np.sin, look_ups=1), lambda: x.apply(lambda v: np.nan)],
+        "apply": [lambda: x.apply(np.sin, look_ups=1), lambda: x.apply(lambda _: np.nan)],
         "is_close": [lambda: x.is_close(1, tolerance=0.5)],
         "interp": [lambda: np.interp(x, [0, 0.5, 1], [2, 3, 0])],
         "ptp": [lambda: np.ptp(x)],

@@ -264,7 +264,7 @@ def _integers() -> Iterator[Program]:
 def _tables() -> Iterator[Program]:
     yield from _each(
         """
-        x.apply(np.tanh)
+        x.apply(np.tanh, look_ups=3)
         x.sigmoid()
         np.sqrt(x + 1)
         np.sort(x)
