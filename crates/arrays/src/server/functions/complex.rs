@@ -52,8 +52,9 @@ impl Server {
         if !a.is_complex() {
             return Ok(a.clone());
         }
-        let conjugate = self.conjugate(a).map_err(|e| e.during("real part"))?;
-        let twice = with_errors_of_parts(self.add(a, &conjugate)?, a);
+        let twice =
+            self.conjugate(a).and_then(|b| self.add(a, &b)).map_err(|e| e.during("real part"))?;
+        let twice = with_errors_of_parts(twice, a);
         Ok(with_complex(self.mul_number(&twice, 0.5)?, false))
     }
 
@@ -67,8 +68,11 @@ impl Server {
         if !a.is_complex() {
             return self.mul_number(a, 0.0);
         }
-        let conjugate = self.conjugate(a).map_err(|e| e.during("imaginary part"))?;
-        let twice = with_errors_of_parts(self.sub(&conjugate, a)?, a);
+        let twice = self
+            .conjugate(a)
+            .and_then(|b| self.sub(&b, a))
+            .map_err(|e| e.during("imaginary part"))?;
+        let twice = with_errors_of_parts(twice, a);
         let twice = self.times_i(&twice)?;
         Ok(with_complex(self.mul_number(&twice, 0.5)?, false))
     }
