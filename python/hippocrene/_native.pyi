@@ -51,7 +51,6 @@ class _Application(TypedDict):
     look_ups: int | None
     precise: bool
 
-
 # Limits on loaded files: bytes, memory, work, names of kinds, names of presets.
 _Limits: TypeAlias = tuple[
     int | None, int | None, int | None, Sequence[str] | None, Sequence[str] | None
