@@ -16,8 +16,8 @@ const ABOUT: f64 = 30.0;
 const STEP: f64 = 10.0;
 
 /// Comparisons, and operations made of them, that are evaluated by polynomials.
-const COMPARISONS: [&str; 7] =
-    ["sign", "greater", "less", "maximum", "minimum", "relu", "absolute value"];
+const COMPARISONS: [&str; 8] =
+    ["sign", "positive", "greater", "less", "maximum", "minimum", "relu", "absolute value"];
 
 impl Server {
     /// Adds advice to the error of an operation on these arrays if capacity is missing. Other
