@@ -543,8 +543,8 @@ impl ClientKey {
     ///
     /// # Errors
     /// [`Error::Argument`] when 20 bits would leave less than 8 bits of precision or do not fit the
-    /// remaining modulus, or the error is not known. [`Error::KeyMismatch`] or [`Error::ParameterMismatch`] when the array is not of
-    /// this key and these parameters.
+    /// remaining modulus, or the error is not known. [`Error::KeyMismatch`] or
+    /// [`Error::ParameterMismatch`] when the array is not of this key and these parameters.
     pub fn sharing_bits(&self, array: &EncryptedArray) -> Result<u32, Error> {
         self.check(array, SHARING)?;
         array.check_error_known(SHARING)?;

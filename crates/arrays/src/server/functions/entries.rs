@@ -31,9 +31,9 @@ impl Server {
     /// indices, the result is some mean of entries.
     ///
     /// Elements outside of the table, or between two indices, are evaluated without an error
-    /// message, unless a simulation knows them. An element below `-1/2` gives the result for its mirror image about `-1/2`. In
-    /// tables of up to 4 entries, an element more than 1/8 below the first or above the last index
-    /// may give any value.
+    /// message, unless a simulation knows them. An element below `-1/2` gives the result for its
+    /// mirror image about `-1/2`. In tables of up to 4 entries, an element more than 1/8 below the
+    /// first or above the last index may give any value.
     ///
     /// This uses [`EntriesPlan::bits`] of capacity. With bootstrapping keys, capacity is restored
     /// on the way. Tables of up to 4 entries cost one more multiplication if the array has stray
@@ -45,8 +45,8 @@ impl Server {
     /// interval of the array reaches more than 1/2 beyond the first or the last index, or more than
     /// 1/8 in tables of up to 4 entries; when the elements are too imprecise; when table and
     /// precision are not possible ([`EntriesPlan::new`]); and in a simulation when an element lies
-    /// outside of the table or is no integer. [`Error::Capacity`] when too little is left. [`Error::MissingKey`]
-    /// when the relinearisation key is missing.
+    /// outside of the table or is no integer. [`Error::Capacity`] when too little is left.
+    /// [`Error::MissingKey`] when the relinearisation key is missing.
     pub fn entries(
         &self,
         a: &EncryptedArray,
