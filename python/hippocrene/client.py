@@ -29,7 +29,7 @@ from hippocrene.requirements import (
     to_native_bootstrapping,
     to_native_tables,
 )
-from hippocrene.stored import Stored, StoredSecret, Told
+from hippocrene.stored import Forwarded, Stored, StoredSecret
 from hippocrene.values.operands import (
     Kind,
     booleans,
@@ -224,7 +224,7 @@ class PublicKey(Stored, _Encrypting):
     __slots__ = ()
     _raw: _native.PublicKey
     _kind = _native.PublicKey
-    _made_by = "Client.public_key"
+    _factory = "Client.public_key"
 
     def _facts(self) -> list[tuple[str, Cell]]:
         modulus = self._raw.plain_modulus
@@ -257,7 +257,7 @@ class Client(StoredSecret, _Encrypting):
 
     _raw: _native.ClientKey
     _kind = _native.ClientKey
-    _made_by = "Client.generate"
+    _factory = "Client.generate"
 
     @classmethod
     def generate(
@@ -300,23 +300,27 @@ class Client(StoredSecret, _Encrypting):
             _native.ClientKey.generate(preset, precision, exact, modulus, thread_count(threads))
         )
 
-    scheme = Told[str]('The scheme: ``"ckks"`` for numbers, ``"bgv"`` or ``"bfv"`` for integers.')
+    scheme = Forwarded[str](
+        'The scheme: ``"ckks"`` for numbers, ``"bgv"`` or ``"bfv"`` for integers.'
+    )
 
-    plain_modulus = Told[int | None](
+    plain_modulus = Forwarded[int | None](
         "The modulus of the integers, or None for a client that encrypts numbers."
     )
 
-    precision = Told[float](
+    precision = Forwarded[float](
         "The default requested precision of results, in bits after the binary point."
     )
 
-    preset = Told[str | None]("The name of the parameters, or None if they belong to no preset.")
+    preset = Forwarded[str | None](
+        "The name of the parameters, or None if they belong to no preset."
+    )
 
-    ring_degree = Told[int](
+    ring_degree = Forwarded[int](
         "The ring degree, a power of two. A ciphertext holds half as many numbers."
     )
 
-    slots = Told[int](
+    slots = Forwarded[int](
         """The number of numbers that one ciphertext holds; it holds twice as many integers.
 
         Larger arrays span several ciphertexts.

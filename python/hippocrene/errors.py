@@ -92,12 +92,13 @@ class UnsupportedError(HippocreneError, TypeError, AttributeError):
     """
 
 
-# The names that errors give to the steps of a difference, for operations that compute one.
+# The operations that errors may name when a difference is computed. An operation that computes a
+# difference as one of its steps replaces these names by its own (see `named`).
 DIFFERENCE = ("sub", "subtract", "neg", "add", "add a number", "add plain numbers")
 
 
 class named:  # noqa: N801
-    """Replaces the name of a part by `operation` in errors that are raised in the block.
+    """In errors that are raised in the block, replaces the name of a step by `operation`.
 
     It takes less time than a function with `contextmanager`.
     """

@@ -22,7 +22,7 @@ from hippocrene.arrays.encrypted import ArrayServer, EncryptedArray
 from hippocrene.arrays.view import View
 from hippocrene.errors import ArgumentError, KeyMismatchError, ShapeError
 from hippocrene.server import array_of
-from hippocrene.stored import Local, Stored, StoredSecret, Told
+from hippocrene.stored import Forwarded, Local, Stored, StoredSecret
 from hippocrene.values.operands import plain_bits
 from hippocrene.values.scalars import check_type, thread_count
 
@@ -32,7 +32,7 @@ class GateKeys(Stored):
 
     __slots__ = ()
     _kind = _native.GateKeys
-    _made_by = "GateClient.evaluation_keys"
+    _factory = "GateClient.evaluation_keys"
 
 
 class GateClient(StoredSecret):
@@ -41,7 +41,7 @@ class GateClient(StoredSecret):
     __slots__ = ()
     _raw: _native.GateClient
     _kind = _native.GateClient
-    _made_by = "GateClient.generate"
+    _factory = "GateClient.generate"
 
     @classmethod
     def generate(cls) -> GateClient:
@@ -78,11 +78,11 @@ class GateServer(Local):
         check_type(keys, GateKeys, "a server of single bits is made from GateKeys")
         self._raw = _native.GateServer(keys._raw, thread_count(threads))
 
-    fingerprint = Told[str]("The fingerprint of the secret key that its keys belong to.")
+    fingerprint = Forwarded[str]("The fingerprint of the secret key that its keys belong to.")
 
-    key_memory = Told[int]("The memory of the keys, in bytes.")
+    key_memory = Forwarded[int]("The memory of the keys, in bytes.")
 
-    rotations = Told[int](
+    rotations = Forwarded[int](
         "The number of blind rotations so far: one per gate of a bit, two per selected bit."
     )
 

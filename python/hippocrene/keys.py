@@ -10,7 +10,7 @@ from hippocrene.errors import ArgumentError, MissingKeyError
 from hippocrene.files import FilePath, raw_bytes, reading
 from hippocrene.html_tables import Cell
 from hippocrene.limits import Limits, native_limits
-from hippocrene.stored import Stored, Told
+from hippocrene.stored import Forwarded, Stored
 
 if TYPE_CHECKING:
     from hippocrene.simulation_report import Simulation
@@ -45,7 +45,7 @@ def check_made_alike(
     )
 
 
-class _Description(Told[_T]):
+class _Description(Forwarded[_T]):
     """A property of the description of keys."""
 
     def __init__(self, documentation: str) -> None:
@@ -57,7 +57,7 @@ class Described:
 
     __slots__ = ()
     _description: _native.KeysDescription
-    fingerprint: Told[str]
+    fingerprint: Forwarded[str]
 
     scheme = _Description[str](
         'The scheme: ``"ckks"`` for numbers, ``"bgv"`` or ``"bfv"`` for integers.'
@@ -172,7 +172,7 @@ class EvaluationKeys(Described, Stored):
     __slots__ = ("__weakref__", "_description")
     _raw: _native.EvaluationKeys
     _kind = _native.EvaluationKeys
-    _made_by = "Client.evaluation_keys"
+    _factory = "Client.evaluation_keys"
 
     def __init__(self, raw: _native.EvaluationKeys) -> None:
         """Wrap keys of the extension module; users call `Client.evaluation_keys`."""
@@ -229,8 +229,8 @@ class TransferKey(Stored):
     __slots__ = ()
     _raw: _native.TransferKey
     _kind = _native.TransferKey
-    _made_by = "Client.transfer_key"
+    _factory = "Client.transfer_key"
     _shown = ("fingerprint", "second")
     _arguments = (1,)
 
-    second = Told[str]("The identifier of the secret key that arrays are converted to.")
+    second = Forwarded[str]("The identifier of the secret key that arrays are converted to.")

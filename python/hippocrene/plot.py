@@ -82,7 +82,7 @@ def noise(
     *,
     ax: Axes | None = None,
 ) -> Axes:
-    """Draw the measured noise of encrypted arrays beside its estimate, both in bits.
+    """Draw the measured noise of encrypted arrays next to its estimate, both in bits.
 
     `arrays` holds the arrays by name, in the order of the plot. The client decrypts them to measure
     their noise.

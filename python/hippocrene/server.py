@@ -23,7 +23,7 @@ from hippocrene.html_tables import table
 from hippocrene.keys import Described, EvaluationKeys, TransferKey
 from hippocrene.limits import Limits, native_limits
 from hippocrene.progress import counted
-from hippocrene.stored import Told
+from hippocrene.stored import Forwarded
 from hippocrene.trace import note
 from hippocrene.units import size_text
 from hippocrene.values.operands import is_plain
@@ -299,7 +299,7 @@ class Server(Described):
         """
         return gates_of(self, names, arrays)
 
-    bootstraps = Told[int](
+    bootstraps = Forwarded[int](
         """The number of ciphertexts that this server has bootstrapped.
 
         It includes those that operations bootstrapped by themselves.
@@ -325,11 +325,11 @@ class Server(Described):
                 )
         return counted(lambda: self._raw.look_ups_done, "tables", "look-ups", total, every=every)
 
-    key_memory = Told[tuple[int, int]](
+    key_memory = Forwarded[tuple[int, int]](
         "The bytes that derived keys use, and the bytes that they may use.", "_own"
     )
 
-    cache_memory = Told[tuple[int, int]](
+    cache_memory = Forwarded[tuple[int, int]](
         "The bytes that caches of arrays and matrices use, and the bytes that they may use.", "_own"
     )
 
@@ -338,7 +338,9 @@ class Server(Described):
         """The memory that this server uses by itself, in bytes. Its arrays are not included."""
         return ServerMemory(*self._own.memory)
 
-    fingerprint = Told[str]("The identifier of the secret key that this server's keys belong to.")
+    fingerprint = Forwarded[str](
+        "The identifier of the secret key that this server's keys belong to."
+    )
 
     def load(
         self,

@@ -238,8 +238,8 @@ def _run(
     found: list[EncryptedArray] = []
     try:
         with server._standing_in(), tracing() as capacities:
-            # Results may be lazy views, which move their elements only when their values are read,
-            # so that this is part of the program.
+            # Results may be lazy views. A view moves its elements when its values are read. The
+            # program pays for these moves, so the values are read here.
             result = _plain(raw, asked.program(*encrypted), found)
     except (KeyMismatchError, ParameterMismatchError) as mismatch:
         raise type(mismatch)(

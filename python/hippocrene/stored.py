@@ -12,8 +12,11 @@ _S = TypeVar("_S", bound="Stored")
 _T = TypeVar("_T")
 
 
-class Told(Generic[_T]):
-    """A property that the object of the extension module in the attribute `own` has too."""
+class Forwarded(Generic[_T]):
+    """A property whose value is that of the same property of the wrapped object.
+
+    The wrapped object belongs to the extension module and is in the attribute `own`.
+    """
 
     def __init__(self, documentation: str, own: str = "_raw") -> None:
         """Make a property with this documentation."""
@@ -35,23 +38,25 @@ class Stored:
 
     __slots__ = ("_raw",)
     _raw: Any
-    # The class of the object, who makes it, and further arguments for reading it.
+    # The class of the wrapped object.
     _kind: ClassVar[type[Any]]
-    _made_by: ClassVar[str]
+    # The name of the method that makes such objects, for an error.
+    _factory: ClassVar[str]
+    # Arguments of the wrapped class's `load` and `from_bytes` after the first one.
     _arguments: ClassVar[tuple[Any, ...]] = ()
     # The properties in the `repr` and, by default, in the HTML table.
     _shown: ClassVar[tuple[str, ...]] = ("fingerprint",)
-    # A row of the HTML table: whether it contains a secret.
-    _who_may_have_it: ClassVar[str] = "none, so that it can be given to others"
+    # The text of the row "secret" of the HTML table: whether the object contains a secret.
+    _confidentiality: ClassVar[str] = "none, so that it can be given to others"
 
     def __init__(self, raw: Any = None) -> None:
         """Wrap an object of the extension module."""
         name = type(self).__name__
         if not isinstance(raw, self._kind):
-            raise TypeError(f"{name} is made by {self._made_by}, {name}.load and {name}.from_bytes")
+            raise TypeError(f"{name} is made by {self._factory}, {name}.load and {name}.from_bytes")
         self._raw = raw
 
-    fingerprint = Told[str]("The public identifier of the secret key that it belongs to.")
+    fingerprint = Forwarded[str]("The public identifier of the secret key that it belongs to.")
 
     def to_bytes(self) -> bytes:
         """Return the bytes that `save` writes."""
@@ -82,7 +87,7 @@ class Stored:
 
     def _repr_html_(self) -> str:
         """Return the properties as an HTML table, for notebooks. It never shows a secret."""
-        return table(type(self).__name__, [*self._facts(), ("secret", self._who_may_have_it)])
+        return table(type(self).__name__, [*self._facts(), ("secret", self._confidentiality)])
 
     def _facts(self) -> list[tuple[str, Cell]]:
         """Return the rows of the HTML table."""
@@ -93,7 +98,7 @@ class StoredSecret(Stored):
     """A wrapper of a secret key. Its bytes and its file are not encrypted."""
 
     __slots__ = ()
-    _who_may_have_it = "the secret key, which must stay with its owner"
+    _confidentiality = "the secret key, which must stay with its owner"
 
     def save(self, path: FilePath) -> None:
         """Write the secret key, unencrypted, to a new file that only this user may read.

@@ -30,7 +30,7 @@ enum Prepared {
     Smooth(SmoothFunction),
     Tables(Tables),
     Tangents(Tangents),
-    /// Whichever is faster.
+    /// By polynomials where they are possible, and by tables otherwise.
     Either(SmoothFunction, Tables),
 }
 
@@ -92,7 +92,9 @@ impl Server {
             Prepared::Smooth(smooth) => self.0.apply_smooth(array, &smooth, gap),
             Prepared::Tables(tables) => self.0.apply_tables(array, &tables),
             Prepared::Tangents(tangents) => self.0.apply_tangents(array, &tangents),
-            Prepared::Either(smooth, tables) => self.0.apply_fastest(array, &smooth, &tables, gap),
+            Prepared::Either(smooth, tables) => {
+                self.0.apply_smooth_or_tables(array, &smooth, &tables, gap)
+            }
         }
     }
 

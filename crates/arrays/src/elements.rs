@@ -77,13 +77,14 @@ pub trait Elements: Clone + Debug + PartialEq + Send + Sync {
     }
 }
 
-/// One ciphertext of an array: full, or fresh from the secret key with one part replaced by a seed.
+/// One ciphertext of an array: a full one, or a fresh one of the secret key, which stores a seed
+/// instead of one polynomial.
 ///
 /// See [`Array`](crate::Array) for an example.
 #[derive(Debug, Clone)]
 pub enum CiphertextBody<F: Elements> {
-    /// Both parts.
+    /// The two polynomials of the ciphertext.
     Full(F::Ciphertext),
-    /// One part and a seed, at half of the size.
+    /// One polynomial, and a seed that the other one is expanded from. This is half of the size.
     Seeded(Fresh<F>),
 }

@@ -117,7 +117,7 @@ pub enum Error {
         /// A description of the fault, with numbers.
         what: String,
     },
-    /// Something this machine cannot do: a kernel, threads, entropy.
+    /// The machine lacks the requested kernel, or cannot provide threads or random bytes.
     #[error(transparent)]
     System(RingError),
     /// An internal failure that no argument of the caller should be able to cause.

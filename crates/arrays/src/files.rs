@@ -26,7 +26,7 @@ const MOST_OF_NAME: usize = 200;
 /// Number of bytes that are read or written at a time. Stop requests are checked in between.
 pub const BYTES_PER_PIECE: usize = 1 << 26;
 
-/// Writes `bytes` to a new file beside `path`, which then replaces `path`.
+/// Writes `bytes` to a new file in the folder of `path`, which then replaces `path`.
 ///
 /// So no reader ever sees half of a file. A symbolic link stays one. Anything that is not a file,
 /// such as a pipe or a device, is written to directly. The file may be read by others than its
@@ -67,12 +67,12 @@ pub fn failed(path: &Path, source: io::Error) -> Error {
     Error::Io { path: path.display().to_string(), source }
 }
 
-/// A file that is written in full before it takes its place.
+/// A file that is written in full before it replaces the file at its path.
 ///
-/// Several files can all be written before the first one takes its place. On Linux a file has no
-/// name until then (`O_TMPFILE`), if the file system supports it. So a process that is killed
-/// leaves nothing behind. Elsewhere it has a temporary name beside its place, and is removed when
-/// it is dropped.
+/// Several files can all be written before the first one is put in its place. On Linux a file has
+/// no name until then (`O_TMPFILE`), if the file system supports it. So a process that is killed
+/// leaves nothing behind. On other systems the file has a temporary name in the same folder, and is
+/// removed when it is dropped.
 ///
 /// ```
 /// use hippocrene_arrays::files::Staged;
@@ -91,16 +91,17 @@ pub fn failed(path: &Path, source: io::Error) -> Error {
 pub struct Staged {
     path: PathBuf,
     target: PathBuf,
-    /// The temporary name beside its place, which a nameless file gets only for a moment.
+    /// A temporary name in the folder of the target. A file without a name gets it only for the
+    /// moment before it replaces the target.
     temporary: PathBuf,
-    /// True if the file has that name now.
+    /// True if the file has the temporary name now.
     is_named: bool,
     file: File,
     bytes: u64,
 }
 
 impl Staged {
-    /// Writes a file beside `path`. Only its owner can read it if it is `secret`.
+    /// Writes a file in the folder of `path`. Only its owner can read it if it is `secret`.
     ///
     /// # Errors
     /// [`Error::Io`] when it cannot be written, [`Error::Stopped`] when a stop was requested.
@@ -112,7 +113,7 @@ impl Staged {
         Ok(staged)
     }
 
-    /// Opens an empty file beside `path`. Only its owner can read it if it is `secret`.
+    /// Opens an empty file in the folder of `path`. Only its owner can read it if it is `secret`.
     ///
     /// # Errors
     /// [`Error::Io`] when it cannot be created, or as [`check_replaceable`] if it is not secret.

@@ -20,7 +20,7 @@
 /// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum SlotContents {
-    /// Zeros.
+    /// All slots without an element are zero.
     Zero,
     /// Every ciphertext repeats after `period` slots, a power of two that divides the number of
     /// slots.
@@ -32,7 +32,8 @@ pub enum SlotContents {
         /// The contents of slots within a period that hold no element.
         padding: Padding,
     },
-    /// Anything, such as the other elements of an array that was sliced, or partial sums.
+    /// The slots without an element may hold anything, such as the other elements of an array that
+    /// was sliced, or partial sums.
     Stray,
 }
 
@@ -41,9 +42,9 @@ pub enum SlotContents {
 /// See [`SlotContents`] for an example.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Padding {
-    /// Zeros.
+    /// These slots are zero.
     Zero,
-    /// Anything.
+    /// These slots may hold anything.
     Stray,
 }
 

@@ -122,17 +122,17 @@ impl Context {
         self.moduli.near(bits, max_bits).unwrap_or(self.fresh)
     }
 
-    /// Returns [`Moduli::landing`], or the modulus nearest to `margin` bits below `bits` if there
-    /// is none.
-    pub(crate) fn modulus_for_landing(
+    /// Returns [`Moduli::modulus_after_product`], or the modulus nearest to `margin` bits below `bits`
+    /// if there is none.
+    pub(crate) fn modulus_to_switch_down(
         &self,
         bits: f64,
         max_bits: f64,
         margin: f64,
         clear: f64,
     ) -> Modulus {
-        let landing = self.moduli.modulus_after_product(bits, max_bits, margin, clear);
-        landing.unwrap_or_else(|| self.modulus_near(bits - margin, max_bits))
+        let found = self.moduli.modulus_after_product(bits, max_bits, margin, clear);
+        found.unwrap_or_else(|| self.modulus_near(bits - margin, max_bits))
     }
 
     /// Returns the cheapest modulus of at least `bits` and at most `max_bits` bits that is coprime

@@ -30,7 +30,7 @@ pub enum BgvError {
     Budget {
         /// The operation.
         operation: &'static str,
-        /// The number of bits that it needs.
+        /// The number of bits that the operation needs.
         need: f64,
         /// The number of bits that are left.
         have: f64,

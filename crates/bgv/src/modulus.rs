@@ -7,8 +7,9 @@ use hippocrene_rlwe::{Modulus, Parameters};
 /// several others.
 const POWER_OF_TWO_LIMB_COST_BITS: f64 = 4.0;
 
-/// Maximum difference between the margin of a landing and the requested one, in bits (chosen).
-const LANDING_SLACK_BITS: f64 = 0.5;
+/// Number of bits by which the margin of a product that is switched down may be less than the
+/// requested margin (chosen).
+const SWITCH_MARGIN_TOLERANCE_BITS: f64 = 0.5;
 
 /// The moduli `q_0 .. q_{l-1} r` that are coprime to the plaintext modulus, sorted by size.
 ///
@@ -76,12 +77,13 @@ impl Moduli {
         candidates.min_by(|a, b| cost(a).total_cmp(&cost(b))).map(|(_, modulus)| *modulus)
     }
 
-    /// Returns the modulus to multiply or land at, of at most `max_bits` bits.
+    /// Returns the modulus of at most `max_bits` bits to which a product is switched down.
     ///
-    /// At `bits` bits the error would have the size of the rounding error. The result is nearest to
-    /// `margin` bits below that, so that the error is well below rounding. If no such modulus is
-    /// near, as with long steps, the result is at least `clear` bits above, where the error
-    /// consists almost only of products. Moduli between these two ranges are never chosen.
+    /// At a modulus of `bits` bits, the error of the product would be as large as the rounding
+    /// error of the switch. The returned modulus is the cheapest one near `bits - margin` bits,
+    /// where the product's error is well below the rounding error. If the chain has no modulus
+    /// there, the result has at least `bits + clear` bits, where the rounding error is negligible.
+    /// Moduli between these two ranges are never chosen.
     pub(crate) fn modulus_after_product(
         &self,
         bits: f64,
@@ -93,7 +95,7 @@ impl Moduli {
             (log2 - bits + margin).abs()
                 + if modulus.contains(Modulus::TWO) { POWER_OF_TWO_LIMB_COST_BITS } else { 0.0 }
         };
-        let fits = |above: f64| above <= LANDING_SLACK_BITS - margin || above >= clear;
+        let fits = |above: f64| above <= SWITCH_MARGIN_TOLERANCE_BITS - margin || above >= clear;
         let candidates = self.all.iter().filter(|(log2, _)| *log2 <= max_bits && fits(log2 - bits));
         candidates.min_by(|a, b| cost(a).total_cmp(&cost(b))).map(|(_, modulus)| *modulus)
     }

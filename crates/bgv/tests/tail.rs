@@ -1,5 +1,5 @@
 //! Bounds on the probability that a result is wrong at the last bit of the noise budget. They are
-//! those of `docs/reference/integers.md`, "Probability of a wrong last bit".
+//! those of `docs/reference/integers.md`, "Probability of a wrong result".
 
 /// Number of standard deviations that an error reaches when the budget is used up, minus 1/2 for
 /// its rounding.

@@ -34,7 +34,7 @@ pub enum CkksError {
     Capacity {
         /// The operation.
         operation: &'static str,
-        /// Bits of capacity that it needs.
+        /// Bits of capacity that the operation needs.
         need: f64,
         /// Bits of capacity that are left.
         have: f64,

@@ -650,7 +650,7 @@ fn errors_name_missing_keys_and_capacity() {
     let precise = server.with_precision(most - server.bootstrap_reserve().unwrap()).unwrap();
     let error = precise.polynomial(&spent(&client, &server, &x, &[2]), &deep).unwrap_err();
     assert!(matches!(error, Error::Capacity { .. }), "{error}");
-    assert!(error.to_string().contains("bootstraps with these keys restore at most"), "{error}");
+    assert!(error.to_string().contains("Bootstraps with these keys restore at most"), "{error}");
     // The bound is far larger than any value.
     let wide = (0..40)
         .try_fold(client.encrypt(&x, &[2]).unwrap(), |a, _| bare.square(&a.with_bound(1e30)?))

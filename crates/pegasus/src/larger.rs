@@ -40,13 +40,13 @@ impl Pegasus {
     ) -> Result<Ciphertext, PegasusError> {
         let (left, right) = (a.bound(), b.map_or(0.0, Ciphertext::bound));
         let all = left + right;
-        // Twice the result differs from this by at most `all`.
+        // Twice the result is in `[centre - all, centre + all]`.
         let centre = match which {
             Extremum::Larger => (left - right).abs(),
             Extremum::Smaller => -(left - right).abs(),
         };
-        // Repacked numbers use a small part of the circle. The difference times this integer uses
-        // all of it.
+        // Numbers to be repacked use a small part of the circle. The difference is multiplied by
+        // this integer, so that it uses the whole circle.
         let times = (0.5 / self.plan().literal().reduction.epsilon()).ceil();
         let beyond: f64 =
             [Some(a), b].into_iter().flatten().map(|c| max_excess(c.precision_bits())).sum();

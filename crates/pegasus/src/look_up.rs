@@ -26,14 +26,14 @@ pub(crate) const INDEX_DEVIATIONS: f64 = 6.0;
 /// The largest integer factor for numbers that are multiplied to use more of the domain (chosen).
 pub(crate) const MAX_FACTOR: i64 = 64;
 
-/// The part of the error of the index that an estimate of noise counts.
+/// The part of the error of a table's index that a noise estimate counts.
 #[derive(Clone, Copy)]
 pub(crate) enum IndexError {
-    /// The whole error.
+    /// The error of the number and its rounding to an entry of the table.
     All,
-    /// Only the rounding to entries of the table. The caller counts the error of the number itself.
+    /// Only the rounding to an entry of the table. The caller counts the error of the number.
     Rounding,
-    /// No error.
+    /// Neither.
     None,
 }
 

@@ -6,9 +6,11 @@ use hippocrene_rlwe::Noise;
 use crate::{Numbers, Pegasus, PegasusError, plan::scale_of_bits};
 
 impl Pegasus {
-    /// Reduces `(I + x/q)/k` in the slots to the numbers.
-    /// [`hippocrene_ckks::Evaluator::reduce_modulo_one`] removes `I`, and the rest is read at its
-    /// scale. `x` is the argument of [`Pegasus::partial_decryption`].
+    /// Returns the numbers `x`, given their partial decryption `(I + x/q)/k` in the slots.
+    ///
+    /// [`hippocrene_ckks::Evaluator::reduce_modulo_one`] removes the integers `I`. The scale of the
+    /// result then turns `x/q` into the numbers. `x` is the argument of
+    /// [`Pegasus::partial_decryption`], and `decrypted` is its result.
     ///
     /// **Noise** is the sum of the noise of the computation, the noise of the numbers, and the
     /// bound of the error of the reduction polynomials.
@@ -19,8 +21,8 @@ impl Pegasus {
         self.reduce_repeated(x, decrypted, decrypted.slots())
     }
 
-    /// Reduces like [`Pegasus::reduce`] into a ciphertext of `slots` slots, where the numbers
-    /// repeat. The number of slots must not be smaller than before.
+    /// Reduces as [`Pegasus::reduce`] does, and returns a ciphertext of `slots` slots in which the
+    /// numbers repeat. It must have at least as many slots as `decrypted`.
     pub(crate) fn reduce_repeated(
         &self,
         x: &Numbers,

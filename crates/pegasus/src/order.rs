@@ -61,12 +61,13 @@ impl Pegasus {
         Ok((both.0.with_bound(bound)?, both.1.with_bound(bound)?))
     }
 
-    /// Returns the factor of the bound to use when numbers are extracted to be put in order in this
-    /// number of rounds.
+    /// Returns the factor by which the bound of numbers is to be multiplied when they are
+    /// extracted, to be sorted in this number of rounds.
     ///
-    /// With it, tables on half of the circle at twice the scale hold the differences of numbers
-    /// with the error that they have before the last round. The factor is about 4. With a smaller
-    /// one, rounds would use tables on twice the domain and make twice the error.
+    /// The factor is about 4. With it, the differences of two numbers, including their errors
+    /// before the last round, fit tables on half of the circle at twice the scale. With a smaller
+    /// factor, they would need tables on twice the domain, and each round would have twice the
+    /// error.
     pub fn sorting_bound_factor(&self, rounds: usize) -> f64 {
         let parameters = self.tables().parameters();
         // The error of rounding an index, relative to half of the domain.

@@ -77,7 +77,7 @@ pub struct PegasusLiteral {
 /// modulus. See [`Pegasus`](crate::Pegasus) for an example.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct SwitchingDigits {
-    /// log2 of the base.
+    /// log2 of the base of the digits.
     pub base_log2: u32,
     /// The number of digits.
     pub count: usize,

@@ -400,7 +400,8 @@ fn choose(samples: &[f64], deviation: f64, margin: f64, max_look_ups: usize) -> 
     let mut choices = Vec::new();
     for slope in if chord == 0.0 { vec![0.0] } else { vec![chord, 0.0] } {
         for rest in [true, false] {
-            // If its ends do not meet, the function would jump there.
+            // Without the remainder's table, both ends of the domain are one point of the circle.
+            // So the function less the straight line must have the same value at both.
             if !rest && slope != chord {
                 continue;
             }

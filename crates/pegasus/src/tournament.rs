@@ -96,8 +96,9 @@ impl Pegasus {
     /// `x` and `y` have variance `e^2` each. That of `|d|` comes from the index of the table,
     /// divided by `t`, and from rotation and switch.
     ///
-    /// The whole error `e` doubles from round to round. This includes the error at extraction. It
-    /// comes from slots to coefficients, where it grows with the ring, and from the key switch.
+    /// The error `e` doubles in every round, and so does the part of it that the extraction caused.
+    /// That part comes from the transform of slots to coefficients, where it grows with the ring
+    /// degree, and from the key switch.
     ///
     /// # Errors
     /// Returns [`PegasusError::Argument`] if `size` is so large that the error in the last round
@@ -198,8 +199,10 @@ impl Pegasus {
         (2..=limit).rev().find(fits).unwrap_or(1)
     }
 
-    /// Returns the bits of all levels, from the bits of every round, which are 1 where the first of
-    /// a pair wins. It goes from the root to the leaves.
+    /// Returns the bits of all levels of the tournament.
+    ///
+    /// `first_wins` has the bits of every round, which are 1 where the first number of a pair wins.
+    /// The levels are computed from the last round, the root, to the first round.
     fn bits_of_levels(
         &self,
         first_wins: &[Numbers],

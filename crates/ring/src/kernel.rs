@@ -119,7 +119,7 @@ pub enum Design {
     Zen5,
     /// Intel's server CPUs of 2023: Sapphire Rapids and Emerald Rapids, which have the same cores.
     SapphireRapids,
-    /// Any other design.
+    /// Any design without a measured cost profile.
     Other,
 }
 

@@ -21,7 +21,7 @@ const MAX_PRODUCT_MODULI: usize = 3;
 pub(crate) struct Rings {
     parameters: Parameters,
     kernel: Kernel,
-    /// The rings of units and specials, by position.
+    /// The rings of the units and the specials, indexed by the position in a modulus.
     words: Vec<ResidueRing>,
     /// The rings of products of odd sprout primes. The ring for `mask` is at index `mask - 1`.
     odd: Vec<ResidueRing>,

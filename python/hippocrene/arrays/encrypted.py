@@ -54,7 +54,7 @@ from hippocrene.errors import (
 )
 from hippocrene.files import FilePath, file_path, raw_bytes, reading
 from hippocrene.html_tables import Cell, table
-from hippocrene.stored import Told
+from hippocrene.stored import Forwarded
 from hippocrene.units import size_text
 from hippocrene.values.operands import is_plain
 from hippocrene.values.scalars import integer
@@ -241,9 +241,9 @@ class EncryptedArray:
         """The number of values."""
         return math.prod(self.shape)
 
-    is_complex = Told[bool]("True if the values may be complex.", "_held")
+    is_complex = Forwarded[bool]("True if the values may be complex.", "_held")
 
-    fingerprint = Told[str](
+    fingerprint = Forwarded[str](
         """The identifier of the secret key that this array is encrypted under.
 
         The client, its other keys, and servers with those keys have the same fingerprint.
@@ -448,8 +448,8 @@ class EncryptedArray:
 
     def _axes(self, axis: Axes, operation: str) -> list[int]:
         """Return the axes as indices in ascending order."""
-        # numpy sums and multiplies an array without axes along the axes 0 and -1 too. Its other
-        # operations do not.
+        # For an array without axes, `sum` and `prod` of numpy also accept the axes 0 and -1. Its
+        # other functions refuse them.
         if axis is None or (
             operation in ("sum", "prod") and self._is_of_one_value(axis, operation)
         ):

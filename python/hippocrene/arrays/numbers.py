@@ -166,12 +166,13 @@ class NumberArray(ArithmeticArray, holds=("numbers",)):
         return self._run("array_with_precision", wanted, operation="with_precision")
 
     def with_precision_bits(self, bits: float) -> Self:
-        """Return the array with a declared `precision_bits`, for users who know its error better.
+        """Return the array with a declared `precision_bits` instead of the estimated one.
 
-        The estimate assumes that nothing makes errors smaller. Iterations that correct themselves,
-        such as Newton's, do make them smaller. Declare the precision after each step of such an
-        iteration. Otherwise the estimated error grows until a bootstrap has no room for it and
-        gives it up (see `precision_bits`).
+        Declare a precision if you know that the error is smaller than its estimate. The estimate
+        assumes that no operation makes errors smaller, but each step of a method that corrects
+        itself, such as Newton's, does. Declare the precision after each of these steps. Otherwise
+        the estimated error grows until a bootstrap states that the error is unknown (see
+        `precision_bits`).
 
         If the declaration is wrong, all later error estimates are wrong, results may be wrong, and
         `Client.decrypt_for_sharing` hides less. Errors in stray slots, between the elements, may be
@@ -406,7 +407,8 @@ class NumberArray(ArithmeticArray, holds=("numbers",)):
         division by a power of two comes last and is exact. The sum is repeated along the axes
         before it is divided, so that the division also reduces the error of repeating it.
         """
-        # Every element meets its mean, so that a lazy view is moved first, and only once.
+        # The deviations need the elements one by one. So the move of a lazy view is done here, once
+        # for both the mean and the deviations.
         server = self._bound_server("var")
         array = server._wrap(self._elements())
         with named("var", "sum"):
@@ -785,9 +787,9 @@ class NumberArray(ArithmeticArray, holds=("numbers",)):
         `with_interval`). If the interval is a single value, as for ``x * 0``, the result is exact
         and costs nothing.
 
-        There are two ways, and the faster one that the keys allow is taken:
+        There are two ways. The second one is taken where the first one is not possible:
 
-        - **Polynomials and comparisons** compute all values at once. The largest error is `error`,
+        - **Polynomials and comparisons** compute all values at once, in about a second. The largest error is `error`,
           by default a 1024th of the range of the function on the domain. Jumps and kinks are found
           from the values of the function, or you name them all with `breaks`. Each of them costs a
           comparison. A value that is nearer to a jump than `gap`, by default a 512th of the width of
@@ -795,12 +797,12 @@ class NumberArray(ArithmeticArray, holds=("numbers",)):
           ``bootstrapping=True`` restore the capacity that this uses.
         - **Look-up tables** take about 25 ms for each value, and need keys with ``tables=True``.
 
-        With `look_ups`, `precise` or a table, look-up tables are used. Their error is about as large
-        as if each value were wrong by a 500th of the width of the domain. Beside a jump, that is
-        about the height of the jump. `look_ups`, from 1 to 4, is the largest number of look-ups for
+        With `look_ups`, `precise` or a table, look-up tables are always used. Their error is about
+        as large as if each value were wrong by a 500th of the width of the domain. At a jump, that is about
+        the height of the jump. `look_ups`, from 1 to 4, is the largest number of look-ups for
         each value. Fewer are made if more do not help. For a function with jumps, such as rounding,
-        use one look-up. Additional tables add part of the error beside a jump to values that lie a
-        half, a quarter, an eighth and so on of the domain away from it.
+        use one look-up. With more tables, part of the error near a jump also appears at values that
+        lie a half, a quarter, an eighth and so on of the domain away from the jump.
 
         With `precise`, this uses two tables, and one of them holds the slopes of the function. The
         error is then about half the second derivative times the square of the error of a value. For
@@ -825,12 +827,13 @@ class NumberArray(ArithmeticArray, holds=("numbers",)):
             "apply",
             lambda x: double(of_one(x), "a value of the function"),
             _application(domain, error, breaks, gap, look_ups, precise),
-            parts=("apply a function",),
+            parts=("apply a function", "approximate a function"),
         )
 
     def _named(self, name: str, domain: _Domain, precise: bool) -> Self:
         how = _application(domain, precise=precise)
-        return self._run("apply_function", name, how, operation=name, parts=("apply a function",))
+        parts = ("apply a function", "approximate a function")
+        return self._run("apply_function", name, how, operation=name, parts=parts)
 
     def sigmoid(self, *, domain: _Domain = None, precise: bool = False) -> Self:
         """Return ``1 / (1 + exp(-x))`` of every value; see `apply`."""
@@ -1059,9 +1062,11 @@ class NumberArray(ArithmeticArray, holds=("numbers",)):
             return result.reshape(ones) if keepdims else result
 
     def _joined(self, axis: Axes, operation: str) -> tuple[Self, int | None, tuple[int, ...]]:
-        """Return the self with these axes joined to one, that axis, and the shape that keeps them.
+        """Join these axes to one.
 
-        The axis is None if all axes are joined.
+        Return the array with the joined axis, the index of that axis, and the shape of `self` in
+        which each of these axes has length 1. If all axes are joined, the array stays as it is and
+        the index is None.
         """
         axes = self._axes(axis, operation)
         ones = tuple(1 if i in axes else n for i, n in enumerate(self.shape))

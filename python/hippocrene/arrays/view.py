@@ -13,7 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from hippocrene.errors import BudgetError, CapacityError, MissingKeyError, named
-from hippocrene.stored import Told
+from hippocrene.stored import Forwarded
 from hippocrene.values.operands import to_native
 
 if TYPE_CHECKING:
@@ -69,10 +69,10 @@ class View:
         """Extent along each axis."""
         return self.places.shape
 
-    fingerprint = Told[str]("The fingerprint of the source.", "source")
-    plain_modulus = Told["int | None"]("The plaintext modulus of the source.", "source")
-    holds = Told[str]("The kind of the elements.", "source")
-    preset = Told["str | None"]("The name of the preset of the source.", "source")
+    fingerprint = Forwarded[str]("The fingerprint of the source.", "source")
+    plain_modulus = Forwarded["int | None"]("The plaintext modulus of the source.", "source")
+    holds = Forwarded[str]("The kind of the elements.", "source")
+    preset = Forwarded["str | None"]("The name of the preset of the source.", "source")
 
     @property
     def is_complex(self) -> bool:

@@ -23,7 +23,7 @@ from hippocrene.keys import EvaluationKeys
 from hippocrene.progress import shown
 from hippocrene.server import Server
 from hippocrene.simulation_report import html_report
-from hippocrene.stored import Told
+from hippocrene.stored import Forwarded
 from hippocrene.units import size_text, time_text
 from hippocrene.values.operands import rows_of_doubles, to_array
 from hippocrene.values.scalars import check_type, integer, text
@@ -60,8 +60,8 @@ class EncryptedClusters:
         """The number of clusters."""
         return self._raw.sizes[2]
 
-    iteration = Told[int]("The number of iterations that were made.")
-    has_points = Told[bool]("True if the points are included.")
+    iteration = Forwarded[int]("The number of iterations that were made.")
+    has_points = Forwarded[bool]("True if the points are included.")
 
     def to_bytes(self) -> bytes:
         """Return the bytes that `save` writes."""

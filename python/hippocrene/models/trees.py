@@ -38,7 +38,7 @@ from hippocrene.models.tree_interface import (
 )
 from hippocrene.progress import shown
 from hippocrene.simulation_report import html_report
-from hippocrene.stored import Local, Stored, StoredSecret, Told
+from hippocrene.stored import Forwarded, Local, Stored, StoredSecret
 from hippocrene.units import size_text, time_text
 from hippocrene.values.scalars import check_type, text, thread_count
 
@@ -54,10 +54,10 @@ class TreeKeys(Stored):
     __slots__ = ()
     _raw: _native.TreeKeys
     _kind = _native.TreeKeys
-    _made_by = "TreeClient.evaluation_keys"
+    _factory = "TreeClient.evaluation_keys"
     _shown = ("tables", "fingerprint")
 
-    tables = Told[str]("The name of the tables that the keys are for.")
+    tables = Forwarded[str]("The name of the tables that the keys are for.")
 
 
 class TreeQuery(Stored):
@@ -66,12 +66,12 @@ class TreeQuery(Stored):
     __slots__ = ()
     _raw: _native.TreeQuery
     _kind = _native.TreeQuery
-    _made_by = "TreeClient.encrypt_query"
+    _factory = "TreeClient.encrypt_query"
     _shown = ("shape",)
 
-    shape = Told[tuple[int, int]]("The number of rows, and the number of features per row.")
+    shape = Forwarded[tuple[int, int]]("The number of rows, and the number of features per row.")
 
-    interface = Told[str]("The digest of the interface that it was made for.")
+    interface = Forwarded[str]("The digest of the interface that it was made for.")
 
 
 class TreeReply(Stored):
@@ -80,12 +80,12 @@ class TreeReply(Stored):
     __slots__ = ()
     _raw: _native.TreeReply
     _kind = _native.TreeReply
-    _made_by = "PrivateDecisionTree.evaluate"
+    _factory = "PrivateDecisionTree.evaluate"
     _shown = ("shape",)
 
-    shape = Told[tuple[int, int]]("The number of rows, and the number of results per row.")
+    shape = Forwarded[tuple[int, int]]("The number of rows, and the number of results per row.")
 
-    interface = Told[str]("The digest of the interface that the query was made for.")
+    interface = Forwarded[str]("The digest of the interface that the query was made for.")
 
 
 class TreeClient(StoredSecret):
@@ -94,7 +94,7 @@ class TreeClient(StoredSecret):
     __slots__ = ()
     _raw: _native.TreeClient
     _kind = _native.TreeClient
-    _made_by = "TreeClient.generate"
+    _factory = "TreeClient.generate"
     _shown = ("tables", "fingerprint")
 
     @classmethod
@@ -104,7 +104,7 @@ class TreeClient(StoredSecret):
         check_type(name, str, "keys are made for the name of tables or a TreeInterface")
         return cls(_native.TreeClient.generate(name))
 
-    tables = Told[str]("The name of the tables that it is for.")
+    tables = Forwarded[str]("The name of the tables that it is for.")
 
     def evaluation_keys(self) -> TreeKeys:
         """Make the keys that a server needs to evaluate trees for this client."""
@@ -164,7 +164,7 @@ class TreeServer(Local):
         check_type(keys, TreeKeys, "a server of trees is made from TreeKeys")
         self._raw = _native.TreeServer(keys._raw, thread_count(threads))
 
-    tables = Told[str]("The name of the tables that its keys are for.")
+    tables = Forwarded[str]("The name of the tables that its keys are for.")
 
     def __repr__(self) -> str:
         return f"TreeServer(tables={self.tables!r})"
@@ -336,7 +336,7 @@ class PrivateDecisionTree(Local):
         """The interface that clients need, which is public."""
         return self._interface
 
-    look_ups = Told[tuple[int, int]](
+    look_ups = Forwarded[tuple[int, int]](
         "The number of look-ups per row, for comparisons and for subtrees."
     )
 
@@ -352,7 +352,7 @@ class PrivateDecisionTree(Local):
         each *= largest_deviation_factor(interface.outputs, len(interface.classes or ()))
         return float(each[0]) if len(each) == 1 else each
 
-    log2_failure_probability = Told[float](
+    log2_failure_probability = Forwarded[float](
         "log2 of the probability that a row reaches a wrong leaf, errors of its features aside."
     )
 

@@ -18,7 +18,7 @@ def is_encrypted(x: object) -> bool:
 
 
 def operands(name: str, *both: Any) -> tuple[Any, ...]:
-    """Return plain operands as arrays, with integers of any size beside encrypted integers."""
+    """Return plain operands as arrays. If the others are integers, they keep large integers."""
     like: Any = next(x for x in both if is_encrypted(x))
     exact = isinstance(like, IntegerArray)
     return tuple(

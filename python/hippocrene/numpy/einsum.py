@@ -53,7 +53,7 @@ def _wide(
     output: Sequence[_Label],
     sizes: dict[_Label, int],
 ) -> tuple[Sequence[Any], float]:
-    """Apply `widened` if plain operands are summed or multiplied with each other."""
+    """Apply `widened` to plain operands that are summed or multiplied with each other."""
     # Axes of length 1 are broadcast to longer axes of others, which are summed without them.
     shapes = [np.shape(x) for x in arrays]
     along = [

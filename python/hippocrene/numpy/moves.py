@@ -125,8 +125,9 @@ def _size(a: Any, axis: Any = None) -> Any:
 def joined(function: Callable[..., Any], arrays: list[Any], *rest: Any, **keywords: Any) -> Any:
     """Join arrays as a function of numpy does.
 
-    The function is applied to the places of encrypted elements, with -1 for plain elements, and to
-    the plain values. Only for `numpy.block`, lists in the list are nested arrays.
+    The function is applied twice: to the places of the encrypted elements, with -1 for each plain
+    element, and to the plain values. In the arguments of `numpy.block`, lists are nested arrays. In
+    those of other functions, they are plain operands.
     """
     encrypted: list[Any] = []
 

@@ -68,7 +68,8 @@ def _difference(condition: Any, x: Any, y: Any) -> Any:
 def _chosen_bits(condition: Any, where: Any, otherwise: Any) -> Any:
     """Select bits by a condition, for `numpy.where`.
 
-    With a plain condition, encrypted single bits are moved.
+    With a plain condition, the result consists of the single bits that the condition selects, and
+    no gate is needed. Packed bits still need gates.
     """
     both: list[Any] = [
         one if is_encrypted(one) else plain_bits(one, "where")
@@ -137,7 +138,7 @@ def _add_disjoint(x: Any, y: Any) -> Any:
 
 
 def _choosable(like: Any, plain: Any, operation: str) -> Any:
-    """Return plain values to choose from beside an encrypted array.
+    """Return plain values that are chosen from together with an encrypted array.
 
     Numbers may be missing (NaN) at places where they are not chosen.
     """

@@ -54,8 +54,8 @@ def to_array(values: npt.ArrayLike, operation: str) -> npt.NDArray[Any]:
     """Return `values` as numpy converts them.
 
     Masked arrays are a `TypeError`, and rows of unequal length are a `ShapeError`. numpy converts
-    some lists of large integers to doubles: beside fractions, and from 2**63 on beside negative
-    numbers. Such lists become arrays of objects instead.
+    some lists of large integers to doubles: lists that also hold fractions, and lists that hold
+    both negative numbers and numbers from 2**63 on. Such lists become arrays of objects instead.
     """
     if isinstance(values, np.ma.MaskedArray):
         raise TypeError(

@@ -78,7 +78,7 @@ impl BitServer {
         Ok(BitServer { session, bootstrapper, key, key_bytes, count: Arc::default() })
     }
 
-    /// Bytes of memory of its keys, without those of the evaluator.
+    /// The memory of the bootstrapping keys in bytes, without the keys of the evaluator.
     pub(crate) fn key_bytes(&self) -> usize {
         self.key_bytes
     }

@@ -21,11 +21,12 @@ pub struct BootstrappingDescription {
     pub slots: usize,
     /// The precision of the result, in bits after the binary point.
     pub precision: f64,
-    /// The number of single bootstraps that reach the precision, for arrays that have it.
+    /// The number of single bootstraps that together reach the precision.
     ///
-    /// After the first one, the remaining error is bootstrapped each time.
+    /// The second and each later one bootstraps the error that the earlier ones left. The array
+    /// must have the precision before the bootstrap.
     pub iterations: u32,
-    /// The bound on the absolute values that it is planned for.
+    /// The bound on the absolute values for which the bootstrap is planned.
     pub bound: f64,
     /// The capacity that an array needs to be bootstrapped, in bits.
     pub capacity_needed: f64,
@@ -41,9 +42,9 @@ pub struct BootstrappingDescription {
     pub sparse_log2_pq: Option<f64>,
     /// The largest secure value of `sparse_log2_pq`; `None` if there is no known limit.
     pub sparse_log2_pq_limit: Option<u32>,
-    /// The number of rotations that it needs keys for.
+    /// The number of rotation keys that the bootstrap needs.
     pub rotations: usize,
-    /// Bytes of its keys as stored.
+    /// The size of the bootstrap's keys as stored, in bytes.
     pub key_bytes: usize,
 }
 

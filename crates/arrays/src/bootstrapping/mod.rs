@@ -48,7 +48,7 @@ pub struct Bootstrapping {
     /// with at most this number of elements, if each axis but the first counts as the next power of
     /// two. Such bootstraps are not iterated.
     pub slots: Option<usize>,
-    /// The bound on the absolute values that it is planned for.
+    /// The bound on the absolute values for which the bootstrap is planned.
     ///
     /// Values with a bound `2^k` times as large are bootstrapped in the unit `2^k`, with `k` bits
     /// less after the binary point.

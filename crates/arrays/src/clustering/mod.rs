@@ -11,17 +11,18 @@ use crate::{
     Array, CiphertextBody, EncryptedArray, Error, Layout, Numbers, SlotContents, format_shape,
 };
 
-/// The origin of a run: its points and its start.
+/// The origin of a run: its points and the centroids that it started from.
 ///
-/// Results keep it, so that a run continues only from its own checkpoints. The origin of new points
-/// is the clusters that they are to be assigned to.
+/// A result names its origin, so that a run continues only from its own checkpoints. New points,
+/// which are assigned to clusters of other points, have these clusters as their origin.
 ///
 /// See [`Clustering`] for an example.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Origin {
     /// The digest of the points as they were sent. For new points, the digest of the clusters.
     pub points: Fingerprint,
-    /// The digest of the start, if it differs from the one that was sent with the points.
+    /// The digest of the numbers of the points that the run started from. `None` if the run started
+    /// from the centroids that were sent with the points.
     pub start: Option<Fingerprint>,
 }
 
@@ -188,7 +189,8 @@ impl Clustering {
         [&self.frame, &self.centroids].into_iter().chain(&self.assigned).chain(&self.points)
     }
 
-    /// The digest of its residues, which other encryptions of the same points do not have.
+    /// The digest of the residues of this clustering. Other encryptions of the same points have
+    /// other digests.
     ///
     /// All simulated clusterings have the same digest, as they have no residues.
     pub(crate) fn digest(&self) -> Fingerprint {

@@ -39,7 +39,7 @@ pub enum FormatError {
         /// Bytes that the part should have.
         need: u64,
     },
-    /// Not a file of this library.
+    /// The bytes are not a file of this library.
     #[error(
         "this is not a Hippocrene file: it starts with the bytes {have:02x?}. Give keys or an \
          encrypted array that Hippocrene wrote."
@@ -48,13 +48,13 @@ pub enum FormatError {
         /// The first bytes, up to eight.
         have: Vec<u8>,
     },
-    /// Written by another version of the format.
+    /// The file has another version of the format.
     #[error("the file is of format version {have}; this library reads version {VERSION}")]
     Version {
         /// The version of the file.
         have: u16,
     },
-    /// A kind that does not exist.
+    /// The file names a kind that does not exist.
     #[error("the file is of kind {have}, which does not exist in format version {VERSION}")]
     UnknownKind {
         /// The number of the kind.
@@ -83,7 +83,7 @@ pub enum FormatError {
     Checksum {
         /// The checksum that the file names.
         have: u32,
-        /// The checksum of its bytes.
+        /// The checksum computed from the bytes of the file.
         need: u32,
     },
     /// The file was made with other parameters.
@@ -94,7 +94,7 @@ pub enum FormatError {
         /// The digest needed.
         need: Fingerprint,
     },
-    /// A secret key that does not have the fingerprint the file names.
+    /// The secret key in the file does not have the fingerprint that the file names.
     #[error("the file names key {have}, but holds key {need}")]
     Key {
         /// The fingerprint that the file names.
@@ -102,7 +102,7 @@ pub enum FormatError {
         /// The fingerprint of the key inside.
         need: Fingerprint,
     },
-    /// A file that does not hold a valid tuning profile.
+    /// The file does not hold a valid tuning profile.
     #[error("the tuning profile {}: {what} (`hippocrene tune` makes a new one)", path.display())]
     Profile {
         /// The file.
@@ -110,13 +110,13 @@ pub enum FormatError {
         /// The fault, with the field.
         what: String,
     },
-    /// Invalid parameters.
+    /// The settings in the file give no valid parameters.
     #[error("the settings in the file: {what}")]
     Settings {
         /// The fault, with numbers.
         what: String,
     },
-    /// A field outside its range.
+    /// A field of the file is outside its range.
     #[error("{field} is {have}; it must be {need}")]
     Field {
         /// The field.

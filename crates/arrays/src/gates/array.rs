@@ -137,11 +137,11 @@ impl GateArray {
     }
 }
 
-/// Some bits of an array.
+/// Bits that were selected from an array.
 pub(super) enum SelectedBits<'a> {
     /// All bits of the array.
     All(&'a [Arc<LweCiphertext>]),
-    /// Bits by their places.
+    /// Some of the bits, by their places in the order of the ciphertexts.
     Some(BTreeMap<usize, Arc<LweCiphertext>>),
 }
 

@@ -66,14 +66,14 @@ const MOST_APART: usize = 16;
 /// See [`Server`] for an example.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ServerMemory {
-    /// Evaluation keys, without those of look-up tables.
+    /// Evaluation keys, without the keys of look-up tables.
     pub keys: usize,
     /// Keys of look-up tables.
     pub tables: usize,
     /// Keys derived from the others for faster key switches. They count towards the budget of all
     /// caches ([`crate::set_cache_budget`]).
     pub derived_keys: usize,
-    /// Full ciphertexts and encoded matrices that are cached. They count towards that budget too.
+    /// Cached full ciphertexts and cached encoded matrices. They count towards the same budget.
     pub caches: usize,
     /// Scratch memory of operations and the memory of dropped arrays, kept for the next operations.
     pub scratch: usize,
@@ -104,7 +104,8 @@ pub struct Server {
     integers: Option<bgv::Evaluator>,
     key: Fingerprint,
     policy: Policy,
-    /// The transfer from another key to this one, with the session of the arrays that it takes.
+    /// The transfer from another key to this server's key, with the session of the arrays that it
+    /// converts.
     transfer: Option<(Session, Transfer)>,
     bootstraps: Option<Arc<Bootstraps>>,
     /// Evaluates look-up tables.
@@ -115,14 +116,14 @@ pub struct Server {
     /// Cached comparison plans.
     plans: Arc<Plans>,
     maps: Arc<AllMaps>,
-    /// The server of the dry runs that decide, made when it is first needed. It counts for one
-    /// decision at a time.
+    /// The server that performs dry runs to choose candidates, made when it is first needed. Only
+    /// one decision uses it at a time.
     dry: Arc<Mutex<Option<Box<Server>>>>,
     /// The plans of operations that were decided before.
     plan_cache: Arc<PlanCache>,
     /// Prices that were measured before, by modulus.
     prices: Arc<Mutex<Vec<(Modulus, Prices)>>>,
-    /// Where the decisions how operations are performed come from.
+    /// The source of the decisions on how operations are performed.
     decisions: Decisions,
 }
 

@@ -67,16 +67,17 @@ pub struct Report {
 /// See [`Report`] for an example.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct UsedKey {
-    /// The operation that it is for.
+    /// The operation that uses the key.
     pub purpose: Purpose,
-    /// The least common multiple of the moduli of the ciphertexts that it is used for.
+    /// The least common multiple of the moduli of the ciphertexts that the key is applied to.
     pub modulus: Modulus,
     /// log2 of `modulus`, in bits.
     pub modulus_bits: f64,
-    /// True if it comes along with the keys of a whole feature, for at least this modulus.
+    /// True if the keys of a feature include this key, for at least this modulus, so that it need
+    /// not be requested separately.
     ///
-    /// The features are a bootstrap of numbers or of bits, and tables.
-    pub comes_along: bool,
+    /// The features are a bootstrap of numbers or of bits, and look-up tables.
+    pub is_in_feature_keys: bool,
 }
 
 /// The operation that a key is for.
@@ -86,7 +87,7 @@ pub struct UsedKey {
 pub enum Purpose {
     /// Products of encrypted arrays.
     Relinearisation,
-    /// A rotation by this number of slots to the left; negative: to the right.
+    /// A rotation by this number of slots to the left, or to the right if it is negative.
     Rotation(i64),
     /// Complex conjugation, which exchanges the rows of integers.
     Conjugation,
@@ -111,7 +112,7 @@ impl Report {
             purpose: purpose(*name, rlwe.degree()),
             modulus: *modulus,
             modulus_bits: parameters.log2(*modulus),
-            comes_along: features.iter().any(|feature| feature.holds(*name, *modulus)),
+            is_in_feature_keys: features.iter().any(|feature| feature.holds(*name, *modulus)),
         };
         let mut keys: Vec<UsedKey> = tally.keys().iter().map(used).collect();
         keys.sort_by_key(|key| match key.purpose {
@@ -155,19 +156,19 @@ impl Report {
         }
     }
 
-    /// The rotations that need keys of their own, except for those that come along.
+    /// The rotations whose keys must be requested separately, since no feature includes them.
     pub fn rotations(&self) -> Vec<i64> {
         let steps = |key: &UsedKey| match key.purpose {
-            _ if key.comes_along => None,
+            _ if key.is_in_feature_keys => None,
             Purpose::Rotation(steps) => Some(steps),
             Purpose::Relinearisation | Purpose::Conjugation => None,
         };
         self.keys.iter().filter_map(steps).collect()
     }
 
-    /// True if the program uses the key of complex conjugation and it does not come along.
+    /// True if the program uses the key of complex conjugation and no feature includes that key.
     pub fn conjugates(&self) -> bool {
-        self.keys.iter().any(|key| key.purpose == Purpose::Conjugation && !key.comes_along)
+        self.keys.iter().any(|key| key.purpose == Purpose::Conjugation && !key.is_in_feature_keys)
     }
 
     /// True if the program uses the relinearisation key.

@@ -115,7 +115,7 @@ struct GiantStep {
 /// A diagonal, permuted back by its giant step.
 #[derive(Debug)]
 struct Diagonal {
-    /// The index of its baby step.
+    /// The index of the baby step whose rotation is multiplied by this diagonal.
     baby: usize,
     integers: Integers,
     log2_norm: f64,

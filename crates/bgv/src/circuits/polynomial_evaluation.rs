@@ -206,8 +206,9 @@ impl<'a> Evaluation<'a> {
             chain.push(modulus);
             let left = budget_bits(context.log2(modulus), t, error);
             if left <= 0.0 {
-                // The needed budget is extrapolated from the products that fit, as if all needed
-                // the same. Errors at a modulus that is too small would mean nothing.
+                // The budget that all products need is estimated from those so far, as if each
+                // needed the same. The rest cannot be computed: noise estimates mean nothing after
+                // the budget is used up.
                 let need = (have - left) * f64::from(depth) / f64::from(done);
                 return Err(BgvError::Budget { operation: OPERATION, need, have });
             }

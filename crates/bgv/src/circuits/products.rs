@@ -55,8 +55,8 @@ impl Evaluator {
             let what = "there are no products".into();
             return Err(BgvError::Argument { operation: PRODUCTS, what });
         };
-        // The operand with the larger modulus comes first in each pair, because it takes the
-        // constant.
+        // The operand with the larger modulus comes first in each pair, because it may be
+        // multiplied by a constant below.
         let room = |c: &Ciphertext| context.log2(c.modulus()) - bits;
         let mut ordered: Vec<(&Ciphertext, &Ciphertext)> = pairs
             .iter()

@@ -102,7 +102,7 @@ impl Evaluator {
         let excess = log2_std - self.floor().log2_std();
         let bits = self.context().log2(from);
         if excess > -BGV_MARGIN_BITS {
-            self.context().modulus_for_landing(
+            self.context().modulus_to_switch_down(
                 bits - excess,
                 bits,
                 BGV_MARGIN_BITS,

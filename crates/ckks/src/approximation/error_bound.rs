@@ -16,7 +16,7 @@ pub enum Smoothness {
     Derivative {
         /// The order of the derivative.
         order: u32,
-        /// The bound of its absolute values.
+        /// The bound of the absolute values of the derivative.
         bound: f64,
     },
     /// The function is analytic in the open Bernstein ellipse of parameter `rho > 1` (foci at the

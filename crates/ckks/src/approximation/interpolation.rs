@@ -8,8 +8,8 @@ use crate::{CkksError, circuits::Polynomial};
 pub struct Approximation {
     /// The polynomial.
     pub polynomial: Polynomial,
-    /// A bound of its distance from the function on the given intervals, for its actual
-    /// coefficients and in exact arithmetic.
+    /// A bound of the distance of the polynomial from the function on the given intervals. It holds
+    /// for the coefficients as they are stored, evaluated in exact arithmetic.
     pub error: f64,
 }
 

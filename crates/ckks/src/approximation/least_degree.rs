@@ -62,7 +62,7 @@ struct Search<'a> {
     error: f64,
     coefficients: Coefficients,
     nodes: Nodes,
-    /// The smallest error so far with coefficients that are allowed.
+    /// The smallest error so far of an interpolation with allowed [`Coefficients`].
     best_error: f64,
 }
 

@@ -11,16 +11,16 @@ use crate::{
 /// The parity of a polynomial: the powers that it may contain. See [`minimax`] for an example.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Parity {
-    /// All powers.
+    /// The polynomial may contain all powers.
     Any,
-    /// Even powers. The intervals are given for `x >= 0` and also apply to `-x`.
+    /// Only even powers. The intervals are given for `x >= 0` and also apply to `-x`.
     Even,
-    /// Odd powers. The intervals are given for `x >= 0` and also apply to `-x`.
+    /// Only odd powers. The intervals are given for `x >= 0` and also apply to `-x`.
     Odd,
 }
 
 pub(super) const OPERATION: &str = "approximate a function";
-/// The largest degree. Chosen.
+/// The largest degree of a minimax polynomial. Chosen.
 pub(super) const MAX_DEGREE: usize = 255;
 /// Smallest reachable error relative to the function's size, because values and coefficients are
 /// rounded.

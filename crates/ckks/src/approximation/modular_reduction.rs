@@ -236,7 +236,7 @@ struct Arcsine {
     polynomial: Option<Polynomial>,
     /// A bound of the distance from `arcsin(y) / (2 pi)`.
     error: f64,
-    /// A bound of the absolute value of its derivative.
+    /// A bound of the absolute value of the polynomial's derivative.
     slope: f64,
 }
 

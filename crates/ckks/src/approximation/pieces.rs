@@ -154,7 +154,7 @@ pub fn range_of(f: impl Fn(f64) -> f64, (low, high): (f64, f64)) -> Result<(f64,
     let fail = |what: String| Err(CkksError::Argument { operation: OPERATION, what });
     if !(low < high && (high - low).is_finite()) {
         return fail(format!(
-            "the domain from {} to {} is not an interval: the lower end comes first",
+            "a domain from {} to {} is not an interval: the lower end comes first",
             Short(low),
             Short(high)
         ));
@@ -253,13 +253,18 @@ impl Search<'_> {
 
     /// The function between two breaks. At the breaks themselves it has the limits from inside.
     fn inside(&self, (low, high): (f64, f64)) -> impl Fn(f64) -> f64 {
-        let width = self.width();
+        let width = self.clearance();
         move |x| (self.f)(x.clamp(low + width, high - width))
     }
 
     /// The width of a window that is taken for a point.
     fn width(&self) -> f64 {
         JUMP_WIDTH * self.scale
+    }
+
+    /// A distance from a break at which the function surely has left it.
+    fn clearance(&self) -> f64 {
+        4.0 * self.width()
     }
 
     /// Returns a jump or a kink in the interior of an interval, if the function has one that shows.
@@ -279,13 +284,14 @@ impl Search<'_> {
         }
         for _ in 0..HALVINGS {
             step /= 2.0;
-            let windows = [middle - step, middle, middle + step];
+            // The outer windows hold a break at the very end of the last window.
+            let windows = [-2.0, -1.0, 0.0, 1.0, 2.0].map(|k| middle + k * step);
             middle =
                 windows.into_iter().max_by(|x, y| second(*x, step).total_cmp(&second(*y, step)))?;
         }
         let decrease = second(middle, step) / first;
         let at = if decrease > f64::from(-HALVINGS / 2).exp2() {
-            self.find_jump(middle - step, middle + step)
+            self.find_jump(&f, middle - step, middle + step)
         } else if decrease > f64::from(-HALVINGS * 3 / 2).exp2() {
             simplest(middle - step, middle + step)
         } else {
@@ -296,9 +302,8 @@ impl Search<'_> {
         (low + margin < at && at < high - margin).then_some(at)
     }
 
-    /// Returns the place of the jump between two arguments.
-    fn find_jump(&self, mut below: f64, mut above: f64) -> f64 {
-        let f = self.f;
+    /// Returns the place of the jump of `f` between two arguments.
+    fn find_jump(&self, f: impl Fn(f64) -> f64, mut below: f64, mut above: f64) -> f64 {
         while above - below > self.width() {
             let middle = below.midpoint(above);
             let rises = [(f(middle) - f(below)).abs(), (f(above) - f(middle)).abs()];
@@ -309,7 +314,7 @@ impl Search<'_> {
 
     /// Returns the break at a place, with the side of its value.
     fn break_at(&self, at: f64) -> Break {
-        let width = 2.0 * self.width();
+        let width = self.clearance();
         let [below, value, above] = [at - width, at, at + width].map(self.f);
         let same = 1e-3 * (above - below).abs().max(self.error);
         let side = match [below, above].map(|limit| (value - limit).abs() <= same) {
@@ -360,6 +365,16 @@ mod tests {
     }
 
     #[test]
+    fn every_jump_of_a_staircase_is_found() {
+        for steps in (1..=50).map(|k| 1.0 + 0.147 * f64::from(k)) {
+            let f = |x: f64| (steps * x).floor();
+            let pieces = Pieces::approximate(f, (-3.0, 3.0), 1e-2, None).unwrap();
+            let expected = (f(3.0) - f(-3.0)) as usize;
+            assert_eq!(pieces.breaks().len(), expected, "{steps}");
+        }
+    }
+
+    #[test]
     fn pieces_are_as_near_as_they_state() {
         type Function = fn(f64) -> f64;
         let functions: [Function; 6] = [
@@ -394,9 +409,13 @@ mod tests {
         assert!(refused(|x| 1.0 / x, (-1.0, 1.0), 0.1, None).contains("inf at 0"));
         assert!(refused(f64::ln, (-1.0, 1.0), 0.1, None).contains("NaN at -1"));
         assert!(refused(f64::sqrt, (0.0, 1.0), 1e-9, None).contains("come within"));
+        assert!(refused(|x| (x + 4.0).sqrt(), (-4.0, 4.0), 1e-6, None).contains("come within"));
         assert!(refused(f64::abs, (1.0, -1.0), 0.1, None).contains("is not an interval"));
         assert!(refused(f64::abs, (-1.0, 1.0), 0.1, Some(&[1.5])).contains("a break at 1.5"));
-        assert!(refused(|x| (40.0 * x).floor(), (-1.0, 1.0), 0.1, None).contains("more than 64"));
+        for f in [|x: f64| (40.0 * x).floor(), |x: f64| (33.3 * x).round()] {
+            assert!(refused(f, (-1.0, 1.0), 0.1, None).contains("more than 64"));
+        }
+        assert!(refused(|x| (20.0 * x).floor(), (-4.0, 4.0), 0.1, None).contains("more than 64"));
     }
 
     #[test]

@@ -9,16 +9,16 @@ use crate::CkksError;
 /// The function of the angle that a gate evaluates.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) enum Shape {
-    /// `(1 - amplitude cos)/2`.
+    /// The function `(1 - amplitude cos)/2`, where `cos` is the cosine of the angle.
     Half {
-        /// The amplitude.
+        /// The factor of the cosine.
         amplitude: f64,
     },
-    /// `1 - cos^2`.
+    /// The function `1 - cos^2`.
     Parity,
-    /// `cos^2 (1 + cos)/2`, or 1 minus that.
+    /// The function `cos^2 (1 + cos)/2`, or `1 - cos^2 (1 + cos)/2`.
     Single {
-        /// If true, the function is 1 minus that.
+        /// True for the second of these functions.
         complement: bool,
     },
 }
@@ -64,8 +64,11 @@ impl GateFunction {
         }
     }
 
-    /// Returns how a gate is evaluated in a bootstrap of its own, and the factor of the sum in its
-    /// angle. A parity uses twice the sum, where it is a plain cosine and needs no square.
+    /// Returns the function of a gate that has a bootstrap of its own, and the factor of the sum of
+    /// the bits in its angle.
+    ///
+    /// The factor is 1, except for parities. With twice the sum, a parity is a plain cosine and
+    /// needs no square.
     pub(super) fn for_single_gate(
         gate: Gate,
         count: usize,
@@ -83,12 +86,13 @@ impl GateFunction {
         ))
     }
 
-    /// Returns how a gate of `count` bits is evaluated from the sum itself.
+    /// Returns the function of a gate of `count` bits whose angle is the sum of the bits, with the
+    /// factor 1.
     pub(super) fn of(gate: Gate, count: usize) -> Result<GateFunction, CkksError> {
         let threshold = Shape::Half { amplitude: SQRT_2 };
         let single = |complement| Shape::Single { complement };
-        // A threshold gate is 0 around `sum`. Every other gate takes at `sum` the value that it has
-        // where the cosine is 1.
+        // `sum` is the sum of bits at which the cosine is 1. A threshold gate returns 0 for the two
+        // sums of bits on either side of it.
         let (shape, sum) = match (gate, count) {
             (Gate::And, 2) | (Gate::Majority, 3) => (threshold, 0.5),
             (Gate::Or, 2) => (threshold, -0.5),

@@ -13,7 +13,7 @@ const OPERATION: &str = "map bits";
 pub struct BitParts {
     /// Real slots that hold the bits. Their errors are `error` plus the noise estimate.
     pub parts: Vec<Ciphertext>,
-    /// Largest distance between a slot and its bit, not counting the noise.
+    /// Largest distance between a slot and the bit that it holds, without the noise.
     pub error: f64,
 }
 

@@ -14,7 +14,7 @@ use crate::{
 pub(crate) struct ReductionGains {
     /// Factors of the cosine's polynomial by depth, starting with depth 0 for the argument.
     pub(super) cosine: Vec<f64>,
-    /// Factors of the doublings.
+    /// Factors of the doublings of the angle, in the order in which they are computed.
     pub(super) doublings: Vec<f64>,
     /// Factors of the arcsine's polynomial by depth. Empty if there is no arcsine.
     pub(super) arcsine: Vec<f64>,

@@ -91,7 +91,8 @@ impl Bootstrapper {
     fn without_imaginary_parts(&self, y: &Ciphertext) -> Result<Ciphertext, CkksError> {
         let e = self.evaluator();
         let mut out = e.real_part(y)?;
-        // The error of the real parts doubles, because that of the conjugate is the same.
+        // The sum of a slot and its conjugate has twice the error of the real part, because both
+        // have the same error.
         let rlwe = e.context().rlwe();
         let key =
             e.keys().galois_at(galois_element_of_conjugation(rlwe.degree()), rlwe, y.modulus())?;
@@ -113,8 +114,8 @@ impl Bootstrapper {
         // The error of `y` is a part of the value here, not noise.
         let mut out = y.clone();
         out.inner_mut().set_noise(Noise::NONE);
-        // The difference also contains the error of `a`, so it is enough to bring `y` to its
-        // modulus and scale with half that error.
+        // The difference also contains the error of `a`. So bringing `y` to the modulus and scale
+        // of `a` may cause an error of half that size.
         let there = a.inner().noise().scaled(y.scale().log2() - a.scale().log2() - 1.0);
         let mut error = e.sub(a, &e.adjust_with_error(&out, there, a.modulus(), a.scale())?)?;
         error.set_meta(a.scale().times(Scale::power_of_two(-k)), a.slots(), bound);

@@ -8,9 +8,9 @@ use num_complex::Complex64;
 #[derive(Debug, Default)]
 pub(super) struct Step {
     pub(super) constant: f64,
-    /// `(c_i, v_i)`.
+    /// The pairs `(c_i, v_i)` of the first sum.
     pub(super) terms: Vec<(f64, usize)>,
-    /// `(c_j, u_j, w_j)`.
+    /// The triples `(c_j, u_j, w_j)` of the second sum.
     pub(super) products: Vec<(f64, usize, usize)>,
 }
 

@@ -166,8 +166,10 @@ impl Encoder {
         work(copy.as_slice())
     }
 
-    /// Recombines the coefficients that `slots` slots have from these limbs. Returns the number of
-    /// mixed-radix digits that the largest of them needs.
+    /// Recombines the coefficients of a plaintext of `slots` slots from their residues in `limbs`.
+    ///
+    /// These are `2 slots` coefficients at equal distances, and all others are 0. Returns the
+    /// number of mixed-radix digits that the largest of the coefficients needs.
     fn recombine_limbs<R: Borrow<ResidueRing>>(
         &self,
         limbs: &[u64],
@@ -220,8 +222,9 @@ impl Encoder {
 
 /// A consumer of recombined coefficients.
 pub(super) trait Recombined {
-    /// Announces coefficients modulo the product of these moduli. It is called again with more
-    /// moduli if they were not enough.
+    /// Announces coefficients modulo the product of the moduli of `radix`. If the coefficients turn
+    /// out to be larger than this product, `begin` is called again with more moduli, and all blocks
+    /// follow again.
     fn begin(&mut self, radix: &MixedRadix);
 
     /// Receives the coefficients at `places` of a half (0 is the lower one) as blocks of their

@@ -32,9 +32,9 @@ pub(super) const DIGIT_BITS: u32 = 62;
 /// ```
 #[derive(Clone, PartialEq, Eq)]
 pub struct IntegerPolynomial {
-    /// The lowest digits.
+    /// The lowest digit of each coefficient.
     pub(super) coefficients: AVec<i64, ConstAlign<64>>,
-    /// The higher digits.
+    /// The higher digits of the coefficients, one vector for each place.
     pub(super) higher: Vec<AVec<i64, ConstAlign<64>>>,
     pub(super) shift: u32,
 }

@@ -211,7 +211,8 @@ fn parse_text<T: Element>(text: &str, table: &Table) -> Result<Contents<Array<T>
             break;
         }
         let blank = bytes[end..].iter().take_while(|byte| matches!(byte, b'\r' | b'\n')).count();
-        // Only errors compute the line number, because that counts from the beginning of the text.
+        // Line numbers are needed for errors only. They are not computed for every record, since
+        // `line_at` counts from the beginning of the text.
         let line = || line_at(bytes, end + blank);
         let is_first = first.is_none();
         let first = match &mut first {
@@ -374,7 +375,9 @@ impl FirstLine {
     /// Checks the conditions that depend on all rows.
     fn check(&self, rows: usize) -> Result<(), Refusal> {
         let columns = self.cells.len();
-        // Two values may well be 0 and 1, or 1 and 2. If a fraction is below them, they are names.
+        // The first line may consist of numbers that count, such as `0,1`. With more than two
+        // columns, these are names unless another row counts in the same way. One or two such
+        // numbers are often values. They are names only if no other row has whole numbers only.
         let are_names = match are_years(&self.cells) {
             true => !self.has_year_row,
             false if columns > 2 => !self.has_counting_row,

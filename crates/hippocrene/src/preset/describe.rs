@@ -37,9 +37,9 @@ pub struct PresetDescription {
     pub gadget_rank: usize,
     /// The size of a relinearisation key, or of any other switching key.
     pub relinearisation_key: KeyBytes,
-    /// The failure probabilities of its bootstraps, of numbers and of bits, where there are any.
+    /// The failure probabilities of the bootstraps of numbers and of bits that the preset has.
     pub bootstraps: Vec<FailureDescription>,
-    /// Its security.
+    /// The security of the preset.
     pub security: SecurityDescription,
 }
 

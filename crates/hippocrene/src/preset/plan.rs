@@ -22,7 +22,7 @@ use super::Preset;
 pub struct Plan {
     /// The name of the preset.
     pub preset: &'static str,
-    /// The kernel that they are planned for.
+    /// The kernel for which the key switches are planned.
     pub kernel: String,
     /// The plans, one for each modulus.
     pub moduli: Vec<Planned>,
@@ -35,11 +35,11 @@ pub struct Plan {
 pub struct Planned {
     /// The number of units of the modulus.
     pub units: usize,
-    /// The number of its limbs: the units and those of the sprout.
+    /// The number of limbs of the modulus: its units and the limbs of the sprout.
     pub limbs: usize,
     /// The size of the modulus, in bits.
     pub bits: f64,
-    /// The number of blocks of the key in one digit.
+    /// The number of blocks of the key that are coalesced into one digit.
     pub group: usize,
     /// The number of digits into which polynomials are decomposed.
     pub digits: usize,
@@ -77,7 +77,7 @@ impl Planned {
 }
 
 impl Preset {
-    /// Plans its key switches with `profile`, or with typical figures.
+    /// Plans the key switches of this preset with the costs of `profile`, or with typical costs.
     ///
     /// There is a plan for the modulus of fresh ciphertexts and for each product of the first
     /// units.

@@ -46,7 +46,7 @@ use crate::Preset;
 /// ```
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Inspection {
-    /// The kind of its contents.
+    /// The kind of the file's contents.
     pub kind: Kind,
     /// The version of the format.
     pub version: u16,
@@ -59,9 +59,9 @@ pub struct Inspection {
     /// It includes the file, the objects made from it and, for keys, the tables of their
     /// parameters. It may be many times `bytes`.
     pub peak_memory: u64,
-    /// The digest of its parameters, in hexadecimal digits.
+    /// The digest of the file's parameters, in hexadecimal digits.
     pub parameters: String,
-    /// The fingerprint of the secret key it belongs to, in hexadecimal digits.
+    /// The fingerprint of the secret key that the file belongs to, in hexadecimal digits.
     pub key: Option<String>,
     /// The preset that has this digest, if there is one.
     pub preset: Option<&'static str>,
@@ -216,7 +216,7 @@ pub struct ArrayInspection {
 pub enum ElementsInspection {
     /// Real or complex numbers.
     Numbers {
-        /// True if they are complex.
+        /// True if the numbers are complex.
         complex: bool,
         /// log2 of the largest scale, in bits.
         scale_bits: f64,
@@ -227,9 +227,9 @@ pub enum ElementsInspection {
         /// The smallest estimated precision of a ciphertext, in bits after the binary point. NaN if
         /// unknown.
         precision_bits: f64,
-        /// The bound on their absolute values.
+        /// The bound on the absolute values of the numbers.
         bound: f64,
-        /// The ends of the interval of their values.
+        /// The ends of the interval that contains the numbers.
         interval: [f64; 2],
     },
     /// Integers.
@@ -239,7 +239,8 @@ pub enum ElementsInspection {
         /// The smallest estimated noise budget of a ciphertext, in bits, if the parameters are
         /// known.
         budget_bits: Option<f64>,
-        /// The ends of the interval of their values, or `None` if they may be any residue.
+        /// The ends of the interval that contains the integers, or `None` if they may be any
+        /// residue.
         interval: Option<[f64; 2]>,
     },
     /// Bits.

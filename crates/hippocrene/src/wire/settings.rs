@@ -22,9 +22,9 @@ const BINARY: usize = u32::MAX as usize;
 /// The treatment of parameter sets of unknown security.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Security {
-    /// They are refused.
+    /// Parameter sets of unknown security are refused.
     Required,
-    /// They are accepted, for tests and to describe files.
+    /// Parameter sets of unknown security are accepted, for tests and to describe files.
     Waived,
 }
 

@@ -53,15 +53,15 @@ pub struct KMeansState {
 /// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct IterationTimes {
-    /// Distances.
+    /// The time for the distances between points and centroids.
     pub distance: Duration,
-    /// Slots to coefficients and extraction.
+    /// The time for the transform from slots to coefficients and the extraction of numbers.
     pub extraction: Duration,
-    /// The look-ups of nearest centroids and reciprocals.
+    /// The time for the look-ups that find the nearest centroids and the reciprocals.
     pub look_ups: Duration,
-    /// Repacking.
+    /// The time for repacking single numbers into ciphertexts.
     pub repacking: Duration,
-    /// New centroids.
+    /// The time for the new centroids.
     pub update: Duration,
 }
 

@@ -111,7 +111,7 @@ pub(super) enum Answer {
 /// A [`Block`] with numbered comparisons, and its tables.
 #[derive(Debug)]
 pub(super) struct PlannedBlock {
-    /// Answers and their weights.
+    /// The answers of comparisons that the block adds up, each with its weight.
     pub(super) terms: Vec<(Answer, i64)>,
     pub(super) constant: i64,
     pub(super) tables: BlockTables,
@@ -392,7 +392,8 @@ fn tables(
 }
 
 impl BlockTables {
-    /// The largest noise of a value, at the modulus of the ring.
+    /// The largest noise of a looked-up value among the outputs of the block, relative to the
+    /// modulus of the ring of the tables.
     pub(super) fn noise(&self, parameters: &TreeParameters) -> Noise {
         match self {
             BlockTables::Each(_) => parameters.rotation().noise(),

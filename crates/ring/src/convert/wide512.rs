@@ -63,7 +63,8 @@ pub(super) fn target(source: &Source, (p, c): (u64, u64)) -> Target {
         group_sum += u128::from(input.q);
         largest = group_sum.max(largest);
     }
-    // Groups were counted by inputs, from their beginnings. The target counts rows, to their ends.
+    // So far `groups` holds the first input of each group. The target needs the end of each group
+    // instead, in rows. There is one row before the first input.
     let groups = groups[1..].iter().map(|i| i + 1).chain([1 + source.inputs.len()]).collect();
     // The quotient adds no more than this. A reduced sum is within (largest/2^62 + 1/2) p of zero,
     // and `offset_in_p` p make it positive.

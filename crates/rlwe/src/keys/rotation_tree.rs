@@ -41,7 +41,7 @@ use crate::{Modulus, RlweError, RotationSum};
 pub struct RotationTree {
     /// All nodes except the root. Parents come before their children.
     nodes: Vec<RotationNode>,
-    /// The place of each rotation in the tree, by its step.
+    /// For the step of each rotation, the place of its node.
     places: BTreeMap<usize, usize>,
 }
 

@@ -22,7 +22,7 @@ use crate::{
 pub struct Decomposed<'a> {
     pub(crate) plan: Arc<Decomposition>,
     pub(crate) modulus: Modulus,
-    /// The polynomial itself.
+    /// The polynomial that was decomposed.
     pub(crate) original: Operand<'a>,
     /// The coefficients of the digits, times the input factors of base conversion.
     coefficients: Scratch<'a>,
@@ -33,7 +33,7 @@ pub struct Decomposed<'a> {
     pub(crate) shared: Option<Scratch<'a>>,
 }
 
-/// Digits extended at once.
+/// Digits that were extended to `P'Q` before any key switch.
 #[derive(Debug)]
 pub(crate) struct Hoisted<'a> {
     /// For each digit: its limbs at the other positions of `P'Q`.

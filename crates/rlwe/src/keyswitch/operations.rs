@@ -230,7 +230,7 @@ impl Context {
 /// A count of primitives in progress.
 pub(crate) struct Count<'a> {
     pub(super) rings: &'a Rings,
-    /// The kernel of the profile that prices the primitives, which depend on it in part.
+    /// The kernel of the profile that prices the primitives. Some counts depend on the kernel.
     pub(super) kernel: Kernel,
     /// The modulus of the polynomial.
     pub(super) modulus: Modulus,
@@ -244,13 +244,13 @@ pub(crate) struct Count<'a> {
     pub(super) operations: Operations,
 }
 
-/// A digit with the numbers of its components in keys.
+/// A digit with the numbers of components of keys that belong to it.
 pub(super) struct Digit {
     /// The modulus of the digit.
     pub(super) factors: Modulus,
-    /// The number of its components in the coalesced key.
+    /// The number of components of the coalesced key that the digit is multiplied by.
     pub(super) groups: u64,
-    /// The number of its components in the base key.
+    /// The number of components of the base key that the digit is multiplied by.
     blocks: u64,
 }
 
@@ -456,8 +456,11 @@ impl Count<'_> {
         limbs.targets += times;
     }
 
-    /// Counts the addition of a polynomial in the evaluation domain to `parts` parts of a key
-    /// switch. Modulo primes, the inner products of a single decomposition do it at no cost.
+    /// Counts the additions of a polynomial in the evaluation domain to `parts` of the two
+    /// polynomials of a key switch's result, as one pass over each limb.
+    ///
+    /// The inner products of a single decomposition add it modulo primes at no cost, so only the
+    /// limbs of the sprout are counted then.
     pub(super) fn add(&mut self, from: Modulus, parts: u64, double: bool) {
         for position in
             from.factors().filter(|position| double || *position >= MAX_UNITS_AND_SPECIALS)

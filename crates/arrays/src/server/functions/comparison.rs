@@ -380,10 +380,11 @@ impl Server {
         }
     }
 
-    /// Returns `one` of the two operands, if it is the result for every element.
+    /// Returns `one`, the operand whose elements are known to be the result everywhere, because the
+    /// intervals of both operands do not overlap.
     ///
-    /// The result has the broadcast shape of both operands and the precision that results of both
-    /// have.
+    /// The returned array is broadcast to the common shape of `a` and `b`, and has the precision of
+    /// a result of both.
     fn one_of(
         &self,
         [a, b]: [&EncryptedArray; 2],
@@ -398,16 +399,18 @@ impl Server {
 
     /// Returns the larger of `a` and `b`, element by element.
     ///
-    /// Let `d` be the difference, `B` its bound and `e` the error of the sign. By polynomials, the
-    /// error is at most `e (|d| + B/2) / 2` where `|d|` is at least the gap, and
-    /// `(1 + e/2) |d| + e B/4` where it is less. The rounding of the product is added to that. It
-    /// depends on the precision of `a` and `b`, and is the larger part where `e B` is small beside
-    /// it. [`EncryptedArray::precision_bits`] of the result includes it. Shapes broadcast as in
-    /// numpy.
+    /// Shapes broadcast as in numpy. [`EncryptedArray::precision_bits`] of the result includes all
+    /// of the following errors.
     ///
-    /// By tables ([`Server::sign`]), the result is computed from `a + b + |a - b|` as single
-    /// numbers. No gap is needed then, and [`EncryptedArray::precision_bits`] of the result states
-    /// its error.
+    /// **By polynomials**, the error has two parts. The first comes from the approximated sign. Let
+    /// `d` be the difference of two elements, `B` the bound of all differences and `e` the error of
+    /// the sign. This part is at most `e (|d| + B/2) / 2` if `|d|` is at least the gap, and at most
+    /// `(1 + e/2) |d| + e B/4` if `|d|` is less. The second part is the rounding of the product of
+    /// difference and sign. It depends on the precision of `a` and `b`, and exceeds the first part
+    /// if `e B` is small.
+    ///
+    /// **By tables** ([`Server::sign`]), `(a + b + |a - b|)/2` is computed for each pair of
+    /// elements. No gap is needed then.
     ///
     /// # Errors
     /// As [`Server::greater`].

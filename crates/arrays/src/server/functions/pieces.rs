@@ -107,7 +107,7 @@ impl SmoothFunction {
         Ok(SmoothFunction { pieces, error, is_requested })
     }
 
-    /// The largest error of the result, beside the noise of the array.
+    /// The largest error of the result, in addition to the noise of the array.
     pub fn error(&self) -> f64 {
         self.error
     }
@@ -198,7 +198,7 @@ impl Server {
     /// The domain of the function must hold the interval of the array. Missing capacity is restored
     /// by bootstraps.
     ///
-    /// **Error:** at most [`SmoothFunction::error`] beside the noise, which the result's
+    /// **Error:** at most [`SmoothFunction::error`] plus the noise, which the result's
     /// [`EncryptedArray::precision_bits`] states together with it. Where the function jumps, this
     /// holds for elements that are at least `gap` away from the jump. Nearer ones get some number
     /// between the values on both sides. The default gap is a 512th of the width of the domain. If
@@ -287,7 +287,7 @@ impl Server {
             let run = |server: &Server, [a]: [&EncryptedArray; 1]| {
                 server.by_pieces(a, function, *tolerance)
             };
-            self.predicted_seconds(APPLY, &Candidate::new("pieces", run), [a]).is_ok()
+            self.check_candidate(APPLY, &Candidate::new("pieces", run), [a]).is_ok()
         };
         let count = if function.is_requested && gap.is_some() { 0 } else { WIDENED.len() };
         let mut tried = WIDENED[..count].iter().map(|times| widened(*times));

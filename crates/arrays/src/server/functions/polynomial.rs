@@ -194,8 +194,8 @@ pub(in crate::server) fn range(p: &Polynomial, interval: Interval) -> Interval {
 /// `2^k` is the bound of `a`, rounded up to a power of two, so the new argument is at most 1. The
 /// conversion pays off in three cases:
 ///
-/// * The coefficients are so small beside large powers that their rounding dominates.
-/// * The coefficients are so large beside small powers that the rounding of the powers dominates.
+/// * The coefficients of large powers are so small that the rounding of the coefficients dominates.
+/// * The coefficients of small powers are so large that the rounding of the powers dominates.
 /// * The terms cancel each other, as those of Taylor series do. The result is then a Chebyshev
 ///   series.
 ///

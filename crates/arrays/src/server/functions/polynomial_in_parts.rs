@@ -151,7 +151,8 @@ fn blocks(p: &Polynomial, block: usize) -> Result<Vec<Polynomial>, Error> {
     Ok(blocks)
 }
 
-/// The number of products of `bits` bits each that `capacity` allows beside `reserve`.
+/// The number of products of `bits` bits each that `capacity` allows if `reserve` bits must be
+/// left.
 fn level(capacity: f64, reserve: f64, bits: f64) -> usize {
     ((capacity - reserve) / bits).max(0.0) as usize
 }

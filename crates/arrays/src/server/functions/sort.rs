@@ -194,9 +194,10 @@ impl Server {
         self.sum(a, lines.axis).map_err(|e| e.during(lines.operation))
     }
 
-    /// Returns an array of this shape filled with the only value that elements of `a` can have.
+    /// Returns an array of this shape filled with the only value that elements of `a` can have, or
+    /// `None` if the elements may differ.
     ///
-    /// Returns `None` if the elements may differ. Equal elements are in order already.
+    /// If all elements are equal, nothing needs to be sorted or compared.
     pub(in crate::server) fn filled(
         &self,
         a: &EncryptedArray,
@@ -371,9 +372,9 @@ impl Server {
 
     /// Applies `f` to the elements as single numbers, line by line.
     ///
-    /// The numbers are extracted as if their bound was larger by the factor that `wide` returns,
-    /// which determines their scale. `wide` is called with the ciphertext that holds the first
-    /// element and the slot of that element. `f` also gets the form of results.
+    /// The scale of the extracted numbers is chosen for the bound of the array times the factor
+    /// that `wide` returns. `wide` gets the ciphertext that holds the first element and the slot of
+    /// that element. `f` also gets the form of results.
     pub(in crate::server) fn of_elements(
         &self,
         a: &EncryptedArray,

@@ -398,38 +398,31 @@ impl Server {
         Ok(self.pegasus(APPLY)?.plan().literal().margin)
     }
 
-    /// Evaluates a function at every element in the faster of two ways: by polynomials and
-    /// comparisons ([`Server::apply_smooth`]) or by look-up tables ([`Server::apply_tables`]).
-    ///
-    /// The seconds of both are predicted by a dry run. A way that is not possible is not taken.
+    /// Evaluates a function at every element by polynomials and comparisons
+    /// ([`Server::apply_smooth`]), or where a dry run finds that impossible, by look-up tables
+    /// ([`Server::apply_tables`]).
     ///
     /// # Errors
-    /// The error of the first way if none is possible.
-    pub fn apply_fastest(
+    /// As [`Server::apply_tables`].
+    pub fn apply_smooth_or_tables(
         &self,
         a: &EncryptedArray,
         smooth: &SmoothFunction,
         tables: &Tables,
         gap: Option<f64>,
     ) -> Result<EncryptedArray, Error> {
-        let ways = [
+        let by_polynomials =
             Candidate::new("polynomials", |server: &Server, [a]: [&EncryptedArray; 1]| {
                 server.apply_smooth(a, smooth, gap)
-            }),
-            Candidate::new("look-up tables", |server: &Server, [a]: [&EncryptedArray; 1]| {
-                server.apply_tables(a, tables)
-            }),
-        ];
-        let seconds = ways.each_ref().map(|way| self.predicted_seconds(APPLY, way, [a]));
-        let way = match &seconds {
-            [Ok(smooth), Ok(tables)] => usize::from(tables < smooth),
-            [Err(_), Ok(_)] => 1,
-            _ => 0,
-        };
-        ways[way].run(self, [a])
+            });
+        match self.check_candidate(APPLY, &by_polynomials, [a]) {
+            Ok(()) => by_polynomials.run(self, [a]),
+            Err(_) => self.apply_tables(a, tables),
+        }
     }
 
-    /// Returns an element outside of these limits, in a simulation, which knows the elements.
+    /// In a simulation, which knows the elements, returns an element outside of these limits if
+    /// there is one. Otherwise returns `None`.
     pub(in crate::server) fn known_beyond(
         &self,
         a: &EncryptedArray,

@@ -135,7 +135,8 @@ impl<M> Maps<M> {
             before
         };
         let mut place = None;
-        // The lock is not held here, because the budget asks all caches.
+        // The lock of this cache must be free here: to make room, the budget of the process may ask
+        // all caches, including this one, to drop entries.
         while bytes > 0 && bytes <= room.memory().1 {
             place = room.take_since(bytes, before);
             if place.is_some() || !self.0.lock().evict_oldest(before) {

@@ -19,11 +19,11 @@ const MIN_DIAGONALS_PER_PRODUCT: usize = 4;
 /// Copies of a vector are worth their rotations if they save one diagonal in this many.
 const DIAGONALS_PER_COPY: usize = 5;
 
-/// The axis that is summed over.
+/// The axis over which the product sums, and the other axes.
 struct Axis {
-    /// The number of its elements.
+    /// The number of elements along the axis.
     length: usize,
-    /// The distance between neighbours, in slots.
+    /// The distance between neighbours along the axis, in slots.
     stride: usize,
     /// The distances, in slots, from an element of this axis to those of the other axes.
     offsets: Vec<usize>,
@@ -178,7 +178,8 @@ impl Server {
         operation: &'static str,
     ) -> Result<Option<Array<F>>, Error> {
         let (side, span, slots) = (axis.length.next_power_of_two(), axis.span, a.layout().slots());
-        // The last row of the result meets fewer than `side` elements beyond its own place.
+        // Row `i` of the result is computed from the slots from `i` on, fewer than `side` of them
+        // beyond `i` itself.
         let count = (rows + side - 1).div_ceil(side).next_power_of_two().min(span / side);
         let copies = axis.layout(&[(count, side), (axis.length, 1)], slots)?;
         let repeats = a

@@ -379,8 +379,8 @@ impl Server {
                 Copies::One => form.overlay_copies(self, x, &y),
             }
         };
-        // Doubling gives copies in powers of two. The lower bits of the count are added beside
-        // them.
+        // Doubling gives a power of two of copies. The copies for the lower bits of the count are
+        // placed next to them.
         let mut copies = Cow::Borrowed(c);
         let mut lower: Option<F::Ciphertext> = None;
         for k in 0..=count.ilog2() {

@@ -11,13 +11,15 @@ use std::collections::BTreeMap;
 
 use crate::server::moves::Moves;
 
-/// Returns ways to move all elements into gaps first, as pairs of moves: `(place, from)` into the
-/// gaps, and `(to, place)` from there to the result. There are none without gaps, or if there are
-/// too few ciphertexts.
+/// Returns up to two ways to move elements by way of the gaps between them.
 ///
-/// A place is the position that an element comes from with its bits in another order: some high
-/// bits become the lowest ones. One way takes the bits that tell apart elements that are neighbours
-/// in the result. The other way takes the lowest bits that tell ciphertexts apart.
+/// A way consists of two lists of moves. The first list moves each element from its position to a
+/// place in a gap, as `(place, from)`. The second list moves it from there to the result, as `(to,
+/// place)`. There is no way if the elements have no gaps, or if there are too few ciphertexts.
+///
+/// To get the place, the bits of the position are reordered: some of the high bits become the
+/// lowest bits. The first way takes bits in which elements differ that are neighbours in the
+/// result. The second way takes the lowest bits in which the numbers of the ciphertexts differ.
 pub(in crate::server) fn closed_up(moves: &[(usize, usize)], slots: usize) -> Vec<[Moves; 2]> {
     let Some(&(_, first)) = moves.first() else { return Vec::new() };
     let differing = moves.iter().fold(0, |bits, (_, from)| bits | from ^ first);
@@ -40,8 +42,10 @@ pub(in crate::server) fn closed_up(moves: &[(usize, usize)], slots: usize) -> Ve
     ways.into_iter().map(moved).collect()
 }
 
-/// Returns the position bits in which elements differ that end at a distance of 1, 2, 4 and so on,
-/// in this order. Stops at the first distance without such a bit, and after `most` bits.
+/// Returns one bit of the positions for each of the distances 1, 2, 4 and so on.
+///
+/// Two elements whose positions differ only in this bit are at that distance in the result. The
+/// list ends at the first distance without such a bit, or after `most` bits.
 fn next_to_one_another(
     moves: &[(usize, usize)],
     bits: impl Iterator<Item = u32>,

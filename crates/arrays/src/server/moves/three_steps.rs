@@ -20,8 +20,8 @@ use crate::server::moves::Moves;
 /// Maximum factor by which the number of ciphertexts grows while elements cross from row to row.
 const MAX_CIPHERTEXT_GROWTH: usize = 4;
 
-/// Splits moves into three steps, for rows of `columns` slots: to a column, to a row, and to the
-/// place.
+/// Splits moves into three steps, for slots in rows of `columns`: to another column of the same
+/// row, along that column to the row of the destination, and within that row to the destination.
 ///
 /// Returns `None` if some row has far more elements to send or to receive than it has slots, for
 /// example if one element goes to many places.
@@ -30,7 +30,7 @@ pub(in crate::server) fn by_rows(
     slots: usize,
     columns: usize,
 ) -> Option<[Moves; 3]> {
-    // An element that is wanted several times in one row crosses to it once.
+    // An element that goes to several places of one row is moved to that row once.
     let crossings: BTreeSet<(usize, usize)> =
         moves.iter().map(|(to, from)| (to / columns, *from)).collect();
     let edges: Vec<(usize, usize)> =

@@ -78,7 +78,7 @@ impl Server {
             let more = match self.bootstrap_reserve().filter(|reserve| bits < *reserve) {
                 Some(reserve) if most < reserve => {
                     let larger = "take a preset with a larger modulus";
-                    // Results have up to this many bits more than is stated.
+                    // The stated capacity may be up to `ABOUT` bits too low.
                     let way = match bits < most && reserve < most + ABOUT {
                         true => format!(
                             "make table keys with {most:.0} (LookUps), whose results may have \

@@ -42,9 +42,9 @@ pub(in crate::server) struct Bootstraps {
 /// Minimum number of bits by which the estimated error, a standard deviation, must be smaller than
 /// the bound of the values.
 ///
-/// Ten standard deviations must fit the range beside the values, as `bootstrap::input` checks. If
-/// the error is smaller by 4 bits, they need `log2(1 + 10/16) = 0.7` bits of the range. One bit is
-/// available, as was seen in gradient descents whose estimates grow.
+/// The values plus ten standard deviations of the error must fit the range of a bootstrap, as
+/// `bootstrap::input` checks. If the error is smaller by 4 bits, it takes `log2(1 + 10/16) = 0.7`
+/// bits of the range. One bit is available, as was seen in gradient descents whose estimates grow.
 const MIN_BITS_BELOW_BOUND: f64 = 4.0;
 
 impl Bootstraps {
@@ -128,7 +128,7 @@ impl Bootstraps {
         })
     }
 
-    /// True if the estimated error of every ciphertext is small enough beside the values for a
+    /// True if the estimated error of every ciphertext is small enough relative to the values for a
     /// bootstrap.
     fn leaves_values(&self, a: &EncryptedArray, form: &Numbers) -> Result<bool, CkksError> {
         let unit = self.unit(a.bound(), form)?;
@@ -422,8 +422,11 @@ impl Server {
         }
     }
 
-    /// Returns the capacity, in bits, that an array needs beside that of a bootstrap. If its bound
-    /// is too large to bootstrap, it is that of a product that scales it down; otherwise 0.
+    /// Returns the capacity in bits that an array needs for being scaled down before a bootstrap.
+    ///
+    /// If the bound of the array is too large to bootstrap, one product with a number scales the
+    /// array down first, and the result is the capacity that this product uses. Otherwise the
+    /// result is 0.
     pub(in crate::server) fn bits_to_scale_down<F: Arithmetic>(&self, a: &Array<F>) -> f64 {
         if F::is_too_large(self, a) { self.form_of(&[a]).product_bits(self) } else { 0.0 }
     }

@@ -21,17 +21,17 @@ use std::{
 use crate::server::Server;
 use crate::{Arithmetic, Array, Capacity, EncryptedArray, Error, Numbers};
 
-/// Bits of capacity that an operation may use beside its products and the growth of its values: for
-/// scales that are finer than usual, and for bringing operands to one modulus. It is chosen. The
-/// tests check that no operation uses more than it states.
+/// Bits of capacity that an operation may use in addition to its products and the growth of its
+/// values. They cover scales that are finer than usual, and operands that are brought to one
+/// modulus. Chosen. The tests check that no operation uses more capacity than it states.
 pub(in crate::server) const MARGIN_BITS: f64 = 16.0;
 
-/// Bits of capacity that an operation of unknown growth is taken to use at most. It is chosen:
+/// Assumed maximum number of bits of capacity that an operation of unknown growth uses. Chosen:
 /// sums of a million elements use 20.
 pub(in crate::server) const MARGIN_BITS_OF_UNKNOWN_GROWTH: f64 = 64.0;
 
-/// Up to this number of operands, every subset of them is tried as bootstrapped. Beyond it, either
-/// none or all of them are.
+/// Maximum number of operands for which all choices of operands to bootstrap are tried. With more
+/// operands, only two choices are tried: bootstrap none, or bootstrap all.
 const MAX_OPERANDS_IN_SUBSETS: usize = 3;
 
 /// A computation of one array from others, on the server that it is given.
@@ -88,13 +88,13 @@ impl<'f, F: Arithmetic, const COUNT: usize> Candidate<'f, F, COUNT> {
 /// One decision of a plan.
 #[derive(Debug, Clone)]
 pub(in crate::server) enum Decision {
-    /// The candidate of an operation, and for each operand whether it is bootstrapped first.
+    /// The chosen candidate of an operation, and for each operand whether it is bootstrapped first.
     Candidate { operation: &'static str, name: &'static str, bootstrapped: Vec<bool> },
-    /// The number of ciphertexts that a circuit bootstraps on its way.
+    /// The number of ciphertexts that a circuit bootstraps between its steps.
     Circuit(Arc<AtomicUsize>),
 }
 
-/// Where the decisions of a server come from.
+/// The source of the decisions of a server.
 #[derive(Debug, Clone, Default)]
 pub(in crate::server) enum Decisions {
     /// Each operation is decided on a dry run before it is performed.
@@ -102,7 +102,7 @@ pub(in crate::server) enum Decisions {
     Own,
     /// The server is the dry run. It tries candidates and writes down its decisions.
     Tried(Arc<Mutex<Record>>),
-    /// The decisions of a plan, in the order in which they are needed.
+    /// The decisions come from a plan, in the order in which operations need them.
     Planned(Arc<Mutex<VecDeque<Decision>>>),
 }
 
@@ -139,7 +139,8 @@ struct Outcome<F: Arithmetic> {
     cost: Cost,
     /// The capacity of the result, in products.
     products_left: f64,
-    /// True if the result has the capacity that it has to keep.
+    /// True if enough capacity is left in the result: enough for a bootstrap, or without bootstraps
+    /// enough for one product.
     is_enough: bool,
     /// The decision for this candidate, and those of the operations that it consists of.
     decisions: Vec<Decision>,
@@ -170,8 +171,9 @@ impl<F: Arithmetic> Outcome<F> {
 impl Server {
     /// Performs an operation by the best of its candidates.
     ///
-    /// `most_bits` is a bound of the capacity that the operation uses. If it has one candidate, and
-    /// its operands have this much beside the reserve of a bootstrap, it needs no dry run.
+    /// `most_bits` is a bound of the capacity that the operation uses. There is no dry run if the
+    /// operation has only one candidate and its operands have this capacity in addition to the
+    /// reserve of a bootstrap.
     ///
     /// # Errors
     /// The error of the first candidate if none is possible. Nothing has been computed then.
@@ -311,21 +313,19 @@ impl Server {
         Ok(decided.decisions)
     }
 
-    /// Predicts the seconds of one candidate on a dry run, with the bootstraps on its way.
+    /// Returns the error of a candidate if a dry run finds that it is not possible.
     ///
     /// # Errors
-    /// The error of the candidate, if it is not possible.
-    pub(in crate::server) fn predicted_seconds<F: Arithmetic, const COUNT: usize>(
+    /// That of the candidate.
+    pub(in crate::server) fn check_candidate<F: Arithmetic, const COUNT: usize>(
         &self,
         operation: &'static str,
         candidate: &Candidate<'_, F, COUNT>,
         operands: [&Array<F>; COUNT],
-    ) -> Result<f64, Error> {
+    ) -> Result<(), Error> {
         self.decided(|dry| {
             let stand_ins = dry.stand_ins(operands)?;
-            let outcome =
-                dry.outcome(operation, candidate, stand_ins.each_ref(), &[false; COUNT])?;
-            Ok(outcome.cost.seconds)
+            dry.outcome(operation, candidate, stand_ins.each_ref(), &[false; COUNT]).map(drop)
         })
     }
 

@@ -57,7 +57,7 @@ impl Server {
         })
     }
 
-    /// Decides with `decide`, which gets the server of the dry runs that decide.
+    /// Returns the decision of `decide`, which gets the server for dry runs.
     pub(in crate::server) fn decided<T>(
         &self,
         decide: impl FnOnce(&Server) -> Result<T, Error>,
@@ -99,8 +99,10 @@ impl Server {
             .ok_or_else(|| Error::Internal(format!("{OPERATION}: an array of no ciphertexts")))
     }
 
-    /// Returns stand-ins for these arrays ([`Server::stand_in`]). Those of equal ciphertexts share
-    /// them, and those of bootstrapped arrays are bootstrapped.
+    /// Returns stand-ins for these arrays ([`Server::stand_in`]).
+    ///
+    /// If two arrays have equal ciphertexts, their stand-ins share one set of ciphertexts. If an
+    /// array holds its bootstrapped ciphertexts, so does its stand-in.
     pub(in crate::server) fn stand_ins<F: Elements, const COUNT: usize>(
         &self,
         arrays: [&Array<F>; COUNT],

@@ -16,23 +16,24 @@ pub(in crate::server) const MAX_SLOTS_OF_PRODUCTS: usize = 1 << 24;
 /// Any Galois element: key switches of all of them take the same time.
 const GALOIS_ELEMENT: usize = 5;
 
-/// Prices of primitives on one ciphertext, in products of a ciphertext with a plaintext that is
-/// encoded for it.
+/// Prices of primitives on one ciphertext.
 ///
-/// They are measured in a dry run of the primitives, with the profile that decides
-/// ([`Server::dry_run`]). So they are the same on every machine.
+/// The unit is the price of one product of a ciphertext with a plaintext, including the encoding of
+/// the plaintext. A dry run of the primitives measures the prices with the profile of
+/// [`Server::dry_run`], so they are the same on every machine.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(in crate::server) struct Prices {
-    /// A rotation.
+    /// A rotation on its own.
     pub rotation: usize,
-    /// A rotation that shares its decomposition with others.
+    /// A rotation that shares the decomposition of its ciphertext with other rotations.
     pub hoisted_rotation: usize,
     /// A product of two ciphertexts without relinearisation.
     pub tensor: usize,
     /// A linear map from one ciphertext to another, without its rotations and products: a
     /// decomposition and a rescaling.
     pub map: usize,
-    /// A ciphertext that later operations have to process: a product of two ciphertexts.
+    /// One more ciphertext in a result. Later operations are assumed to spend a product of two
+    /// ciphertexts on it.
     pub ciphertext: usize,
 }
 

@@ -1,4 +1,4 @@
-//! Plain numbers as operands beside ciphertexts of real and complex numbers.
+//! Plain numbers as operands together with ciphertexts of real and complex numbers.
 
 use std::borrow::Cow;
 

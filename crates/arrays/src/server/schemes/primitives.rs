@@ -133,8 +133,9 @@ pub trait SharedErrors: PlainNumbers {
         y: &Self::Ciphertext,
     ) -> Computed<Self>;
 
-    /// As [`SharedErrors::overlay`], for copies `y` of elements of `x` that are never added up.
-    /// Each copy keeps its own noise instead of that of all copies.
+    /// Computes `x + y` as [`SharedErrors::overlay`] does, if `y` holds copies of elements of `x`
+    /// and no later sum adds an element and its copy. The noise of the result is then that of a
+    /// single copy.
     ///
     /// # Errors
     /// As [`Arithmetic::add`].
@@ -279,9 +280,10 @@ pub trait LinearMaps: PlainNumbers {
         extent: Extent,
     ) -> Result<Cow<'a, Self::Ciphertext>, Error>;
 
-    /// Applies a linear map, which is a part of one of this extent, to each of these ciphertexts.
+    /// Applies a linear map to each of these ciphertexts.
     ///
-    /// Diagonals that are not kept are encoded once for many ciphertexts.
+    /// `map` may be a part of a larger map, and `extent` is that of the larger one. If the encoded
+    /// diagonals are not kept, each one is encoded once and applied to many ciphertexts.
     ///
     /// # Errors
     /// As [`LinearMaps::rotate`].

@@ -9,9 +9,10 @@ use crate::{CiphertextBody, EncryptedArray};
 /// Corrects the stated error of the product of an array and a matrix with `rows` rows and `columns`
 /// columns.
 ///
-/// The error that the elements share becomes that which the matrix `entries` cause, unless a larger
-/// one is stated already. The product may have been computed from copies of elements, whose errors
-/// a map of slots takes as independent.
+/// Copies of an element share its error, but the product of copies with a map of slots states the
+/// error as if the errors of all copies were independent. So the error of the product is raised to
+/// the error that shared errors cause through the matrix with these `entries`, unless the stated
+/// error is larger.
 pub(in crate::server) fn with_errors_of_matrix(
     mut product: EncryptedArray,
     a: &EncryptedArray,

@@ -7,17 +7,21 @@ use hippocrene_rlwe::Noise;
 use super::{Composition, DEVIATIONS, Stage};
 use crate::{Ciphertext, CkksError, Evaluator, Refresh, Scale};
 
-/// Number of standard deviations of noise that a margin must hold, or the evaluation fails. It is
-/// less than the planned [`DEVIATIONS`], because scales may differ from the plan by half a bit and
-/// a refresh adds an error of its own. Chosen.
+/// Minimum ratio of the margin of a stage to the standard deviation of the noise at that stage.
+/// With more noise, the evaluation is refused.
+///
+/// It is less than the planned [`DEVIATIONS`], because scales may differ from the plan by half a
+/// bit and a refresh adds an error of its own. Chosen.
 const MIN_MARGIN_DEVIATIONS: f64 = 10.0;
 
-/// Number of standard deviations that the allowed error of the argument must hold, or the
-/// evaluation fails. The stated error of the result does not include the error of the argument.
-/// Chosen.
+/// Minimum ratio of the largest error that the first stage allows in its argument to the standard
+/// deviation of the argument's error. With more noise, the evaluation is refused.
+///
+/// It is less than [`MIN_MARGIN_DEVIATIONS`], because the stated error of the result does not
+/// include the error of the argument. Chosen.
 const MIN_ARGUMENT_DEVIATIONS: f64 = 5.0;
 
-/// Number of bits by which a scale may be smaller than a stage asks for. Chosen.
+/// Number of bits that a scale may lack compared with the scale that a stage needs. Chosen.
 const SCALE_TOLERANCE_BITS: f64 = 0.1;
 
 impl Evaluator {

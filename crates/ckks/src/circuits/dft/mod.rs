@@ -120,7 +120,7 @@ pub struct HomomorphicDft {
     direction: Direction,
     packing: Packing,
     slots: usize,
-    /// The number of slots of its operand.
+    /// The number of slots of the operand.
     operand_slots: usize,
     factor: f64,
     levels: Vec<Level>,
@@ -131,9 +131,9 @@ pub struct HomomorphicDft {
 struct Level {
     transform: LinearTransform,
     scale_bits: f64,
-    /// Its part of the factor.
+    /// The share of this level in the factor of the whole transform.
     factor: f64,
-    /// The factor by which it increases the root mean square of the slots.
+    /// The factor by which this level increases the root mean square of the slots.
     growth: f64,
 }
 

@@ -14,7 +14,7 @@ const OPERATION: &str = "linear transform";
 pub(in crate::circuits) struct ResultSpec {
     pub modulus: Modulus,
     pub scale: Scale,
-    /// Root mean square of the slots of the operand, for the noise of the rounding of the
+    /// Root mean square of the slots of the operand. It scales the noise from rounding the
     /// diagonals.
     pub magnitude: f64,
     /// Bound of the coefficients of the result, divided by the scale.
@@ -27,7 +27,7 @@ pub(in crate::circuits) struct ResultSpec {
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Operand<'a> {
     pub ciphertext: &'a Ciphertext,
-    /// Root mean square of its slots, for the noise of the rounding of the diagonals.
+    /// Root mean square of the ciphertext's slots. It scales the noise from rounding the diagonals.
     pub magnitude: f64,
 }
 

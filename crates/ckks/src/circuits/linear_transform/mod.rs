@@ -71,13 +71,13 @@ type Encoded = BTreeMap<usize, Vec<Factor>>;
 struct Factor {
     baby: usize,
     encoded: Encoding,
-    /// log2 of the factor by which it increases noise: its scale times the root mean square of its
-    /// numbers over the rows of the map that are not zero.
+    /// log2 of the factor by which the diagonal increases noise. The factor is the scale of the
+    /// diagonal times the root mean square of its numbers in the rows of the map that are not zero.
     log2_norm: f64,
     /// Whether some rows of the map are zero.
     leaves_zeros: bool,
-    /// Variance that its rounding adds to a coefficient, averaged over all coefficients. Those that
-    /// are zero have no error.
+    /// Variance that the rounding of the diagonal adds to a coefficient, averaged over all
+    /// coefficients. Coefficients that are zero have no error.
     rounding: f64,
 }
 
@@ -87,7 +87,7 @@ enum Encoding {
     /// Modulo `P'Q`. If the numbers of the diagonal repeat, only one period of its values is
     /// stored.
     Whole(RotationFactor),
-    /// To be encoded limb by limb where it is used.
+    /// Rounded, but not encoded yet. Each limb is encoded at each use.
     Quantised(Quantised),
 }
 

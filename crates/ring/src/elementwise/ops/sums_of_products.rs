@@ -85,8 +85,8 @@ fn sum_products_by_vectors<L: Lanes, const VECTORS: usize, const REPEATED: bool>
 /// Computes `VECTORS` vectors of the sums of products, at word `at`.
 ///
 /// # Safety
-/// All slices have at least `at + VECTORS LANES` words. Slices of repeated values have an eighth of
-/// a multiple of 64 that is at least as large.
+/// All slices have at least `n = at + VECTORS LANES` words. If `REPEATED` is true, the slices of
+/// the values that repeat have at least `n/8` words, with `n` rounded up to a multiple of 64.
 #[inline(always)]
 unsafe fn sum_products_at<L: Lanes, const VECTORS: usize, const REPEATED: bool>(
     l: L,

@@ -26,14 +26,15 @@ impl<const NODES: usize> Tree for [Twiddle; NODES] {
     }
 }
 
-/// The registers of an inverse pass that [`Arithmetic::inverse_half`] works on.
+/// The registers that [`Arithmetic::inverse_half`] works on, among those of an inverse pass. A pass
+/// has eight or four registers.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(in crate::ntt) enum Half {
-    /// Registers 0 to 3 of 8.
+    /// Registers 0 to 3 of a pass of eight.
     Lower,
-    /// Registers 4 to 7 of 8.
+    /// Registers 4 to 7 of a pass of eight.
     Upper,
-    /// All of 4.
+    /// All registers of a pass of four.
     Whole,
 }
 
