@@ -96,7 +96,7 @@ fn text_has_the_correct_digits() {
     let (client, csv, enc) =
         (folder.path("keys/client.key"), folder.path("in.csv"), folder.path("in.enc"));
     fs::write(&csv, "0.3333333333333333,1000.123456789,-2\n").expect("a file");
-    for precision in ["20", "32", "44"] {
+    for precision in ["30", "36", "44"] {
         succeed(&["encrypt", "-k", &client, &csv, "-o", &enc, "--precision", precision]);
         for sharing in [&[][..], &["--for-sharing=20"]] {
             let printed = succeed(&[&["decrypt", "-k", &client, &enc, "--json"], sharing].concat());
