@@ -33,6 +33,7 @@ fn numbers_round_trip() {
         inspected.contains("an encrypted array") && inspected.contains("(2, 2)"),
         "{inspected}"
     );
+    assert!(inspected.contains("interval    from -4 to 4, which everybody can see"), "{inspected}");
     assert!(inspected.contains("SECRET") && inspected.matches(key).count() == 2, "{inspected}");
 }
 
