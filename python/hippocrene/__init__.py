@@ -4,6 +4,8 @@ A `Client` holds the secret key. It encrypts arrays, decrypts results and makes 
 `Server` with evaluation keys computes on the encrypted arrays and cannot read them.
 """
 
+from typing import TYPE_CHECKING, NoReturn
+
 from hippocrene import clustering, gates, numpy, plot, trees  # noqa: F401
 from hippocrene._native import (
     BootstrappingDescription,
@@ -112,3 +114,19 @@ __all__ = [
     "simulate",
     "trees",
 ]
+
+# Methods that are not functions of this module, with their objects.
+_METHODS = {
+    "decrypt": "client.decrypt(x)",
+    "encrypt": "client.encrypt(values)",
+    "generate": "Client.generate(preset)",
+    "load": "Client.load, EvaluationKeys.load, EncryptedArray.load or server.load",
+}
+
+# Type checkers should not accept every attribute.
+if not TYPE_CHECKING:
+
+    def __getattr__(name: str) -> NoReturn:
+        """Refuse names that are methods of objects, with advice."""
+        instead = f": use {_METHODS[name]}" if name in _METHODS else ""
+        raise AttributeError(f"module 'hippocrene' has no attribute {name!r}{instead}")

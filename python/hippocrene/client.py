@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+import os
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from contextvars import ContextVar
 from typing import TYPE_CHECKING, Any, Literal, SupportsIndex
@@ -36,6 +37,7 @@ from hippocrene.values.operands import (
     decrypted,
     integers,
     is_type,
+    naming_columns,
     numbers,
     to_native,
     without_wrapping,
@@ -142,9 +144,10 @@ def encrypt(
             )
         return EncryptedArray(key.encrypt_bits(bits))
     if key.plain_modulus is None:
-        plain = numbers(values, "encrypt")
-        check_finite(plain, "encrypt", "encrypted", _MASK)
-        raw = to_native(plain, "encrypt")
+        with naming_columns(values):
+            plain = numbers(values, "encrypt")
+            check_finite(plain, "encrypt", "encrypted", _MASK)
+            raw = to_native(plain, "encrypt")
         if wrap:
             raise TypeError("encrypt: wrap is for integers, which compute modulo a plain modulus")
         return EncryptedArray(key.encrypt(raw, (ends, double_or_none(precision, "a precision"))))
@@ -157,11 +160,17 @@ def encrypt(
 
 
 def _raw_array(array: EncryptedArray) -> _native.EncryptedArray:
-    if not isinstance(array, EncryptedArray):
-        raise TypeError(
-            f"an EncryptedArray is decrypted, not {type(array).__name__}: EncryptedArray.load reads files"
-        )
-    return array._to_be_read()
+    if isinstance(array, EncryptedArray):
+        return array._to_be_read()
+    if isinstance(array, (bytes, bytearray, memoryview)):
+        instead = "Read it with EncryptedArray.from_bytes(data) first"
+    elif isinstance(array, (str, os.PathLike)):
+        instead = "Read the file with EncryptedArray.load(path) first"
+    elif isinstance(array, (list, tuple, Mapping)):
+        instead = "Decrypt each array on its own"
+    else:
+        instead = "This value is not encrypted"
+    raise TypeError(f"an EncryptedArray is decrypted, not {type(array).__name__}. {instead}.")
 
 
 class _Encrypting:
@@ -375,8 +384,8 @@ class Client(StoredSecret, _Encrypting):
         The last bits of a result depend on the key, and the noise hides them. The noise is
         ``2**bits`` to ``2**(bits + 2)`` times as large as the estimated error, and costs as many
         bits of precision (ePrint 2022/816). By default, it leaves 8 bits of precision after the
-        binary point, with `bits` at most 40. An array that would have less than 8 bits left with
-        ``bits=20`` is refused.
+        binary point, with `bits` at most 40. Fewer than 20 bits are refused, and by default an array
+        that would have less than 8 bits left with 20.
 
         Anyone who sees ``d`` ciphertexts decrypted in this way has an advantage of at most
         ``sqrt(d * N) * 2**-(bits + 1)``, where ``N`` is the ring degree. This holds if the

@@ -79,6 +79,9 @@ def reading(path: FilePath) -> Iterator[str]:
 
 def raw_bytes(data: bytes | bytearray | memoryview) -> bytes:
     """Return the content of a file as `bytes`. Other types are a `TypeError`."""
+    if isinstance(data, (str, os.PathLike)):
+        kind = type(data).__name__
+        raise TypeError(f"bytes are needed, not {kind}. To read a file, use load(path).")
     check_type(data, (bytes, bytearray, memoryview), "bytes are needed")
     if type(data) is bytes:
         return data

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from os import PathLike
 from threading import TIMEOUT_MAX
 from types import MappingProxyType
-from typing import Literal, NoReturn, cast
+from typing import TYPE_CHECKING, Literal, NoReturn, cast
 
 import numpy.typing as npt
 
@@ -26,6 +26,7 @@ from hippocrene.progress import counted
 from hippocrene.stored import Forwarded
 from hippocrene.trace import note
 from hippocrene.units import size_text
+from hippocrene.values.operands import is_plain
 from hippocrene.values.scalars import check_type, double, double_or_none, text, thread_count, whole
 
 
@@ -44,6 +45,11 @@ def array_of(
             raw = _native.EncryptedArray.load(name, within)
             raw.check(within)
         return EncryptedArray(raw)
+    if is_plain(source) and not isinstance(source, (bytes, bytearray, memoryview)):
+        raise TypeError(
+            f"load: the source is a file, bytes or an encrypted array, not {type(source).__name__}. Encrypt "
+            "plain values first, with client.encrypt(values)."
+        )
     data = raw_bytes(cast("bytes | bytearray | memoryview", source))
     raw = _native.EncryptedArray.from_bytes(data, within)
     raw.check(within)
@@ -139,7 +145,11 @@ class Server(Described):
         a `MachineError`. A transfer key that leads to another key than that of `keys` raises a
         `KeyMismatchError`.
         """
-        check_type(keys, EvaluationKeys, "a server computes with EvaluationKeys")
+        if not isinstance(keys, EvaluationKeys):
+            raise TypeError(
+                f"a server computes with EvaluationKeys, not {type(keys).__name__}. Make them with "
+                "client.evaluation_keys(), or read them with EvaluationKeys.load(path) or .from_bytes(data)."
+            )
         check_type(transfer, TransferKey | None, "a server transfers with a TransferKey")
         memory = None if key_memory is None else whole(key_memory, "key_memory", 0, 2**63 - 1)
         cache = None if cache_memory is None else whole(cache_memory, "cache_memory", 0, 2**63 - 1)
@@ -375,6 +385,17 @@ class Server(Described):
         if self._is_simulated:
             note(raw)
         return EncryptedArray(raw, self)
+
+    # Type checkers should not accept every attribute.
+    if not TYPE_CHECKING:
+
+        def __getattr__(self, name: str) -> NoReturn:
+            """Refuse the methods of clients, with advice."""
+            if name in ("decrypt", "decrypt_for_sharing", "encrypt"):
+                raise AttributeError(
+                    f"a Server has no {name}, because it has no secret key: use client.{name}"
+                )
+            raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
 
     def __reduce__(self) -> NoReturn:
         raise TypeError(

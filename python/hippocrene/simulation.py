@@ -98,6 +98,10 @@ def simulate(
         raise TypeError(
             f"a program is a function of encrypted arrays, not {type(program).__name__}"
         )
+    if any(isinstance(array, EncryptedArray) for array in arrays):
+        raise TypeError(
+            "simulate takes plain arrays, because it encrypts nothing. Pass values like the encrypted ones."
+        )
     auto_preset = preset == "auto"
     auto_precision = isinstance(precision, str) and precision == "auto"
     is_auto = auto_preset or auto_precision

@@ -30,10 +30,11 @@ pub(crate) fn to_py(py: Python<'_>, error: &hippocrene::Error) -> PyErr {
 }
 
 /// The words of the library's errors that name its Rust interface, and the same in Python.
-const IN_PYTHON: [(&str, &str); 13] = [
+const IN_PYTHON: [(&str, &str); 16] = [
     (
         "lack the conjugation (they",
-        "lack the conjugation, which for integers exchanges the two rows of slots (they",
+        "lack the conjugation (conjugation=True), which for integers exchanges the two rows of \
+         slots (they",
     ),
     (
         "(KeyRequest::for_simulation)",
@@ -50,10 +51,27 @@ const IN_PYTHON: [(&str, &str); 13] = [
          bootstrap by themselves (for the presets",
     ),
     (
-        "Make evaluation keys with them (KeyRequest::look_ups), or approximate a function of \
-         single values by a polynomial (Polynomial::approximate).",
-        "Pass tables=True to client.evaluation_keys, or to simulate for a simulation. A function \
-         of single values can be a polynomial instead (hippocrene.approximate).",
+        "Make evaluation keys with them (KeyRequest::look_ups), with a preset such as n15, or \
+         approximate a function of single values by a polynomial (Polynomial::approximate).",
+        "Pass tables=True to client.evaluation_keys, or to simulate for a simulation, with a \
+         preset such as \"n15\". A function of single values can be a polynomial instead \
+         (hippocrene.approximate).",
+    ),
+    (
+        "Make evaluation keys with one of them (KeyRequest::bootstrapping or \
+         KeyRequest::look_ups), with a preset such as n15.",
+        "Pass bootstrapping=True or tables=True to client.evaluation_keys, or to simulate for a \
+         simulation, with a preset such as \"n15\".",
+    ),
+    (
+        "A comparison with a wider gap or a lower precision needs less",
+        "A comparison with a wider gap or a lower precision needs less, such as x.greater(y, \
+         gap=x.bound / 20, precision=8)",
+    ),
+    (
+        "A polynomial of a lower degree needs less",
+        "A polynomial of a lower degree needs less (hippocrene.approximate takes degree= or \
+         error=)",
     ),
     (
         "Make evaluation keys with them (KeyRequest::bits).",

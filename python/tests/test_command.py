@@ -141,7 +141,7 @@ def test_files_are_those_of_the_package(folder, tmp_path):
         "-o",
         tmp_path / "r.npy",
     ]
-    run(*decrypt, "--for-sharing=12")
+    run(*decrypt, "--for-sharing=20")
     np.testing.assert_allclose(np.load(tmp_path / "r.npy"), 2.0 * ROWS, atol=1e-1)
     assert "precision" in run(*decrypt, "--for-sharing=40", status=1).stderr
 

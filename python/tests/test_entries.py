@@ -161,6 +161,18 @@ def test_simulations_know_places():
         hippocrene.simulate(program, -np.ones(3))
 
 
+def test_simulations_refuse_places_that_are_no_integers():
+    for program in (
+        lambda x: x.entries_of(TABLE[:4]),
+        lambda x: np.bincount(x, minlength=4),
+        lambda x: x.entries_of(np.eye(4)),
+    ):
+        with pytest.raises(ArgumentError, match=r"a value of 0\.5 is no integer, .*as integers"):
+            hippocrene.simulate(program, [1, 0.5, 3], interval=(0, 3))
+    near = hippocrene.simulate(lambda x: x.entries_of(TABLE[:4]), [1.01, 2], interval=(0, 3))
+    assert np.abs(near.result - TABLE[1:3]).max() < 0.1
+
+
 def test_codes_below_zero_are_not_counted(client, server):
     """As pandas writes missing categories."""
     codes = np.array([0, 1, -1, 2, 1, -1])

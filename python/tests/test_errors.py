@@ -7,7 +7,9 @@ from decimal import Decimal
 from fractions import Fraction
 
 import numpy as np
+import pandas
 import pytest
+import sklearn.linear_model
 
 import hippocrene
 from hippocrene import (
@@ -400,9 +402,12 @@ def test_presets_that_do_not_exist(preset):
 def test_sharing_costs_precision_and_never_all_of_it(client):
     array = np.array([1.0, -2.0, 3.0])
     encrypted = client.encrypt(array)
-    shared = client.decrypt_for_sharing(encrypted, bits=12)
+    shared = client.decrypt_for_sharing(encrypted, bits=20)
     error = np.abs(shared - array).max()
-    assert 2.0 ** -(encrypted.precision_bits - 9) < error < 2.0 ** -(encrypted.precision_bits - 16)
+    assert 2.0 ** -(encrypted.precision_bits - 17) < error < 2.0 ** -(encrypted.precision_bits - 24)
+    for few in (0, 1, 5, 19):
+        with pytest.raises(ArgumentError, match=f"{few} bits of noise do not hide .* Pass 20 bits"):
+            client.decrypt_for_sharing(encrypted, bits=few)
     with pytest.raises(ArgumentError, match="precision"):
         client.decrypt_for_sharing(encrypted, bits=45)
 
@@ -416,8 +421,10 @@ def test_results_are_shared_with_what_precision_they_have_to_spare(client, serve
     assert np.isfinite(zero.precision_bits)
     assert np.abs(client.decrypt_for_sharing(zero)).max() < 2.0**-5
     spoilt = encrypted * 1000
-    with pytest.raises(ArgumentError, match="more precision"):
+    with pytest.raises(ArgumentError, match="Encrypt with a precision of 34 bits or more"):
         client.decrypt_for_sharing(spoilt)
+    better = server.load(client.encrypt(array, precision=34)) * 1000
+    assert np.abs(client.decrypt_for_sharing(better) - 1000 * array).max() < 2.0**-5
 
 
 def test_computing_without_a_server(client):
@@ -443,19 +450,36 @@ def test_what_is_not_made_by_the_package_is_a_type_error(client, server, tmp_pat
         (lambda: hippocrene.EncryptedArray(np.ones(2)), "encrypt"),
         (lambda: hippocrene.PublicKey(client), "public_key"),
         (lambda: hippocrene.EvaluationKeys(client), "evaluation_keys"),
-        (lambda: hippocrene.Server(client), "EvaluationKeys"),
-        (lambda: hippocrene.Server(tmp_path), "EvaluationKeys"),
-        (lambda: client.decrypt(np.ones(2)), "EncryptedArray"),
-        (lambda: client.decrypt(data), "EncryptedArray"),
+        (lambda: hippocrene.Server(client), r"not Client\. Make them with client\.evaluation_keys"),
+        (lambda: hippocrene.Server(tmp_path), r"EvaluationKeys\.load\(path\)"),
+        (lambda: client.decrypt(np.ones(2)), "not ndarray. This value is not encrypted"),
+        (lambda: client.decrypt(data), r"EncryptedArray\.from_bytes\(data\)"),
+        (lambda: client.decrypt("x.enc"), r"EncryptedArray\.load\(path\)"),
+        (lambda: client.decrypt([1]), "Decrypt each array on its own"),
         (lambda: client.decrypt_for_sharing(data), "EncryptedArray"),
         (lambda: server.load(123), "int"),
-        (lambda: server.load(np.ones(2)), "ndarray"),
+        (lambda: server.load(np.ones(2)), r"not ndarray\. .*client\.encrypt\(values\)"),
         (lambda: hippocrene.EncryptedArray.from_bytes(10**10), "int"),
-        (lambda: hippocrene.Client.from_bytes("text"), "str"),
+        (lambda: hippocrene.Client.from_bytes("text"), r"not str\. .*use load\(path\)"),
+        (lambda: hippocrene.simulate(abs, client.encrypt([1.0])), "takes plain arrays"),
         (lambda: hippocrene.EvaluationKeys.from_bytes([1, 2]), "list"),
     ):
         with pytest.raises(TypeError, match=word):
             misuse()
+
+
+def test_methods_that_belong_to_another_object_are_named(client, server):
+    x = server.load(client.encrypt([1.0]))
+    for use, words in (
+        (lambda: server.decrypt, r"no decrypt, because it has no secret key: use client\.decrypt"),
+        (lambda: server.nothing, "'Server' object has no attribute 'nothing'"),
+        (lambda: hippocrene.encrypt, r"use client\.encrypt\(values\)"),
+        (lambda: hippocrene.load, r"use Client\.load, .* or server\.load"),
+        (lambda: hippocrene.nothing, "no attribute 'nothing'$"),
+        (lambda: x.iloc, r"index as in numpy: x\[:, 0\]"),
+    ):
+        with pytest.raises(AttributeError, match=words):
+            use()
 
 
 def test_complex_values_are_not_shared_by_half(client):
@@ -731,10 +755,23 @@ def test_what_other_libraries_and_lists_need_is_told(client, server):
     for operate, name in ((operator.mod, "%"), (operator.floordiv, "//")):
         with pytest.raises(TypeError, match=rf"have no {name}: use x\.apply\(lambda v: v {name} m"):
             operate(x, 2)
+    for convert in (
+        np.asarray,
+        np.array,
+        lambda x: np.array(x, dtype=float),
+        np.eye(2).__getitem__,
+    ):
+        with pytest.raises(
+            TypeError,
+            match=r"cannot become a plain one: .*entries_of\(table\) instead of table\[x\]",
+        ):
+            convert(x)
     with pytest.raises(
         TypeError, match=r"Instead of model\.predict\(x\), compute x @ model\.coef_"
     ):
-        np.asarray(x)
+        sklearn.linear_model.LinearRegression().fit(np.eye(2), [0, 1]).predict(x)
+    with pytest.raises(TypeError, match=r"decrypt first.*numpy\.dot\(a, x\)"):
+        pandas.DataFrame(x)
     with pytest.raises(TypeError, match="encrypted already"):
         client.encrypt(x)
 
@@ -746,7 +783,13 @@ def test_values_that_are_no_numbers_have_advice(client, tmp_path):
         (["1,5", "2"], r"^encrypt: .*\(position 0\)\. Write a decimal point instead of the comma"),
         ({"a": 1.0}, r"list\(mapping\.values\(\)\)"),
         ({1.0, 2.0}, r"Pass a list: list\(values\)"),
-        ([[1.0, 2.0], [3.0]], "^encrypt: the values form no array, since rows differ in length"),
+        (
+            [[1.0, 2.0], [3.0]],
+            r"^encrypt: the values form no array, since rows differ in length \(row 0 has the "
+            r"length 2, and row 1 has the length 1\)",
+        ),
+        (pandas.DataFrame({"age": [1], "city": ["Ulm"]}), r"row 0, column 1 \('city'\)"),
+        (pandas.DataFrame({"age": [1, None]}), r"row 1, column 0 \('age'\)"),
     ):
         with pytest.raises((TypeError, ValueError), match=words):
             client.encrypt(values)

@@ -16,8 +16,6 @@ use crate::{
 };
 
 const SHARING: &str = "decrypt for sharing";
-/// The least number of bits of noise that [`ClientKey::sharing_bits`] returns.
-const LEAST_HIDDEN: u32 = 20;
 /// The largest number of bits of noise that [`ClientKey::sharing_bits`] returns.
 const MOST_HIDDEN: u32 = 40;
 /// Bits of precision after the binary point that [`ClientKey::sharing_bits`] leaves.
@@ -36,6 +34,20 @@ pub struct ClientKey {
     secret: SecretKey,
 }
 
+/// The precision to encrypt with, in whole bits, so that `array` has `need` bits instead of `have`.
+fn precision_for_sharing(array: &EncryptedArray, have: f64, need: f64) -> f64 {
+    (array.precision() + need - have).ceil()
+}
+
+/// The explanation that `bits` of noise are too many, where at most `most` are possible.
+fn too_wide(bits: u32, most: f64) -> String {
+    let way = match most >= ClientKey::MIN_SHARING_BITS.into() {
+        true => format!("Pass at most {} bits", most.floor()),
+        false => "Encrypt with a lower precision, or take a preset with a larger modulus".into(),
+    };
+    format!("noise of {bits} bits is too large for the modulus that is left. {way}.")
+}
+
 impl Drop for ClientKey {
     fn drop(&mut self) {
         self.session.context().wipe_scratch();
@@ -43,6 +55,11 @@ impl Drop for ClientKey {
 }
 
 impl ClientKey {
+    /// The least number of bits of noise for [`ClientKey::decrypt_for_sharing`].
+    ///
+    /// At `N = 2^14`, they limit the advantage to `2^-14` for one ciphertext. This is a choice.
+    pub const MIN_SHARING_BITS: u32 = 20;
+
     /// Generates a fresh key that computes on one thread.
     ///
     /// ```
@@ -469,10 +486,10 @@ impl ClientKey {
     /// bound, and how much to add to `bits` where the estimate is wrong.
     ///
     /// # Errors
-    /// [`Error::Argument`] when the elements are complex, their error is not known, or the noise
-    /// would leave nothing of the values. [`Error::Capacity`] when the noise does not fit the
-    /// remaining modulus. [`Error::KeyMismatch`] or [`Error::ParameterMismatch`] when the array is
-    /// not of this key and these parameters.
+    /// [`Error::Argument`] when the elements are complex, their error is not known, `bits` is less
+    /// than [`ClientKey::MIN_SHARING_BITS`], or the noise would leave nothing of the values or does
+    /// not fit the remaining modulus. [`Error::KeyMismatch`] or [`Error::ParameterMismatch`] when
+    /// the array is not of this key and these parameters.
     pub fn decrypt_for_sharing(
         &self,
         array: &EncryptedArray,
@@ -485,15 +502,30 @@ impl ClientKey {
             let what = "the elements are complex, and only real ones can be decrypted for sharing";
             return Err(Error::argument(SHARING, what));
         }
+        if bits < Self::MIN_SHARING_BITS {
+            let least = Self::MIN_SHARING_BITS;
+            let what = format!(
+                "{bits} bits of noise do not hide the error, which depends on the secret key. Pass \
+                 {least} bits or more."
+            );
+            return Err(Error::argument(SHARING, what));
+        }
         let precision = self.precision_to_share(array);
-        if precision + array.bound().max(1.0).log2() < f64::from(bits) + 2.0 {
+        let need = f64::from(bits) + 2.0 - array.bound().max(1.0).log2();
+        if precision < need {
             return Err(Error::argument(
                 SHARING,
                 format!(
                     "the values have {precision:.1} bits of precision after the binary point, and \
-                     hiding their error with {bits} bits of noise would leave nothing of them"
+                     hiding their error with {bits} bits of noise would leave nothing of them. \
+                     Encrypt with a precision of {} bits or more.",
+                    precision_for_sharing(array, precision, need)
                 ),
             ));
+        }
+        let most = self.most_sharing_bits(array);
+        if f64::from(bits) > most {
+            return Err(Error::argument(SHARING, too_wide(bits, most)));
         }
         self.decrypt_with(array, |c| {
             Ok(context.decode_real(&context.decrypt_for_sharing(&self.secret, c, bits)?)?)
@@ -502,32 +534,45 @@ impl ClientKey {
 
     /// The default number of bits of noise for [`ClientKey::decrypt_for_sharing`].
     ///
-    /// It leaves 8 bits of precision after the binary point, and is at least 20 and at most 40.
+    /// It leaves 8 bits of precision after the binary point and fits the remaining modulus. It is
+    /// at least [`ClientKey::MIN_SHARING_BITS`] and at most 40.
     ///
     /// At `N = 2^14`, 20 bits limit the advantage to `2^-14` for one ciphertext, and 40 bits limit
     /// it to `2^-24` for a million of them. To publish many results, encrypt with more precision:
     /// each further bit can be used as a bit of noise.
     ///
     /// # Errors
-    /// [`Error::Argument`] when 20 bits would leave less than 8 bits of precision, or the error is
-    /// not known. [`Error::KeyMismatch`] or [`Error::ParameterMismatch`] when the array is not of
-    /// this key and these parameters.
+    /// [`Error::Argument`] when 20 bits would leave less than 8 bits of precision or do not fit the
+    /// remaining modulus, or the error is not known. [`Error::KeyMismatch`] or
+    /// [`Error::ParameterMismatch`] when the array is not of this key and these parameters.
     pub fn sharing_bits(&self, array: &EncryptedArray) -> Result<u32, Error> {
         self.check(array, SHARING)?;
         array.check_error_known(SHARING)?;
         let precision = self.precision_to_share(array);
-        let need = f64::from(LEAST_HIDDEN) + 2.0 + LEFT_TO_SHARE;
+        let need = f64::from(Self::MIN_SHARING_BITS) + 2.0 + LEFT_TO_SHARE;
         if precision < need {
             return Err(Error::argument(
                 SHARING,
                 format!(
                     "the values have {precision:.1} bits of precision after the binary point, and \
                      {need} are needed to hide their error and leave {LEFT_TO_SHARE}. Encrypt with \
-                     more precision, or pass the number of bits of noise."
+                     a precision of {} bits or more.",
+                    precision_for_sharing(array, precision, need)
                 ),
             ));
         }
-        Ok((precision - 2.0 - LEFT_TO_SHARE).min(MOST_HIDDEN.into()) as u32)
+        let most = self.most_sharing_bits(array);
+        if most < Self::MIN_SHARING_BITS.into() {
+            return Err(Error::argument(SHARING, too_wide(Self::MIN_SHARING_BITS, most)));
+        }
+        Ok((precision - 2.0 - LEFT_TO_SHARE).min(MOST_HIDDEN.into()).min(most) as u32)
+    }
+
+    /// The largest number of bits of noise that fits every ciphertext of the array.
+    fn most_sharing_bits(&self, array: &EncryptedArray) -> f64 {
+        let context = self.session.context();
+        let ciphertexts = array.expanded(&self.session);
+        ciphertexts.iter().map(|c| context.max_flooding_bits(c)).fold(f64::INFINITY, f64::min)
     }
 
     /// The precision before noise is added, in bits after the binary point.

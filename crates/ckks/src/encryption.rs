@@ -114,9 +114,7 @@ impl Context {
         const OPERATION: &str = "decrypt for sharing";
         self.rlwe().check_operand(ciphertext.inner(), OPERATION)?;
         let log2_std = self.flooding_log2_std(ciphertext, bits);
-        // Leaves room for eight standard deviations on either side. The noise may be twice as wide
-        // as asked for.
-        let have = (self.parameters().log2(ciphertext.modulus()) - 5.0).min(MAX_LOG2_STD);
+        let have = self.max_flooding_log2_std(ciphertext);
         if log2_std.is_nan() || log2_std > have {
             return Err(CkksError::Capacity { operation: OPERATION, need: log2_std, have });
         }
@@ -137,6 +135,19 @@ impl Context {
         let estimate = ciphertext.inner().noise().log2_std();
         // `f64::max` would hide a NaN.
         (if estimate < fresh { fresh } else { estimate }) + 1.0 + f64::from(bits)
+    }
+
+    /// Returns the largest number of bits for which the noise of [`Context::decrypt_for_sharing`]
+    /// fits the modulus and can be sampled. It may be negative.
+    pub fn max_flooding_bits(&self, ciphertext: &Ciphertext) -> f64 {
+        self.max_flooding_log2_std(ciphertext) - self.flooding_log2_std(ciphertext, 0)
+    }
+
+    /// Returns log2 of the largest standard deviation that [`Context::decrypt_for_sharing`] adds.
+    fn max_flooding_log2_std(&self, ciphertext: &Ciphertext) -> f64 {
+        // Leaves room for eight standard deviations on either side. The noise may be twice as wide
+        // as asked for.
+        (self.parameters().log2(ciphertext.modulus()) - 5.0).min(MAX_LOG2_STD)
     }
 }
 

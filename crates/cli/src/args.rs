@@ -3,7 +3,7 @@
 use crate::arrays::{Column, Format, Table};
 use clap::builder::PossibleValuesParser;
 use clap::{Args, Parser, Subcommand};
-use hippocrene::{Interval, LookUps};
+use hippocrene::{ClientKey, Interval, LookUps};
 use std::path::PathBuf;
 use std::str::FromStr;
 
@@ -362,9 +362,10 @@ pub struct Decrypt {
     pub signed: bool,
     /// Add noise that hides the information about the key in the error, so that the numbers can be
     /// published. The noise is 2^BITS times the error, and costs about BITS bits of precision.
-    /// Without a number, BITS is chosen from 20 to 40 to leave 8 bits of precision after the binary
-    /// point.
-    #[arg(long, value_name = "BITS", num_args = 0..=1, require_equals = true)]
+    /// BITS is at least 20. Without a number, it is chosen from 20 to 40 to leave 8 bits of
+    /// precision after the binary point.
+    #[arg(long, value_name = "BITS", num_args = 0..=1, require_equals = true,
+        value_parser = clap::value_parser!(u32).range(i64::from(ClientKey::MIN_SHARING_BITS)..))]
     pub for_sharing: Option<Option<u32>>,
 }
 

@@ -33,6 +33,7 @@ fn numbers_round_trip() {
         inspected.contains("an encrypted array") && inspected.contains("(2, 2)"),
         "{inspected}"
     );
+    assert!(inspected.contains("interval    from -4 to 4, which everybody can see"), "{inspected}");
     assert!(inspected.contains("SECRET") && inspected.matches(key).count() == 2, "{inspected}");
 }
 
@@ -96,9 +97,9 @@ fn text_has_the_correct_digits() {
     let (client, csv, enc) =
         (folder.path("keys/client.key"), folder.path("in.csv"), folder.path("in.enc"));
     fs::write(&csv, "0.3333333333333333,1000.123456789,-2\n").expect("a file");
-    for precision in ["8", "20", "32"] {
+    for precision in ["30", "36", "44"] {
         succeed(&["encrypt", "-k", &client, &csv, "-o", &enc, "--precision", precision]);
-        for sharing in [&[][..], &["--for-sharing=4"]] {
+        for sharing in [&[][..], &["--for-sharing=20"]] {
             let printed = succeed(&[&["decrypt", "-k", &client, &enc, "--json"], sharing].concat());
             let printed: serde_json::Value = serde_json::from_str(&printed).expect("JSON");
             let bits = printed["precision_bits"].as_f64().expect("bits");

@@ -286,6 +286,7 @@ fn advice_on_comparisons_is_about_their_gap() {
     let fine = Comparison { gap: Some(1e-3), precision: Some(20.0), ..Comparison::default() };
     for compared in [
         server.sign(&a, fine),
+        server.positive(&a, fine),
         server.abs(&a, fine),
         server.greater(&a, &a, fine),
         server.minimum(&a, &a, fine),

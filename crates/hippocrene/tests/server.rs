@@ -464,7 +464,14 @@ fn sharing_uses_the_available_precision() {
     assert!(error > 2f64.powi(-12) && error < 2f64.powi(-5), "{error}");
     let coarse = server.mul_number(&a, 1000.0).unwrap();
     let refused = client.sharing_bits(&coarse).unwrap_err().to_string();
-    assert!(refused.contains("Encrypt with more precision"), "{refused}");
+    assert!(refused.contains("Encrypt with a precision of "), "{refused}");
+    let few = client.decrypt_for_sharing(&a, 19).unwrap_err().to_string();
+    assert!(
+        few.contains("19 bits of noise do not hide") && few.contains("20 bits or more"),
+        "{few}"
+    );
+    let many = client.decrypt_for_sharing(&a, 60).unwrap_err().to_string();
+    assert!(many.contains("Encrypt with a precision of "), "{many}");
 }
 
 #[test]

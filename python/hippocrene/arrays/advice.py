@@ -38,6 +38,20 @@ ELSEWHERE = {
         }.items()
     },
     "square": "use x * x",
+    **dict.fromkeys(
+        ("columns", "iloc", "index", "loc"),
+        "rows and columns have no names, so index as in numpy: x[:, 0]",
+    ),
+}
+
+# Advice on plain arrays by the library that asks for one, and otherwise.
+INSTEAD_OF_PLAIN = {
+    "sklearn": "Instead of model.predict(x), compute x @ model.coef_.T + model.intercept_ for a linear model, and "
+    "(x - scaler.mean_) / scaler.scale_ for a StandardScaler. For trees, use hippocrene.trees.",
+    "pandas": "A data frame holds plain values, so decrypt first. Use numpy.dot(a, x) if a pandas object refuses "
+    "a @ x, and numpy.bincount(group * p + x, minlength=...) instead of crosstab and groupby.",
+    "": "Use numpy.stack([x, y]) instead of lists of arrays, x.polynomial(p) instead of p(x), x.entries_of(table) "
+    "instead of table[x], and .filled() or .toarray() to replace masked or sparse operands.",
 }
 
 # Advice by the name of a function that is not supported.
@@ -220,13 +234,15 @@ PAGES = {
 PAGE_OF_ALL_FUNCTIONS = "docs/reference/numpy.md"
 
 
-def refusal(name: str, *arguments: object) -> UnsupportedError:
-    """Return the error of a function of numpy that does not accept these encrypted arrays."""
+def refusal(name: str, *arguments: object, never: bool = False) -> UnsupportedError:
+    """Return the error of a function of numpy that does not accept these encrypted arrays.
+
+    With `never`, the function accepts no encrypted arrays at all.
+    """
     instead = hint(name, *arguments) or "use their operators and methods"
     page = next((page for words, page in PAGES.items() if words in instead), PAGE_OF_ALL_FUNCTIONS)
-    return UnsupportedError(
-        f"numpy.{name} takes no encrypted arrays like these: {instead} ({page})"
-    )
+    these = "" if never else " like these"
+    return UnsupportedError(f"numpy.{name} takes no encrypted arrays{these}: {instead} ({page})")
 
 
 def check_options(name: str, options: Iterable[str], *arguments: object) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from types import EllipsisType
 from typing import (
@@ -23,7 +24,15 @@ import numpy as np
 import numpy.typing as npt
 
 from hippocrene import _native
-from hippocrene.arrays.advice import ELSEWHERE, check_options, given, hint, refusal, refuse_options
+from hippocrene.arrays.advice import (
+    ELSEWHERE,
+    INSTEAD_OF_PLAIN,
+    check_options,
+    given,
+    hint,
+    refusal,
+    refuse_options,
+)
 from hippocrene.arrays.places import (
     WINDOWS,
     Axes,
@@ -150,12 +159,6 @@ class EncryptedArray:
     _refusals: ClassVar[Mapping[str, str]] = {
         "__bool__": "an encrypted array is neither true nor false: only the client can read it. Use "
         "numpy.where(condition, a, b) to choose, and x.max(), x.min() and x.sort() instead of max, min and sorted",
-        "__array__": "an encrypted array cannot become a plain one, which lists of arrays, models and functions of "
-        "other libraries take: only Client.decrypt reads it. Instead of model.predict(x), compute "
-        "x @ model.coef_.T + model.intercept_ for a linear model, and use hippocrene.trees for trees. Use "
-        "numpy.stack([x, y]) instead of lists of arrays, x.polynomial(p) instead of p(x), x.entries_of(table) instead "
-        "of table[x], numpy.dot(a, x) if a pandas object refuses a @ x, and .filled() or .toarray() to replace masked "
-        "or sparse operands",
         **dict.fromkeys(
             ("__float__", "__int__"),
             "an encrypted array cannot become a plain number: only Client.decrypt reads it. Compute with its "
@@ -382,7 +385,7 @@ class EncryptedArray:
         name = name_of(function)
         with shape_errors(f"numpy.{name}"):
             if function not in FUNCTIONS:
-                raise refusal(name, *args, *kwargs.values())
+                raise refusal(name, *args, *kwargs.values(), never=True)
             return FUNCTIONS[function](name, args, kwargs)
 
     __hash__ = None  # type: ignore[assignment]
@@ -573,6 +576,11 @@ class EncryptedArray:
         ``x[3:9]`` of an array with one axis need ``client.evaluation_keys(rotations=[3])``.
         `simulate` finds the rotations that a program needs.
         """
+        if any(isinstance(one, EncryptedArray) for one in (key if type(key) is tuple else (key,))):
+            raise UnsupportedError(
+                "indexing: encrypted masks and indices cannot select elements, because the server does not know them. "
+                "Multiply by a mask of zeros and ones, as in x * mask[:, None], or use numpy.where(mask, x, 0)."
+            )
         with shape_errors("indexing"):
             places = places_at(self.shape, key) if self.size > _FEW else None
             places = places_of(self)[cast("Any", key)] if places is None else places
@@ -796,7 +804,7 @@ def _refusing(method: str) -> Callable[..., Any]:
     def refuse(self: EncryptedArray) -> NoReturn:
         raise self._refused(name)
 
-    def refuse_all(self: EncryptedArray, *_: Any) -> NoReturn:
+    def refuse_all(self: EncryptedArray, *_: Any, **__: Any) -> NoReturn:
         raise self._refused(name)
 
     def refuse_operand(self: EncryptedArray, other: Any) -> Any:
@@ -812,8 +820,19 @@ def _refusing(method: str) -> Callable[..., Any]:
     return refuse_operand if method in OPERATORS and method != "__pow__" else refuse_all
 
 
+def _refuse_plain(*_: Any, **__: Any) -> NoReturn:
+    """Refuse the conversion to a plain array, with advice for the library that asks for it."""
+    frame = sys._getframe(1)
+    library = str(frame.f_globals.get("__name__", "")).partition(".")[0]
+    instead = INSTEAD_OF_PLAIN.get(library, INSTEAD_OF_PLAIN[""])
+    raise UnsupportedError(
+        f"an encrypted array cannot become a plain one: only Client.decrypt reads it. {instead}"
+    )
+
+
 for _method in (*OPERATORS, *EncryptedArray._refusals):
     setattr(EncryptedArray, _method, _refusing(_method))
+EncryptedArray.__array__ = _refuse_plain  # type: ignore[method-assign]
 
 
 def _index(axis: object, operation: str) -> int:
@@ -846,7 +865,7 @@ def computed(
     if implementation is not None:
         return implementation(name, inputs, keywords)
     if getattr(np, ufunc.__name__, None) is ufunc:
-        raise refusal(name, *inputs)
+        raise refusal(name, *inputs, never=True)
     # A function that is not numpy's, such as scipy's.
     approximation = (
         "use the polynomial hippocrene.approximate(function, domain=(low, high), error=...)"

@@ -64,7 +64,9 @@ class NumberArray(ArithmeticArray, holds=("numbers",)):
         **ArithmeticArray._refusals,
         **dict.fromkeys(
             ("==", "!="),
-            "encrypted numbers have an error, so that {name} has no meaning: use is_close",
+            "encrypted numbers have an error, so that {name} has no meaning: use "
+            "x.is_close(y, tolerance=...). For categories 0, 1, and so on, use x.entries_of(table) with a "
+            "table that is 1 for the wanted ones",
         ),
         **{
             name: f"encrypted numbers have no {{name}}: use x.apply(lambda v: {formula}, domain=(low, high)), with "

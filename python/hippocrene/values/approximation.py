@@ -123,8 +123,9 @@ def approximate(
         if len(values) < _MOST_KNOWN:
             values[x] = y
         if not math.isfinite(y):
+            end = f", which starts above {x:g}" if x == low else ""
             raise ArgumentError(
-                f"approximate: the function is {y} at {x:g}. Take a domain on which it is finite."
+                f"approximate: the function is {y} at {x:g}. Take a domain on which it is finite{end}."
             )
         return y
 

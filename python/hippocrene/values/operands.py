@@ -7,7 +7,9 @@ Exact numbers have more precision than doubles: `numpy.longdouble`, `decimal.Dec
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator
+import re
+from collections.abc import Callable, Iterator, Sized
+from contextlib import contextmanager
 from decimal import Context, Decimal
 from fractions import Fraction
 from numbers import Number, Real
@@ -63,8 +65,8 @@ def to_array(values: npt.ArrayLike, operation: str) -> npt.NDArray[Any]:
         array = np.asarray(values)
     except ValueError:
         raise ShapeError(
-            f"{operation}: the values form no array, since rows differ in length. Pad them to one "
-            "length, or take one row at a time."
+            f"{operation}: the values form no array, since rows differ in length{_uneven(values)}. "
+            "Pad them to one length, or take one row at a time."
         ) from None
     if array.dtype.kind == "f" and isinstance(values, (list, tuple, range)):
         large = abs(array) >= 2**53
@@ -73,6 +75,34 @@ def to_array(values: npt.ArrayLike, operation: str) -> npt.NDArray[Any]:
             objects if any(isinstance(one, (int, np.integer)) for one in objects[large]) else array
         )
     return array
+
+
+def _uneven(values: object) -> str:
+    """Return the first row whose length differs from that of row 0, in brackets, or ""."""
+    rows = values if isinstance(values, (list, tuple)) else ()
+    lengths = [len(row) if isinstance(row, Sized) else None for row in rows]
+    at = next((at for at, length in enumerate(lengths) if length != lengths[0]), None)
+    if at is None:
+        return ""
+    first, other = (
+        "is one number" if length is None else f"has the length {length}"
+        for length in (lengths[0], lengths[at])
+    )
+    return f" (row 0 {first}, and row {at} {other})"
+
+
+@contextmanager
+def naming_columns(values: object) -> Iterator[None]:
+    """Add the names of columns to errors in the block, if the values are a data frame."""
+    try:
+        yield
+    except (TypeError, ArgumentError, EncodeError) as error:
+        place = re.search(r"\brow \d+, column (\d+)", str(error))
+        columns = list(getattr(values, "columns", ()))
+        if place is None or int(place[1]) >= len(columns):
+            raise
+        name = f"{place[0]} ({columns[int(place[1])]!r})"
+        raise type(error)(str(error).replace(place[0], name, 1)) from None
 
 
 def numbers(values: npt.ArrayLike, operation: str, *, rounded: bool = False) -> Values:

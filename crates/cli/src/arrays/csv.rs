@@ -221,9 +221,9 @@ fn parse_text<T: Element>(text: &str, table: &Table) -> Result<Contents<Array<T>
         };
         if record.len() != first.width {
             let have = count(record.len(), "column");
-            return Err(
-                format!("line {} has {have}, the first line has {}", line(), first.width).into()
-            );
+            let what = format!("line {} has {have}, the first line has {}", line(), first.width);
+            let advice = "Write the missing cells, or delete the surplus ones.";
+            return Err(Refusal::new(what, advice));
         }
         if blank > 0 && first.width == 1 {
             return Err(
@@ -609,7 +609,8 @@ mod tests {
         }
         assert_eq!(
             error("1,2\n3\n", &Table::default()),
-            "line 2 has 1 column, the first line has 2"
+            "line 2 has 1 column, the first line has 2. Write the missing cells, or delete the \
+             surplus ones."
         );
         assert_eq!(error("", &Table::default()), "it holds no numbers");
         assert_eq!(error("a,b\n", &Table::default()), "it holds no numbers");
@@ -951,8 +952,12 @@ mod tests {
         ] {
             assert!(error(text).starts_with(&format!("line {line}, column 2: {x}")), "{text:?}");
         }
-        assert_eq!(error("a,b\r\n\r\n1,2\r\n3\r\n"), "line 4 has 1 column, the first line has 2");
-        assert_eq!(error("1,2\n\n3,4,5\n"), "line 3 has 3 columns, the first line has 2");
+        let ragged = error("a,b\r\n\r\n1,2\r\n3\r\n");
+        assert!(ragged.starts_with("line 4 has 1 column, the first line has 2. Write the missing"));
+        let ragged = error("1,2\n\n3,4,5\n");
+        assert!(
+            ragged.starts_with("line 3 has 3 columns, the first line has 2. Write the missing")
+        );
     }
 
     #[test]

@@ -194,7 +194,10 @@ fn write_array(f: &mut fmt::Formatter<'_>, array: &ArrayInspection) -> fmt::Resu
     }
     write!(f, "\n  computing   needs {} of memory for the ciphertexts", size(array.memory))?;
     let (left, bits) = match array.elements {
-        ElementsInspection::Numbers { precision_bits, precision, capacity_bits, .. } => {
+        ElementsInspection::Numbers {
+            precision_bits, precision, capacity_bits, interval, ..
+        } => {
+            write_interval(f, interval)?;
             match precision_bits.is_nan() {
                 true => write!(f, "\n  precision   not known ({precision:.1} bits requested)")?,
                 false => write!(
@@ -205,7 +208,10 @@ fn write_array(f: &mut fmt::Formatter<'_>, array: &ArrayInspection) -> fmt::Resu
             }
             ("capacity", capacity_bits)
         }
-        ElementsInspection::Integers { budget_bits, .. } => ("budget", budget_bits),
+        ElementsInspection::Integers { budget_bits, interval, .. } => {
+            interval.map_or(Ok(()), |interval| write_interval(f, interval))?;
+            ("budget", budget_bits)
+        }
         ElementsInspection::Bits { bit_error } => {
             return write_error(f, bit_error);
         }
@@ -214,6 +220,11 @@ fn write_array(f: &mut fmt::Formatter<'_>, array: &ArrayInspection) -> fmt::Resu
         Some(bits) => write!(f, "\n  {left:<11} {bits:.1} bits"),
         None => write!(f, "\n  {left:<11} unknown, since the parameters are not those of a preset"),
     }
+}
+
+/// Writes the interval of the values, which everybody can see.
+fn write_interval(f: &mut fmt::Formatter<'_>, [low, high]: [f64; 2]) -> fmt::Result {
+    write!(f, "\n  interval    from {low} to {high}, which everybody can see")
 }
 
 /// Writes the largest distance of a slot from its bit.

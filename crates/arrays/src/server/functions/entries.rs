@@ -15,6 +15,10 @@ const OPERATION: &str = "entries of a table";
 /// Default precision: the error is this many bits below the spread of the entries.
 const DEFAULT_PRECISION: f64 = 12.0;
 
+/// The largest distance from an integer of an index that a simulation accepts. Chosen: it is far
+/// above the errors of computed indices.
+const MAX_DISTANCE: f64 = 0.25;
+
 impl Server {
     /// Returns the table entry at the index that each element holds.
     ///
@@ -26,10 +30,10 @@ impl Server {
     /// the difference of entries, or `8 e^2` times in tables of up to 4 entries. Between two
     /// indices, the result is some mean of entries.
     ///
-    /// Elements outside of the table are evaluated without an error message, unless a simulation
-    /// knows them. An element below `-1/2` gives the result for its mirror image about `-1/2`. In
-    /// tables of up to 4 entries, an element more than 1/8 below the first or above the last index
-    /// may give any value.
+    /// Elements outside of the table, or between two indices, are evaluated without an error
+    /// message, unless a simulation knows them. An element below `-1/2` gives the result for its
+    /// mirror image about `-1/2`. In tables of up to 4 entries, an element more than 1/8 below the
+    /// first or above the last index may give any value.
     ///
     /// This uses [`EntriesPlan::bits`] of capacity. With bootstrapping keys, capacity is restored
     /// on the way. Tables of up to 4 entries cost one more multiplication if the array has stray
@@ -41,8 +45,8 @@ impl Server {
     /// interval of the array reaches more than 1/2 beyond the first or the last index, or more than
     /// 1/8 in tables of up to 4 entries; when the elements are too imprecise; when table and
     /// precision are not possible ([`EntriesPlan::new`]); and in a simulation when an element lies
-    /// outside of the table. [`Error::Capacity`] when too little is left. [`Error::MissingKey`]
-    /// when the relinearisation key is missing.
+    /// outside of the table or is no integer. [`Error::Capacity`] when too little is left.
+    /// [`Error::MissingKey`] when the relinearisation key is missing.
     pub fn entries(
         &self,
         a: &EncryptedArray,
@@ -88,6 +92,14 @@ impl Server {
         }
         if let Some(x) = self.known_beyond(a, places) {
             let what = format!("a value of {} is no place of {} entries", Short(x), entries.len());
+            return Err(Error::argument(OPERATION, what));
+        }
+        if let Some(x) = self.known_where(a, |x| (x - x.round()).abs() > MAX_DISTANCE) {
+            let what = format!(
+                "a value of {} is no integer, and the result would be some mean of entries. Encode \
+                 categories as integers from 0 on.",
+                Short(x)
+            );
             return Err(Error::argument(OPERATION, what));
         }
         let place = a.interval().low();

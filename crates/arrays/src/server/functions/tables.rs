@@ -8,6 +8,11 @@ use crate::{Array, EncryptedArray, Error, Interval, Numbers, SlotContents};
 
 const APPLY: &str = "apply a function";
 
+/// The operations on the order of values, which can also compare all pairs.
+const ORDERS: [&str; 10] = [
+    "sort", "top_k", "max", "min", "argmin", "argmax", "argsort", "max_pool", "median", "quantile",
+];
+
 /// Default maximum number of look-ups for one number.
 const DEFAULT_MAX_LOOK_UPS: usize = 3;
 
@@ -329,9 +334,19 @@ impl Server {
 
     pub(in crate::server) fn pegasus(&self, operation: &'static str) -> Result<&Pegasus, Error> {
         self.pegasus.as_ref().ok_or_else(|| {
-            let what = "this server has no keys of look-up tables. Make evaluation keys with them \
-                        (KeyRequest::look_ups), or approximate a function of single values by a \
-                        polynomial (Polynomial::approximate).";
+            let what = match ORDERS.contains(&operation) {
+                true => {
+                    "this server has no keys of look-up tables, and bootstraps, with which all \
+                     pairs can be compared, are missing too. Make evaluation keys with one of \
+                     them (KeyRequest::bootstrapping or KeyRequest::look_ups), with a preset such \
+                     as n15."
+                }
+                false => {
+                    "this server has no keys of look-up tables. Make evaluation keys with them \
+                     (KeyRequest::look_ups), with a preset such as n15, or approximate a function \
+                     of single values by a polynomial (Polynomial::approximate)."
+                }
+            };
             Error::NoKeys { operation, what }
         })
     }
@@ -413,11 +428,20 @@ impl Server {
         a: &EncryptedArray,
         (low, high): (f64, f64),
     ) -> Option<f64> {
+        self.known_where(a, |x| x < low || x > high)
+    }
+
+    /// Returns an element for which `is_wanted` is true, in a simulation, which knows the elements.
+    pub(in crate::server) fn known_where(
+        &self,
+        a: &EncryptedArray,
+        is_wanted: impl Fn(f64) -> bool,
+    ) -> Option<f64> {
         let (layout, ciphertexts) = (a.layout(), a.expanded(&self.session));
         let known = |at: usize| {
             ciphertexts.get(at / layout.slots())?.tracked_values()?.get(at % layout.slots())
         };
-        layout.positions().filter_map(|at| Some(known(at)?.re)).find(|x| *x < low || *x > high)
+        layout.positions().filter_map(|at| Some(known(at)?.re)).find(|x| is_wanted(*x))
     }
 }
 

@@ -2,7 +2,7 @@
 
 use hippocrene_ckks::{CkksError, Short};
 
-use crate::server::Server;
+use crate::server::{Server, functions::polynomial};
 use crate::{Arithmetic, Array, Error, bootstrapping::rule::PRESETS, numbers::capacity_bits};
 
 /// The tolerance, in bits, for stated capacities.
@@ -16,8 +16,8 @@ const ABOUT: f64 = 30.0;
 const STEP: f64 = 10.0;
 
 /// Comparisons, and operations made of them, that are evaluated by polynomials.
-const COMPARISONS: [&str; 7] =
-    ["sign", "greater", "less", "maximum", "minimum", "relu", "absolute value"];
+const COMPARISONS: [&str; 8] =
+    ["sign", "positive", "greater", "less", "maximum", "minimum", "relu", "absolute value"];
 
 impl Server {
     /// Adds advice to the error of an operation on these arrays if capacity is missing. Other
@@ -49,6 +49,9 @@ impl Server {
         }
         if COMPARISONS.contains(&operation) {
             ways.push("A comparison with a wider gap or a lower precision needs less".to_owned());
+        }
+        if operation == polynomial::OPERATION {
+            ways.push("A polynomial of a lower degree needs less".to_owned());
         }
         if let Some((most, reserve)) = self.most_after_bootstrap().zip(self.bootstrap_reserve()) {
             if need > most || have > most - ABOUT {

@@ -208,7 +208,7 @@ impl Server {
                 }),
             },
         };
-        performed.map_err(|error| self.advised(error, &operands))
+        performed.map_err(|error| self.advised(error.during(operation), &operands))
     }
 
     /// Performs an operation whose candidates depend on nothing but its operands. If it was decided
