@@ -4,9 +4,9 @@ use hippocrene_pegasus::Pegasus;
 
 use crate::server::{
     Server,
-    functions::{comparison::centre, sort::Lines},
+    functions::{comparison::centre, order_by_pairs::Ordered, sort::Lines},
 };
-use crate::{EncryptedArray, Error};
+use crate::{EncryptedArray, Error, Layout};
 
 /// Number of steps between two neighbouring elements for the weights of quantiles.
 ///
@@ -85,6 +85,15 @@ impl Server {
             return Ok(filled);
         }
         let between: Vec<(usize, f64)> = q.iter().map(|q| place(*q, lines.length)).collect();
+        if let Some(quantiles) =
+            self.by_pairs_if_possible(a, lines, &Ordered::Between(between.clone()))?
+        {
+            // A median has no axis for its only quantile.
+            let strides = quantiles.layout().strides();
+            let strides = strides[strides.len() - shape.len()..].to_vec();
+            let layout = Layout::new(shape, strides, quantiles.layout().slots())?;
+            return Ok(quantiles.with_layout(layout));
+        }
         let wide = |pegasus: &Pegasus, _: &_, _| {
             Ok(pegasus.sorting_bound_factor(Pegasus::sort_rounds(lines.length)))
         };

@@ -33,6 +33,8 @@
 //! - [`Evaluator::step`](crate::Evaluator::step), [`greater`](crate::Evaluator::greater),
 //!   [`less`](crate::Evaluator::less): within `e/2` of 0 or 1; between `-e/2` and `1 + e/2` in the
 //!   gap.
+//! - [`Evaluator::is_zero`](crate::Evaluator::is_zero): within `(2 e + e^2)^2` of 0 outside of the
+//!   gap; within `2 s^2` of 1 inside of it, where `s` is the sign that [`SignPlan::apply`] computes.
 //! - [`Evaluator::abs`](crate::Evaluator::abs): within `e |x|` outside of the gap, and within `(2 +
 //!   e) |x|`, thus `(2 + e) gap`, inside of it. The product at the end adds `bound e/2`.
 //! - [`Evaluator::relu`](crate::Evaluator::relu): half of that. The same holds for
@@ -121,7 +123,24 @@ impl SignPlan {
     /// support. Fails with [`CkksError::Capacity`] unless a modulus of these parameters is large
     /// enough for each stage.
     pub fn new(context: &Context, literal: SignLiteral) -> Result<Self, CkksError> {
-        Self::planned(context, literal, None, search::cheapest_minimax)
+        Self::new_in_stages(context, literal, f64::INFINITY)
+    }
+
+    /// Plans as [`SignPlan::new`] does, with stages that use at most about `max_stage_bits` bits of
+    /// capacity each. So a bootstrap that restores little more than these bits is enough for any
+    /// stage. The whole composition uses more bits than without this limit.
+    ///
+    /// # Errors
+    /// Fails as [`SignPlan::new`] does, and with [`CkksError::Argument`] if no composition has
+    /// such short stages.
+    pub fn new_in_stages(
+        context: &Context,
+        literal: SignLiteral,
+        max_stage_bits: f64,
+    ) -> Result<Self, CkksError> {
+        Self::planned(context, literal, None, |low, error, model| {
+            search::cheapest_minimax(low, error, model, max_stage_bits)
+        })
     }
 
     /// Plans the polynomials of `composition` at the scales that use the fewest bits. All of them

@@ -24,13 +24,17 @@ const FINE_LOGIT_BINS_PER_BIT: f64 = 32.0;
 /// This is a shortest path. A node is a range of values that reaches down to `low`. An edge is a
 /// polynomial of any degree with any of the margins. It leads to values that reach down to a larger
 /// number, and costs its depth times the scale that the margin needs. Of all paths to about the
-/// same range, only the cheapest is kept.
+/// same range, only the cheapest is kept. No stage uses more than `max_stage_bits` bits.
 pub(super) fn cheapest_minimax(
     low: f64,
     error: f64,
     model: ErrorModel,
+    max_stage_bits: f64,
 ) -> Result<Option<PartialComposition>, CkksError> {
     let degrees = sign::useful_degrees()?;
+    let fits = |partial: &PartialComposition| {
+        partial.stages.last().is_none_or(|stage| stage.bits() <= max_stage_bits)
+    };
     let mut open = BTreeMap::from([(
         logit_bin(&PartialComposition::start(low), LOGIT_BINS_PER_BIT),
         PartialComposition::start(low),
@@ -51,12 +55,13 @@ pub(super) fn cheapest_minimax(
             if let Some(done) = before
                 .step(&polynomial, range, false, model)
                 .and_then(|step| step.last(error, model))
+                .filter(fits)
             {
                 keep_cheaper(&mut best, done);
             }
             let Some(step) = before.step(&polynomial, range, true, model) else { continue };
             for share in MARGIN_SHARES {
-                if let Some(next) = step.next(share, true, model)
+                if let Some(next) = step.next(share, true, model).filter(fits)
                     && logit_bin(&next, LOGIT_BINS_PER_BIT) > here
                 {
                     insert(&mut open, next, LOGIT_BINS_PER_BIT);

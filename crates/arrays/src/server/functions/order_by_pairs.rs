@@ -1,0 +1,600 @@
+//! Order by comparing all pairs of elements in one comparison (Mazzone et al., "Efficient ranking,
+//! order statistics, and sorting under CKKS", USENIX Security 2025).
+//!
+//! A line of `n` elements is laid out as rows and columns of `n^2` slots. One comparison of the
+//! differences `x_i - x_j` says for each pair whether `x_j` comes before `x_i`. The sum over `j` is
+//! the rank of `x_i`. For each wanted rank `k`, another comparison finds the element of that rank:
+//! it computes 1 where the rank is `k` and 0 elsewhere ([`Evaluator::is_zero`] of `rank - k`). The
+//! sum of the elements times these numbers is the element of rank `k`.
+//!
+//! # Equal elements
+//! The step of a comparison is moved by half the gap to the side of negative differences if `j < i`,
+//! and to the other side otherwise. So equal elements count as ordered by their places, and ranks
+//! are a permutation. The step is odd about its middle, and the two comparisons of a pair are
+//! computed from opposite numbers. So they add up to 1 even in the gap.
+//!
+//! # Errors
+//! Let `e` be the error of a comparison. A rank has an error of at most `n e/2`, and a result is
+//! wrong by at most `n z + 2 s^2` of the bound of the elements. Here `z` is
+//! [`SignPlan::excess_of_is_zero`] and `s` is the sign of the error of a rank. Precisions are chosen
+//! so that both parts are at most half of [`MAX_ERROR_OF_SELECTION`].
+
+use std::sync::Arc;
+
+use hippocrene_ckks::{Ciphertext, CkksError, Evaluator, Refresh, circuits::comparison::SignPlan};
+use hippocrene_rlwe::Noise;
+
+use crate::server::{
+    Server,
+    functions::{
+        comparison::{Comparison, DEFAULT_GAP, Refreshed, WIDER_GAPS, centre},
+        sort::Lines,
+    },
+    moves::broadcast::Copies,
+    planner::choose::Candidate,
+};
+use crate::{Arithmetic, EncryptedArray, Error, Interval, Layout, Numbers, SlotContents};
+
+/// Largest error of a selected element, as a share of the bound of the elements, without the noise.
+/// Chosen.
+const MAX_ERROR_OF_SELECTION: f64 = 1.0 / 1024.0;
+
+/// Largest error of a rank that is a result, without the noise. Chosen.
+const MAX_ERROR_OF_RANKS: f64 = 1.0 / 32.0;
+
+/// The gap of the comparison of ranks with whole numbers. Errors of ranks reduce the distance of 1
+/// between two of them by no more than the rest. Chosen.
+const GAP_OF_RANKS: f64 = 15.0 / 16.0;
+
+/// Bits of capacity by which a stage is planned smaller than a bootstrap allows: for scales that
+/// differ from the plan by half a bit in each product. Chosen.
+const STAGE_MARGIN_BITS: f64 = 6.0;
+
+/// Bits by which the precision of moved elements exceeds the one that a comparison needs. Chosen.
+const EXTRA_BITS_OF_MOVES: f64 = 1.5;
+
+/// Bits by which the products with elements are more precise than the selection. Chosen.
+const EXTRA_BITS_OF_PRODUCTS: f64 = 4.0;
+
+/// How the elements of a line are ordered if they are equal.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(in crate::server) enum EqualElements {
+    /// The element with the lower index has the lower rank.
+    Rising,
+    /// The element with the lower index has the higher rank.
+    Falling,
+}
+
+/// The result of ordering the elements of a line.
+#[derive(Debug, Clone, PartialEq)]
+pub(in crate::server) enum Ordered {
+    /// The rank of every element.
+    Ranks,
+    /// The elements of these ranks.
+    Elements(Vec<usize>),
+    /// For each entry, an element and a share of the next one: its rank, and the weight of the next
+    /// rank.
+    Between(Vec<(usize, f64)>),
+    /// The places of the elements of these ranks.
+    Places(Vec<usize>, EqualElements),
+}
+
+/// The layouts of an array whose lines along an axis are compared with themselves.
+struct Pairs {
+    axis: usize,
+    /// The number of elements of a line.
+    length: usize,
+    /// The number of rows that are compared. It is a power of two if all rows fit a ciphertext.
+    rows: usize,
+    /// The distance of rows, in slots. It is a power of two.
+    stride: usize,
+    shape: Vec<usize>,
+    strides: Vec<usize>,
+    slots: usize,
+}
+
+impl Pairs {
+    fn of(a: &EncryptedArray, axis: usize) -> Self {
+        let (layout, length) = (a.layout(), a.shape()[axis]);
+        let (slots, stride) = (layout.slots(), (layout.last() + 1).next_power_of_two());
+        let padded = length.next_power_of_two();
+        let rows = if stride * padded <= slots { padded } else { length };
+        let (shape, strides) = (layout.shape().to_vec(), layout.strides().to_vec());
+        Pairs { axis, length, rows, stride, shape, strides, slots }
+    }
+
+    /// Returns the number of times that all rows fit a ciphertext.
+    fn copies(&self) -> usize {
+        (self.slots / (self.stride * self.rows).min(self.slots)).max(1)
+    }
+
+    /// Returns the layout of this many rows.
+    fn layout(&self, rows: usize) -> Result<Layout, Error> {
+        let shape = [&[rows], &self.shape[..]].concat();
+        Layout::new(shape, [&[self.stride], &self.strides[..]].concat(), self.slots)
+    }
+
+    /// Returns the layout of all rows with all of their copies.
+    fn layout_of_copies(&self) -> Result<Layout, Error> {
+        let shape = [&[self.copies(), self.rows], &self.shape[..]].concat();
+        let strides = [&[self.stride * self.rows, self.stride], &self.strides[..]].concat();
+        Layout::new(shape, strides, self.slots)
+    }
+
+    /// Returns the layout in which every element stands in the row of its place.
+    fn layout_by_place(&self) -> Result<Layout, Error> {
+        let mut shape = [&[self.length], &self.shape[..]].concat();
+        shape[self.axis + 1] = 1;
+        let strides = [&[self.strides[self.axis]], &self.strides[..]].concat();
+        Layout::new(shape, strides, self.slots)
+    }
+
+    /// Returns the place of each element in its line, in row-major order.
+    fn places(&self) -> impl Iterator<Item = usize> + '_ {
+        let (size, inner): (usize, usize) =
+            (self.shape.iter().product(), self.shape[self.axis + 1..].iter().product());
+        (0..size).map(move |i| i / inner % self.length)
+    }
+}
+
+/// The ranks of elements, and how their pairs were laid out.
+struct Ranked {
+    ranks: EncryptedArray,
+    pairs: Pairs,
+}
+
+impl Server {
+    /// Returns the rank of each element along an axis, or among all elements, counted from 0.
+    ///
+    /// The rank of an element is the number of elements before it in rising order, and equal
+    /// elements are ordered by their places. So ranks are the `argsort` of the `argsort` in numpy.
+    /// Without an axis, the ranks have the shape of `a`.
+    ///
+    /// All pairs of elements are compared at once, so a line may have at most as many elements as
+    /// the square root of the number of slots. Look-up keys are not used.
+    ///
+    /// **Error:** at most 1/32, besides the noise ([`EncryptedArray::precision_bits`] includes
+    /// both). Two elements are in order if they differ by at least [`Server::order_gap`], or if
+    /// they are equal. Between elements that are closer, ranks may lie anywhere between the ranks
+    /// that both orders give.
+    ///
+    /// # Errors
+    /// As [`Server::sort`].
+    pub fn rank(&self, a: &EncryptedArray, axis: Option<usize>) -> Result<EncryptedArray, Error> {
+        let lines = Lines::of(a.shape(), axis, "rank")?;
+        self.check_real(a, lines.operation)?;
+        if lines.length == 1 || a.interval().width() == 0.0 {
+            let zeros = self.mul_number(a, 0.0).map_err(|e| e.during(lines.operation))?;
+            let places = lines.places_of_elements();
+            return self.add_plain(&zeros, &places[..]).map_err(|e| e.during(lines.operation));
+        }
+        self.check_length(&lines)?;
+        self.by_pairs(a, &lines, &Ordered::Ranks)
+    }
+
+    /// Returns the distance from which on two elements of `a` are in order if all pairs are
+    /// compared.
+    ///
+    /// It is about a 128th of the width of the interval of the elements, or of twice their bound if
+    /// the array has stray slots. It is wider by a factor of 2, 4 or 8 if the elements are not
+    /// precise enough for that.
+    ///
+    /// # Errors
+    /// As [`Server::rank`].
+    pub fn order_gap(&self, a: &EncryptedArray) -> Result<f64, Error> {
+        const OPERATION: &str = "gap of an order";
+        self.check_real(a, OPERATION)?;
+        let form = self.form_of(&[a]);
+        Ok(2.0 * self.half_gap(a, &form, MAX_ERROR_OF_RANKS, OPERATION)?.0)
+    }
+
+    /// Orders the lines by comparing all pairs, or returns `None` if look-up tables are to do it.
+    ///
+    /// Pairs are compared wherever that is possible: if a line fits, and there are bootstrapping
+    /// keys or no look-up keys.
+    pub(in crate::server) fn by_pairs_if_possible(
+        &self,
+        a: &EncryptedArray,
+        lines: &Lines,
+        ordered: &Ordered,
+    ) -> Result<Option<EncryptedArray>, Error> {
+        if self.pegasus.is_none() {
+            self.check_length(lines)?;
+            return self.by_pairs(a, lines, ordered).map(Some);
+        }
+        if self.bootstraps.is_none() || !self.fits_pairs(lines) {
+            return Ok(None);
+        }
+        match self.by_pairs(a, lines, ordered) {
+            // The dry run has found that it is impossible, and nothing has been computed.
+            Err(Error::Capacity { .. } | Error::Argument { .. }) => Ok(None),
+            result => result.map(Some),
+        }
+    }
+
+    fn fits_pairs(&self, lines: &Lines) -> bool {
+        lines.length.saturating_mul(lines.length) <= self.session.slots()
+    }
+
+    /// Checks that all pairs of elements of a line fit one ciphertext.
+    fn check_length(&self, lines: &Lines) -> Result<(), Error> {
+        if self.fits_pairs(lines) {
+            return Ok(());
+        }
+        let most = self.session.slots().isqrt();
+        let what = format!(
+            "lines of {} values: all pairs of at most {most} values can be compared. Reshape the \
+             array to shorter lines, or make evaluation keys with look-up tables \
+             (KeyRequest::look_ups; in Python, evaluation_keys(tables=True)).",
+            lines.length
+        );
+        Err(Error::argument(lines.operation, what))
+    }
+
+    /// Orders the lines by comparing all pairs. The first axis of the result counts the results of
+    /// a line, and the others are those without the axis of the lines.
+    fn by_pairs(
+        &self,
+        a: &EncryptedArray,
+        lines: &Lines,
+        ordered: &Ordered,
+    ) -> Result<EncryptedArray, Error> {
+        self.check_real(a, lines.operation)?;
+        let pairs = Candidate::new("all pairs", |server: &Server, [a]: [&EncryptedArray; 1]| {
+            server.ordered(a, lines, ordered)
+        });
+        let result = self.perform(lines.operation, [a], f64::INFINITY, &[pairs]);
+        match result {
+            Err(Error::Capacity { .. }) if self.bootstraps.is_none() => Err(Error::NoKeys {
+                operation: lines.operation,
+                what: "the values have too little capacity to be ordered without bootstraps, and \
+                       this server has no bootstrapping keys and no keys of look-up tables: make \
+                       evaluation keys with one of them (KeyRequest::bootstrapping or \
+                       KeyRequest::look_ups; in Python, evaluation_keys(bootstrapping=True) or \
+                       evaluation_keys(tables=True))",
+            }),
+            result => result.map_err(|e| e.during(lines.operation)),
+        }
+    }
+
+    fn ordered(
+        &self,
+        a: &EncryptedArray,
+        lines: &Lines,
+        ordered: &Ordered,
+    ) -> Result<EncryptedArray, Error> {
+        let operation = lines.operation;
+        let form = self.form_of(&[a]);
+        // Subtracting the centre reduces the bound of the differences only if it is narrower.
+        let middle = if a.interval().width() < a.bound() { centre(&[a]) } else { 0.0 };
+        let mut x = self.plus_constant(a, -middle, operation)?;
+        let axis = match lines.axis {
+            Some(axis) => axis,
+            None => {
+                x = self.gather(&[&x], &[x.size()], &(0..x.size()).collect::<Vec<_>>())?;
+                0
+            }
+        };
+        let packed = Layout::packed(x.shape(), self.session.slots())?;
+        if (x.layout().last() + 1).next_power_of_two() > (packed.last() + 1).next_power_of_two() {
+            x = self.relayout(&x, packed)?;
+        }
+        let equal = match ordered {
+            Ordered::Places(_, equal) => *equal,
+            _ => EqualElements::Rising,
+        };
+        let (groups, weights): (usize, Vec<(usize, f64)>) = match ordered {
+            Ordered::Ranks => {
+                let ranked = self.ranks(&x, axis, equal, MAX_ERROR_OF_RANKS, operation)?;
+                let mut ranks = ranked.ranks;
+                if ranks.shape() != a.shape() {
+                    let all: Vec<usize> = (0..a.size()).collect();
+                    ranks = self.gather(&[&ranks], a.shape(), &all)?;
+                }
+                return Ok(restored(ranks, &form));
+            }
+            Ordered::Elements(ranks) | Ordered::Places(ranks, _) => {
+                (1, ranks.iter().map(|rank| (*rank, 1.0)).collect())
+            }
+            Ordered::Between(places) if places.iter().all(|(_, weight)| *weight == 0.0) => {
+                (1, places.iter().map(|(rank, _)| (*rank, 1.0)).collect())
+            }
+            Ordered::Between(places) => {
+                let pair = |(rank, weight): &(usize, f64)| {
+                    [(*rank, 1.0 - weight), ((rank + 1).min(lines.length - 1), *weight)]
+                };
+                (2, places.iter().flat_map(pair).collect())
+            }
+        };
+        let wanted: Vec<usize> = weights.iter().map(|(rank, _)| *rank).collect();
+        let error = self.largest_error_of_ranks(&Pairs::of(&x, axis), operation)?;
+        let ranked = self.ranks(&x, axis, equal, error, operation)?;
+        let pairs = &ranked.pairs;
+        let (low, high) = match ordered {
+            Ordered::Places(..) => (0.0, lines.length as f64 - 1.0),
+            _ => (x.interval().low(), x.interval().high()),
+        };
+        let bound = match ordered {
+            Ordered::Places(..) => 0.5 * high,
+            _ => x.bound(),
+        };
+        let bits = EXTRA_BITS_OF_PRODUCTS - (MAX_ERROR_OF_SELECTION * bound).log2();
+        let coarse = self.at_most_precision(bits, &form);
+        // The sum grows by as many bits as the number of its summands has.
+        let remaining_bits =
+            form.computed_by(&coarse).product_bits(&coarse) + (lines.length as f64).log2() + 2.0;
+        let indicators = self.indicators(&ranked, &wanted, remaining_bits, operation)?;
+        let layout = indicators.layout().clone();
+        let mut out = match ordered {
+            Ordered::Places(..) => {
+                let centred: Vec<f64> = pairs.places().map(|place| place as f64 - bound).collect();
+                coarse.mul_plain(&indicators, &centred.repeat(wanted.len())[..])?
+            }
+            _ => {
+                let mut x = self.insert_axis(&x, 0)?;
+                x = coarse.repeated_as(&x, &layout, Copies::Any)?;
+                if groups > 1 {
+                    let size = layout.size() / wanted.len();
+                    let all: Vec<f64> =
+                        weights.iter().flat_map(|(_, weight)| vec![*weight; size]).collect();
+                    x = coarse.mul_plain(&x, &all[..])?;
+                }
+                coarse.mul(&indicators, &x)?
+            }
+        };
+        out = coarse.sum(&out, Some(axis + 1))?;
+        if groups > 1 {
+            let (shape, strides) = (out.shape().to_vec(), out.layout().strides().to_vec());
+            let shape = [&[wanted.len() / groups, groups], &shape[1..]].concat();
+            let strides = [&[strides[0] * groups], &strides[..]].concat();
+            out =
+                coarse.sum(&out.with_layout(Layout::new(shape, strides, pairs.slots)?), Some(1))?;
+        }
+        let error = MAX_ERROR_OF_SELECTION * bound;
+        if let Ordered::Places(..) = ordered {
+            out = self.plus_constant(&out, bound, operation)?;
+        }
+        let values = Interval::new(low - error, high + error).unwrap_or(Interval::EVERYTHING);
+        let out = self.with_error(out, error)?.within(values);
+        let out = self.plus_constant(&out, middle, operation)?;
+        Ok(restored(out, &form))
+    }
+
+    /// Returns the ranks of all elements in their lines, with an error of at most `error` besides
+    /// the noise.
+    fn ranks(
+        &self,
+        x: &EncryptedArray,
+        axis: usize,
+        equal: EqualElements,
+        error: f64,
+        operation: &'static str,
+    ) -> Result<Ranked, Error> {
+        let (pairs, form) = (Pairs::of(x, axis), self.form_of(&[x]));
+        let per_pair = 2.0 * error / pairs.rows as f64;
+        let (gap, plan) = self.half_gap(x, &form, per_pair, operation)?;
+        let bits = plan.argument_precision() + EXTRA_BITS_OF_MOVES;
+        let coarse = self.at_most_precision(bits, &form);
+        let row = coarse.repeated_as(
+            &self.insert_axis(x, 0)?,
+            &pairs.layout(pairs.rows)?,
+            Copies::Any,
+        )?;
+        let by_place = x.clone().with_layout(pairs.layout_by_place()?);
+        let mut column =
+            coarse.repeated_as(&by_place, &pairs.layout(pairs.length)?, Copies::Any)?;
+        if pairs.rows > pairs.length {
+            column = self.cleaned(&column)?.with_layout(pairs.layout(pairs.rows)?);
+        }
+        let tiled = match pairs.copies() {
+            1 => None,
+            _ => coarse.tiled(&row, &pairs)?.zip(coarse.tiled(&column, &pairs)?),
+        };
+        let is_tiled = tiled.is_some();
+        let (row, column) = tiled.unwrap_or((row, column));
+        let mut difference = coarse.sub(&row, &column)?;
+        difference.set_bound(bound_of_differences(x));
+        // Rows without an element lie above all elements.
+        let highest = x.interval().high();
+        let shift = |row: usize, place: usize| {
+            let is_before = match equal {
+                EqualElements::Rising => row < place,
+                EqualElements::Falling => row > place,
+            };
+            match row < pairs.length {
+                true if is_before => gap,
+                true => -gap,
+                false => -gap - highest,
+            }
+        };
+        let places: Vec<usize> = pairs.places().collect();
+        let rows = (0..pairs.rows).flat_map(|row| places.iter().map(move |place| (row, *place)));
+        let shifts: Vec<f64> = rows.map(|(row, place)| shift(row, place)).collect();
+        let copies = difference.size() / shifts.len();
+        let mut shifted = self.add_plain(&difference, &shifts.repeat(copies)[..])?;
+        shifted.set_bound(plan.literal().bound);
+        let how = Comparison {
+            gap: Some(gap),
+            precision: Some(plan.literal().precision),
+            ..Comparison::default()
+        };
+        let mut before = self
+            .of_signs(&shifted, how, operation, |e, x, plan, refresh| e.step(x, plan, refresh))?;
+        if is_tiled {
+            let period = Some(pairs.stride * pairs.rows);
+            before = before
+                .with_layout(pairs.layout(pairs.rows)?)
+                .with_slot_contents(SlotContents::repeating(period, false));
+        }
+        let sum = self.sum(&before, Some(0))?;
+        let bound = bound_of_ranks(&pairs);
+        let most = pairs.length as f64 - 1.0 + error;
+        let mut ranks = self.with_error(sum, error)?;
+        ranks.set_bound(bound);
+        let ranks = ranks.within(Interval::new(-error, most).unwrap_or(Interval::EVERYTHING));
+        Ok(Ranked { ranks, pairs })
+    }
+
+    /// Returns the rows with copies that fill the ciphertext, or `None` if slots without an element
+    /// are neither zero nor copies.
+    fn tiled(&self, rows: &EncryptedArray, pairs: &Pairs) -> Result<Option<EncryptedArray>, Error> {
+        let all = pairs.layout_of_copies()?;
+        let period = pairs.stride * pairs.rows;
+        if rows.slot_contents().period().is_some_and(|own| period.is_multiple_of(own)) {
+            return Ok(Some(rows.clone().with_layout(all)));
+        }
+        if !rows.is_clean() {
+            return Ok(None);
+        }
+        self.repeated_as(&self.insert_axis(rows, 0)?, &all, Copies::Any).map(Some)
+    }
+
+    /// Returns 1 where the rank is the wanted one and 0 elsewhere, with a row for each wanted rank.
+    fn indicators(
+        &self,
+        ranked: &Ranked,
+        wanted: &[usize],
+        remaining_bits: f64,
+        operation: &'static str,
+    ) -> Result<EncryptedArray, Error> {
+        let Ranked { ranks, pairs } = ranked;
+        let layout = pairs.layout(wanted.len())?;
+        let rows = self.repeated_as(&self.insert_axis(ranks, 0)?, &layout, Copies::Any)?;
+        let size = ranks.size();
+        let subtrahends: Vec<f64> =
+            wanted.iter().flat_map(|rank| vec![-(*rank as f64); size]).collect();
+        let mut differences = self.add_plain(&rows, &subtrahends[..])?;
+        differences.set_bound(bound_of_ranks(pairs));
+        let how = comparison_of_ranks(pairs.length);
+        self.of_signs(&differences, how, operation, |e, x, plan, refresh| {
+            e.is_zero(x, plan, remaining_bits, refresh)
+        })
+    }
+
+    /// Applies `f` with the plan of a sign to every ciphertext.
+    ///
+    /// The stages of the plan may use all of the capacity, or only as much as a bootstrap restores.
+    fn of_signs(
+        &self,
+        a: &EncryptedArray,
+        how: Comparison,
+        operation: &'static str,
+        f: impl Fn(&Evaluator, &Ciphertext, &SignPlan, &dyn Refresh) -> Result<Ciphertext, CkksError>
+        + Sync,
+    ) -> Result<EncryptedArray, Error> {
+        let f = &f;
+        let run = |max_stage_bits: f64, refreshed: Refreshed| {
+            move |server: &Server, [a]: [&EncryptedArray; 1]| {
+                let form = server.form_of(&[a]);
+                let plan =
+                    server.plan_in_stages(&form, a.bound(), how, max_stage_bits, operation)?;
+                let refresh = server.refresh_if(refreshed, &form, &[a.layout()])?;
+                server.map_as_it_is(a, operation, false, |_, x| {
+                    Ok(f(&server.evaluator, x, &plan, &*refresh)?)
+                })
+            }
+        };
+        let any = Candidate::new("polynomials", run(f64::INFINITY, Refreshed::OnTheWay));
+        let short = run(self.max_stage_bits(), Refreshed::OnTheWay);
+        let short = Candidate::new("polynomials in short stages", short).otherwise(1);
+        let at_once = run(f64::INFINITY, Refreshed::Never);
+        let at_once = Candidate::new("polynomials without bootstraps", at_once).otherwise(2);
+        self.perform(operation, [a], f64::INFINITY, &[any, short, at_once])
+    }
+
+    /// Returns half the gap of a comparison of all pairs, and its plan, with an error of at most
+    /// `error` for each pair.
+    fn half_gap(
+        &self,
+        x: &EncryptedArray,
+        form: &Numbers,
+        error: f64,
+        operation: &'static str,
+    ) -> Result<(f64, Arc<SignPlan>), Error> {
+        let bound = bound_of_differences(x);
+        let precision = Some((-error.log2()).ceil().clamp(4.0, 40.0));
+        // The error of a difference of two independent elements.
+        let noise = Noise::from_log2_std(-x.precision_bits(&self.session));
+        let have = -noise.plus(noise).log2_std() - 0.25;
+        let mut found = None;
+        for times in [1.0].into_iter().chain(WIDER_GAPS) {
+            let gap = times * DEFAULT_GAP / (1.0 - times * DEFAULT_GAP) * bound;
+            let how = Comparison { gap: Some(gap), precision, ..Comparison::default() };
+            let plan = self.plan_in_stages(form, bound + gap, how, f64::INFINITY, operation)?;
+            let is_enough = plan.argument_precision() <= have;
+            found = Some((gap, plan));
+            if is_enough {
+                break;
+            }
+        }
+        found.ok_or_else(|| Error::Internal("no gap of an order".into()))
+    }
+
+    /// Returns the largest error of a rank, a power of two, for which `2 s^2` is at most half of
+    /// the largest error of a selection.
+    fn largest_error_of_ranks(&self, pairs: &Pairs, operation: &'static str) -> Result<f64, Error> {
+        let form = Numbers { complex: false, precision: 0.0, interval: None, error_known: true };
+        let (bound, how) = (bound_of_ranks(pairs), comparison_of_ranks(pairs.length));
+        let plan = |bits| self.plan_in_stages(&form, bound, how, bits, operation);
+        // One of these plans is used.
+        let limit = self.max_stage_bits();
+        let short = if limit.is_finite() { plan(limit).ok() } else { None };
+        let plans = [plan(f64::INFINITY).ok(), short];
+        let is_enough = |error: &f64| {
+            let signs = plans.iter().flatten().map(|plan| plan.apply(*error));
+            2.0 * signs.fold(0.0, f64::max).powi(2) <= 0.5 * MAX_ERROR_OF_SELECTION
+        };
+        let mut errors = (5..=20).map(|bits| (-f64::from(bits)).exp2());
+        Ok(errors.find(is_enough).unwrap_or((-20f64).exp2()))
+    }
+
+    /// Returns the bits of capacity that a stage may use if it begins right after a bootstrap.
+    fn max_stage_bits(&self) -> f64 {
+        let most = self.most_after_bootstrap().zip(self.bootstrap_reserve());
+        most.map_or(f64::INFINITY, |(most, reserve)| most - reserve - STAGE_MARGIN_BITS)
+    }
+
+    /// Returns this server with a precision of at most `bits`.
+    fn at_most_precision(&self, bits: f64, form: &Numbers) -> Server {
+        // If the parameters allow no such scale, the precision stays as it is.
+        self.with_precision(bits.min(form.precision)).unwrap_or_else(|_| self.clone())
+    }
+
+    /// Returns the array with an error that is larger by `error`, which counts as a standard
+    /// deviation.
+    fn with_error(&self, a: EncryptedArray, error: f64) -> Result<EncryptedArray, Error> {
+        let noise = Noise::from_log2_std(-a.precision_bits(&self.session));
+        let bits = -noise.plus(Noise::from_std(error)).log2_std();
+        a.with_precision_bits(bits, &self.session)
+    }
+}
+
+/// Returns the bound of the differences of two elements, in all slots.
+fn bound_of_differences(x: &EncryptedArray) -> f64 {
+    match x.has_strays() {
+        true => 2.0 * x.bound(),
+        // Other slots hold the difference of an element and 0, or of two elements. The bound of
+        // centred elements is at most the width.
+        false => x.interval().width(),
+    }
+}
+
+/// Returns the bound of ranks and of their differences from whole numbers, in all slots.
+fn bound_of_ranks(pairs: &Pairs) -> f64 {
+    // In slots without an element, all rows may count.
+    pairs.rows as f64 + 2.0 * MAX_ERROR_OF_RANKS
+}
+
+/// Returns the comparison of ranks with whole numbers, for lines of this length.
+fn comparison_of_ranks(length: usize) -> Comparison {
+    // `n (2 e)^2` is about half of the largest error.
+    let error = 0.5 * (0.5 * MAX_ERROR_OF_SELECTION / length as f64).sqrt();
+    let precision = Some(0.1 + -error.log2());
+    Comparison { gap: Some(GAP_OF_RANKS), precision, ..Comparison::default() }
+}
+
+/// Returns the array with the precision that results of the operation have.
+fn restored(a: EncryptedArray, form: &Numbers) -> EncryptedArray {
+    let own = *a.form();
+    a.with_form(Numbers { precision: form.precision, ..own })
+}
