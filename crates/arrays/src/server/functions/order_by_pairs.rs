@@ -28,7 +28,7 @@ use crate::server::{
     Server,
     functions::{
         comparison::{Comparison, DEFAULT_GAP, Refreshed, WIDER_GAPS, centre},
-        sort::Lines,
+        sort::{Lines, relabelled},
     },
     moves::broadcast::Copies,
     planner::choose::Candidate,
@@ -347,8 +347,7 @@ impl Server {
             let (shape, strides) = (out.shape().to_vec(), out.layout().strides().to_vec());
             let shape = [&[wanted.len() / groups, groups], &shape[1..]].concat();
             let strides = [&[strides[0] * groups], &strides[..]].concat();
-            out =
-                coarse.sum(&out.with_layout(Layout::new(shape, strides, pairs.slots)?), Some(1))?;
+            out = coarse.sum(&relabelled(out, shape, strides)?, Some(1))?;
         }
         let error = MAX_ERROR_OF_SELECTION * bound;
         if let Ordered::Places(..) = ordered {

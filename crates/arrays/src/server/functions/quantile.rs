@@ -4,9 +4,13 @@ use hippocrene_pegasus::Pegasus;
 
 use crate::server::{
     Server,
-    functions::{comparison::centre, order_by_pairs::Ordered, sort::Lines},
+    functions::{
+        comparison::centre,
+        order_by_pairs::Ordered,
+        sort::{Lines, relabelled},
+    },
 };
-use crate::{EncryptedArray, Error, Layout};
+use crate::{EncryptedArray, Error};
 
 /// Number of steps between two neighbouring elements for the weights of quantiles.
 ///
@@ -91,8 +95,7 @@ impl Server {
             // A median has no axis for its only quantile.
             let strides = quantiles.layout().strides();
             let strides = strides[strides.len() - shape.len()..].to_vec();
-            let layout = Layout::new(shape, strides, quantiles.layout().slots())?;
-            return Ok(quantiles.with_layout(layout));
+            return relabelled(quantiles, shape, strides);
         }
         let wide = |pegasus: &Pegasus, _: &_, _| {
             Ok(pegasus.sorting_bound_factor(Pegasus::sort_rounds(lines.length)))

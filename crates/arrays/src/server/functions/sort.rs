@@ -557,8 +557,7 @@ impl Lines {
         let (length, stride) = (shape.remove(0), strides.remove(0));
         shape.insert(axis, length);
         strides.insert(axis, stride);
-        let layout = Layout::new(shape, strides, a.layout().slots())?;
-        Ok(a.with_layout(layout))
+        relabelled(a, shape, strides)
     }
 
     /// Returns the number of bits in a digit of a place.
@@ -584,8 +583,17 @@ impl Lines {
 /// Returns the array without its first axis, which has length 1.
 fn without_first_axis(a: EncryptedArray) -> Result<EncryptedArray, Error> {
     let (shape, strides) = (a.shape()[1..].to_vec(), a.layout().strides()[1..].to_vec());
-    let layout = Layout::new(shape, strides, a.layout().slots())?;
-    Ok(a.with_layout(layout))
+    relabelled(a, shape, strides)
+}
+
+/// Returns the array with another shape and other strides, which name the same positions.
+pub(in crate::server) fn relabelled(
+    a: EncryptedArray,
+    shape: Vec<usize>,
+    strides: Vec<usize>,
+) -> Result<EncryptedArray, Error> {
+    let (interval, layout) = (a.interval(), Layout::new(shape, strides, a.layout().slots())?);
+    Ok(a.with_layout(layout).within(interval))
 }
 
 /// Returns the factor that widens the bound for extraction, for a tournament of `count` numbers.
