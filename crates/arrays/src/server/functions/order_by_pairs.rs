@@ -3,37 +3,45 @@
 //!
 //! A line of `n` elements is laid out as rows and columns of `n^2` slots. One comparison of the
 //! differences `x_i - x_j` says for each pair whether `x_j` comes before `x_i`. The sum over `j` is
-//! the rank of `x_i`. For each wanted rank `k`, another comparison finds the element of that rank:
-//! it computes 1 where the rank is `k` and 0 elsewhere ([`Evaluator::is_zero`] of `rank - k`). The
-//! sum of the elements times these numbers is the element of rank `k`.
+//! the rank of `x_i`.
 //!
-//! # Equal elements
-//! The step of a comparison is moved by half the gap to the side of negative differences if `j < i`,
-//! and to the other side otherwise. So equal elements count as ordered by their places, and ranks
-//! are a permutation. The step is odd about its middle, and the two comparisons of a pair are
-//! computed from opposite numbers. So they add up to 1 even in the gap.
+//! Another comparison computes `S_k`, which is 1 for elements whose rank is at least `k` and 0 for
+//! others. Let `G_k` be the sum of the elements times `S_k`. The element of rank `k` is the
+//! difference `G_k - G_(k+1)`, and a quantile is a combination of three of these sums. With places
+//! instead of elements, the same sums give the places of ranks. There is a row of slots for each
+//! `k`, so this is one comparison too.
+//!
+//! # Equal and close elements
+//! The step of the first comparison is moved by half the gap to the side of negative differences if
+//! `j < i`, and to the other side otherwise. So equal elements are ordered by their places, and
+//! ranks are a permutation. The step is odd about its middle, and the two results of a pair are
+//! computed from opposite numbers. So they add up to 1 even in the gap. If two elements are closer
+//! than the gap, and no others are, their ranks are `r + t` and `r + 1 - t` for some `t`. Then
+//! `S_(r+1)` of both adds up to 1 as well, and both results are means of the two elements.
 //!
 //! # Errors
-//! Let `e` be the error of a comparison. A rank has an error of at most `n e/2`, and a result is
-//! wrong by at most `n z + 2 s^2` of the bound of the elements. Here `z` is
-//! [`SignPlan::excess_of_is_zero`] and `s` is the sign of the error of a rank. Precisions are chosen
-//! so that both parts are at most half of [`MAX_ERROR_OF_SELECTION`].
+//! Let `e` and `f` be the errors of the signs in both comparisons. A rank has an error of at most
+//! `n e/2`. If that is at most [`MAX_ERROR_OF_RANKS_WITHIN`], a result is wrong by at most `n f`
+//! times the bound of the elements.
 
-use std::sync::Arc;
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    sync::Arc,
+};
 
-use hippocrene_ckks::{Ciphertext, CkksError, Evaluator, Refresh, circuits::comparison::SignPlan};
+use hippocrene_ckks::circuits::comparison::SignPlan;
 use hippocrene_rlwe::Noise;
 
 use crate::server::{
     Server,
     functions::{
         comparison::{Comparison, DEFAULT_GAP, Refreshed, WIDER_GAPS, centre},
-        sort::{Lines, relabelled},
+        sort::Lines,
     },
     moves::broadcast::Copies,
     planner::choose::Candidate,
 };
-use crate::{Arithmetic, EncryptedArray, Error, Interval, Layout, Numbers, SlotContents};
+use crate::{Capacity, EncryptedArray, Error, Interval, Layout, Numbers, SlotContents};
 
 /// Largest error of a selected element, as a share of the bound of the elements, without the noise.
 /// Chosen.
@@ -42,9 +50,9 @@ const MAX_ERROR_OF_SELECTION: f64 = 1.0 / 1024.0;
 /// Largest error of a rank that is a result, without the noise. Chosen.
 const MAX_ERROR_OF_RANKS: f64 = 1.0 / 32.0;
 
-/// The gap of the comparison of ranks with whole numbers. Errors of ranks reduce the distance of 1
-/// between two of them by no more than the rest. Chosen.
-const GAP_OF_RANKS: f64 = 15.0 / 16.0;
+/// Largest error of a rank that is compared with whole numbers. Chosen: a larger one allows a less
+/// precise first comparison, and makes the gap of the second one narrower.
+const MAX_ERROR_OF_RANKS_WITHIN: f64 = 1.0 / 16.0;
 
 /// Bits of capacity by which a stage is planned smaller than a bootstrap allows: for scales that
 /// differ from the plan by half a bit in each product. Chosen.
@@ -55,6 +63,10 @@ const EXTRA_BITS_OF_MOVES: f64 = 1.5;
 
 /// Bits by which the products with elements are more precise than the selection. Chosen.
 const EXTRA_BITS_OF_PRODUCTS: f64 = 4.0;
+
+/// Bits of capacity that are kept for these products besides those of their scales: for scales that
+/// differ by half a bit, and for bringing operands to one modulus. Chosen.
+const MARGIN_BITS_OF_PRODUCTS: f64 = 4.0;
 
 /// How the elements of a line are ordered if they are equal.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -77,6 +89,77 @@ pub(in crate::server) enum Ordered {
     Between(Vec<(usize, f64)>),
     /// The places of the elements of these ranks.
     Places(Vec<usize>, EqualElements),
+}
+
+/// The results of a line as combinations of sums of the elements whose rank is at least a threshold.
+struct Combined {
+    thresholds: Vec<usize>,
+    /// For each result, the factors of the sums, by the number of the threshold.
+    factors: Vec<Vec<(usize, f64)>>,
+}
+
+impl Combined {
+    fn of(ordered: &Ordered, length: usize) -> Self {
+        let results: Vec<Vec<(usize, f64)>> = match ordered {
+            Ordered::Ranks => Vec::new(),
+            Ordered::Elements(ranks) | Ordered::Places(ranks, _) => {
+                ranks.iter().map(|rank| vec![(*rank, 1.0)]).collect()
+            }
+            Ordered::Between(places) => {
+                let pair = |(rank, weight): &(usize, f64)| {
+                    vec![(*rank, 1.0 - weight), (rank + 1, *weight)]
+                };
+                places.iter().map(pair).collect()
+            }
+        };
+        // The element of rank `k` is the sum for the threshold `k` minus that for `k + 1`.
+        let factors: Vec<BTreeMap<usize, f64>> = results
+            .into_iter()
+            .map(|ranks| {
+                let mut factors = BTreeMap::new();
+                for (rank, weight) in ranks {
+                    *factors.entry(rank).or_insert(0.0) += weight;
+                    *factors.entry(rank + 1).or_insert(0.0) -= weight;
+                }
+                factors.retain(|threshold, factor| *threshold < length && *factor != 0.0);
+                factors
+            })
+            .collect();
+        let thresholds: BTreeSet<usize> =
+            factors.iter().flat_map(|factors| factors.keys().copied()).collect();
+        let thresholds: Vec<usize> = thresholds.into_iter().collect();
+        let number = |threshold: usize| thresholds.partition_point(|other| *other < threshold);
+        let by_number = |factors: BTreeMap<usize, f64>| {
+            factors.into_iter().map(|(threshold, factor)| (number(threshold), factor)).collect()
+        };
+        let factors = factors.into_iter().map(by_number).collect();
+        Combined { thresholds, factors }
+    }
+
+    /// Combines the sums, whose first axis counts the thresholds.
+    fn of_sums(
+        &self,
+        server: &Server,
+        sums: EncryptedArray,
+        operation: &'static str,
+    ) -> Result<EncryptedArray, Error> {
+        if self.factors[..] == [vec![(0, 1.0)]] {
+            return Ok(sums);
+        }
+        let mut shape = sums.shape().to_vec();
+        shape[0] = self.factors.len();
+        let layout = Layout::new(shape, sums.layout().strides().to_vec(), sums.layout().slots())?;
+        let (to, from): (Vec<usize>, Vec<usize>) =
+            (layout.positions().collect(), sums.layout().positions().collect());
+        let lines = to.len() / self.factors.len();
+        let entries = self.factors.iter().enumerate().flat_map(|(result, factors)| {
+            let (to, from) = (&to, &from);
+            factors.iter().flat_map(move |(number, factor)| {
+                (0..lines).map(move |i| (to[result * lines + i], from[number * lines + i], *factor))
+            })
+        });
+        server.linear_map(&sums, layout, entries.collect::<Vec<_>>(), operation)
+    }
 }
 
 /// The layouts of an array whose lines along an axis are compared with themselves.
@@ -243,7 +326,8 @@ impl Server {
         let pairs = Candidate::new("all pairs", |server: &Server, [a]: [&EncryptedArray; 1]| {
             server.ordered(a, lines, ordered)
         });
-        let result = self.perform(lines.operation, [a], f64::INFINITY, &[pairs]);
+        let arguments = format!("{:?} {ordered:?}", lines.axis);
+        let result = self.perform_by_arguments(lines.operation, &arguments, [a], &[pairs]);
         match result {
             Err(Error::Capacity { .. }) if self.bootstraps.is_none() => Err(Error::NoKeys {
                 operation: lines.operation,
@@ -283,80 +367,50 @@ impl Server {
             Ordered::Places(_, equal) => *equal,
             _ => EqualElements::Rising,
         };
-        let (groups, weights): (usize, Vec<(usize, f64)>) = match ordered {
-            Ordered::Ranks => {
-                let ranked = self.ranks(&x, axis, equal, MAX_ERROR_OF_RANKS, operation)?;
-                let mut ranks = ranked.ranks;
-                if ranks.shape() != a.shape() {
-                    let all: Vec<usize> = (0..a.size()).collect();
-                    ranks = self.gather(&[&ranks], a.shape(), &all)?;
-                }
-                return Ok(restored(ranks, &form));
+        if *ordered == Ordered::Ranks {
+            let mut ranks = self.ranks(&x, axis, equal, MAX_ERROR_OF_RANKS, operation)?.ranks;
+            if ranks.shape() != a.shape() {
+                let all: Vec<usize> = (0..a.size()).collect();
+                ranks = self.gather(&[&ranks], a.shape(), &all)?;
             }
-            Ordered::Elements(ranks) | Ordered::Places(ranks, _) => {
-                (1, ranks.iter().map(|rank| (*rank, 1.0)).collect())
-            }
-            Ordered::Between(places) if places.iter().all(|(_, weight)| *weight == 0.0) => {
-                (1, places.iter().map(|(rank, _)| (*rank, 1.0)).collect())
-            }
-            Ordered::Between(places) => {
-                let pair = |(rank, weight): &(usize, f64)| {
-                    [(*rank, 1.0 - weight), ((rank + 1).min(lines.length - 1), *weight)]
-                };
-                (2, places.iter().flat_map(pair).collect())
-            }
-        };
-        let wanted: Vec<usize> = weights.iter().map(|(rank, _)| *rank).collect();
-        let error = self.largest_error_of_ranks(&Pairs::of(&x, axis), operation)?;
-        let ranked = self.ranks(&x, axis, equal, error, operation)?;
-        let pairs = &ranked.pairs;
-        let (low, high) = match ordered {
-            Ordered::Places(..) => (0.0, lines.length as f64 - 1.0),
-            _ => (x.interval().low(), x.interval().high()),
-        };
-        let bound = match ordered {
-            Ordered::Places(..) => 0.5 * high,
-            _ => x.bound(),
-        };
-        let bits = EXTRA_BITS_OF_PRODUCTS - (MAX_ERROR_OF_SELECTION * bound).log2();
-        let coarse = self.at_most_precision(bits, &form);
-        // The sum grows by as many bits as the number of its summands has.
-        let remaining_bits =
-            form.computed_by(&coarse).product_bits(&coarse) + (lines.length as f64).log2() + 2.0;
-        let indicators = self.indicators(&ranked, &wanted, remaining_bits, operation)?;
-        let layout = indicators.layout().clone();
-        let mut out = match ordered {
-            Ordered::Places(..) => {
-                let centred: Vec<f64> = pairs.places().map(|place| place as f64 - bound).collect();
-                coarse.mul_plain(&indicators, &centred.repeat(wanted.len())[..])?
-            }
-            _ => {
-                let mut x = self.insert_axis(&x, 0)?;
-                x = coarse.repeated_as(&x, &layout, Copies::Any)?;
-                if groups > 1 {
-                    let size = layout.size() / wanted.len();
-                    let all: Vec<f64> =
-                        weights.iter().flat_map(|(_, weight)| vec![*weight; size]).collect();
-                    x = coarse.mul_plain(&x, &all[..])?;
-                }
-                coarse.mul(&indicators, &x)?
-            }
-        };
-        out = coarse.sum(&out, Some(axis + 1))?;
-        if groups > 1 {
-            let (shape, strides) = (out.shape().to_vec(), out.layout().strides().to_vec());
-            let shape = [&[wanted.len() / groups, groups], &shape[1..]].concat();
-            let strides = [&[strides[0] * groups], &strides[..]].concat();
-            out = coarse.sum(&relabelled(out, shape, strides)?, Some(1))?;
+            return Ok(restored(ranks, &form));
         }
+        let combined = Combined::of(ordered, lines.length);
+        let ranked = self.ranks(&x, axis, equal, MAX_ERROR_OF_RANKS_WITHIN, operation)?;
+        let last = lines.length as f64 - 1.0;
+        let is_of_places = matches!(ordered, Ordered::Places(..));
+        let (ends, bound) = match is_of_places {
+            true => ((0.0, last), 0.5 * last),
+            false => ((x.interval().low(), x.interval().high()), x.bound()),
+        };
         let error = MAX_ERROR_OF_SELECTION * bound;
-        if let Ordered::Places(..) = ordered {
-            out = self.plus_constant(&out, bound, operation)?;
-        }
-        let values = Interval::new(low - error, high + error).unwrap_or(Interval::EVERYTHING);
-        let out = self.with_error(out, error)?.within(values);
-        let out = self.plus_constant(&out, middle, operation)?;
-        Ok(restored(out, &form))
+        let coarse = self.at_most_precision(EXTRA_BITS_OF_PRODUCTS - error.log2(), &form);
+        // The steps are multiplied twice, and the sum grows by the number of its summands.
+        let remaining_bits = 2.0 * form.computed_by(&coarse).product_bits(&coarse)
+            + (lines.length as f64).log2()
+            + MARGIN_BITS_OF_PRODUCTS;
+        let steps = self.rank_steps(&ranked, &combined.thresholds, remaining_bits, operation)?;
+        let layout = steps.layout().clone();
+        let products = match is_of_places {
+            true => {
+                let centred: Vec<f64> =
+                    ranked.pairs.places().map(|place| place as f64 - bound).collect();
+                coarse.mul_plain(&steps, &centred.repeat(combined.thresholds.len())[..])?
+            }
+            false => {
+                let rows = self.insert_axis(&x, 0)?;
+                coarse.mul(&steps, &coarse.repeated_as(&rows, &layout, Copies::Any)?)?
+            }
+        };
+        let sums = coarse.sum(&products, Some(axis + 1))?;
+        let out = combined.of_sums(&coarse, sums, operation)?;
+        let out = match is_of_places {
+            true => self.plus_constant(&out, bound, operation)?,
+            false => out,
+        };
+        let values = Interval::new(ends.0 - error, ends.1 + error);
+        let out = self.with_error(out, error)?.within(values.unwrap_or(Interval::EVERYTHING));
+        Ok(restored(self.plus_constant(&out, middle, operation)?, &form))
     }
 
     /// Returns the ranks of all elements in their lines, with an error of at most `error` besides
@@ -417,8 +471,7 @@ impl Server {
             precision: Some(plan.literal().precision),
             ..Comparison::default()
         };
-        let mut before = self
-            .of_signs(&shifted, how, operation, |e, x, plan, refresh| e.step(x, plan, refresh))?;
+        let mut before = self.steps(&shifted, how, 0.0, operation)?;
         if is_tiled {
             let period = Some(pairs.stride * pairs.rows);
             before = before
@@ -448,40 +501,36 @@ impl Server {
         self.repeated_as(&self.insert_axis(rows, 0)?, &all, Copies::Any).map(Some)
     }
 
-    /// Returns 1 where the rank is the wanted one and 0 elsewhere, with a row for each wanted rank.
-    fn indicators(
+    /// Returns 1 where the rank is at least a threshold and 0 elsewhere, with a row for each of the
+    /// thresholds.
+    fn rank_steps(
         &self,
         ranked: &Ranked,
-        wanted: &[usize],
+        thresholds: &[usize],
         remaining_bits: f64,
         operation: &'static str,
     ) -> Result<EncryptedArray, Error> {
         let Ranked { ranks, pairs } = ranked;
-        let layout = pairs.layout(wanted.len())?;
+        let layout = pairs.layout(thresholds.len())?;
         let rows = self.repeated_as(&self.insert_axis(ranks, 0)?, &layout, Copies::Any)?;
-        let size = ranks.size();
-        let subtrahends: Vec<f64> =
-            wanted.iter().flat_map(|rank| vec![-(*rank as f64); size]).collect();
-        let mut differences = self.add_plain(&rows, &subtrahends[..])?;
+        let middles = thresholds.iter().map(|threshold| 0.5 - *threshold as f64);
+        let middles: Vec<f64> = middles.flat_map(|middle| vec![middle; ranks.size()]).collect();
+        let mut differences = self.add_plain(&rows, &middles[..])?;
         differences.set_bound(bound_of_ranks(pairs));
-        let how = comparison_of_ranks(pairs.length);
-        self.of_signs(&differences, how, operation, |e, x, plan, refresh| {
-            e.is_zero(x, plan, remaining_bits, refresh)
-        })
+        self.steps(&differences, comparison_of_ranks(pairs.length), remaining_bits, operation)
     }
 
-    /// Applies `f` with the plan of a sign to every ciphertext.
+    /// Returns 1 for positive slots and 0 for negative ones, by polynomials, with `remaining_bits`
+    /// bits of capacity for further use if possible.
     ///
     /// The stages of the plan may use all of the capacity, or only as much as a bootstrap restores.
-    fn of_signs(
+    fn steps(
         &self,
         a: &EncryptedArray,
         how: Comparison,
+        remaining_bits: f64,
         operation: &'static str,
-        f: impl Fn(&Evaluator, &Ciphertext, &SignPlan, &dyn Refresh) -> Result<Ciphertext, CkksError>
-        + Sync,
     ) -> Result<EncryptedArray, Error> {
-        let f = &f;
         let run = |max_stage_bits: f64, refreshed: Refreshed| {
             move |server: &Server, [a]: [&EncryptedArray; 1]| {
                 let form = server.form_of(&[a]);
@@ -489,7 +538,7 @@ impl Server {
                     server.plan_in_stages(&form, a.bound(), how, max_stage_bits, operation)?;
                 let refresh = server.refresh_if(refreshed, &form, &[a.layout()])?;
                 server.map_as_it_is(a, operation, false, |_, x| {
-                    Ok(f(&server.evaluator, x, &plan, &*refresh)?)
+                    Ok(server.evaluator.step_leaving(x, &plan, remaining_bits, &*refresh)?)
                 })
             }
         };
@@ -529,24 +578,6 @@ impl Server {
         found.ok_or_else(|| Error::Internal("no gap of an order".into()))
     }
 
-    /// Returns the largest error of a rank, a power of two, for which `2 s^2` is at most half of
-    /// the largest error of a selection.
-    fn largest_error_of_ranks(&self, pairs: &Pairs, operation: &'static str) -> Result<f64, Error> {
-        let form = Numbers { complex: false, precision: 0.0, interval: None, error_known: true };
-        let (bound, how) = (bound_of_ranks(pairs), comparison_of_ranks(pairs.length));
-        let plan = |bits| self.plan_in_stages(&form, bound, how, bits, operation);
-        // One of these plans is used.
-        let limit = self.max_stage_bits();
-        let short = if limit.is_finite() { plan(limit).ok() } else { None };
-        let plans = [plan(f64::INFINITY).ok(), short];
-        let is_enough = |error: &f64| {
-            let signs = plans.iter().flatten().map(|plan| plan.apply(*error));
-            2.0 * signs.fold(0.0, f64::max).powi(2) <= 0.5 * MAX_ERROR_OF_SELECTION
-        };
-        let mut errors = (5..=20).map(|bits| (-f64::from(bits)).exp2());
-        Ok(errors.find(is_enough).unwrap_or((-20f64).exp2()))
-    }
-
     /// Returns the bits of capacity that a stage may use if it begins right after a bootstrap.
     fn max_stage_bits(&self) -> f64 {
         let most = self.most_after_bootstrap().zip(self.bootstrap_reserve());
@@ -581,15 +612,14 @@ fn bound_of_differences(x: &EncryptedArray) -> f64 {
 /// Returns the bound of ranks and of their differences from whole numbers, in all slots.
 fn bound_of_ranks(pairs: &Pairs) -> f64 {
     // In slots without an element, all rows may count.
-    pairs.rows as f64 + 2.0 * MAX_ERROR_OF_RANKS
+    pairs.rows as f64 + 2.0 * MAX_ERROR_OF_RANKS_WITHIN
 }
 
-/// Returns the comparison of ranks with whole numbers, for lines of this length.
+/// Returns the comparison of ranks with the middles between whole numbers.
 fn comparison_of_ranks(length: usize) -> Comparison {
-    // `n (2 e)^2` is about half of the largest error.
-    let error = 0.5 * (0.5 * MAX_ERROR_OF_SELECTION / length as f64).sqrt();
-    let precision = Some(0.1 + -error.log2());
-    Comparison { gap: Some(GAP_OF_RANKS), precision, ..Comparison::default() }
+    let error = MAX_ERROR_OF_SELECTION / length as f64;
+    let gap = Some(0.5 - MAX_ERROR_OF_RANKS_WITHIN);
+    Comparison { gap, precision: Some(-error.log2()), ..Comparison::default() }
 }
 
 /// Returns the array with the precision that results of the operation have.

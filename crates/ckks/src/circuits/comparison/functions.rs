@@ -2,12 +2,10 @@
 
 use std::borrow::Cow;
 
-use hippocrene_rlwe::Noise;
-
 use super::SignPlan;
 use crate::{
     Ciphertext, CkksError, Evaluator, Refresh,
-    circuits::composition::{Composition, ErrorGains, reserved_bits, scale_of},
+    circuits::composition::{reserved_bits, scale_of},
 };
 
 /// Bits by which the scale of a product with the sign exceeds that of the last stage. Chosen.
@@ -25,62 +23,29 @@ impl Evaluator {
         plan: &SignPlan,
         refresh: &dyn Refresh,
     ) -> Result<Ciphertext, CkksError> {
-        const OPERATION: &str = "step";
-        let x = self.normalised(a, plan, OPERATION)?;
-        let mut y =
-            self.sign_of(Cow::Owned(x), plan, reserved_bits(refresh), refresh, OPERATION)?;
-        self.add_number_assign(&mut y, 1.0)?;
-        // Halving the values only changes the scale.
-        y = y.in_unit(1);
-        y.set_bound(1.0 + 0.5 * plan.error());
-        Ok(y)
+        self.step_leaving(a, plan, 0.0, refresh)
     }
 
-    /// Returns 1 where a slot of `a` is 0, and 0 where its absolute value is at least the gap.
-    ///
-    /// This is `(1 - s^2)^2` for the sign `s`, and 2 deeper than that. Let `e` be
-    /// [`SignPlan::error`]. The result is within `(2 e + e^2)^2` of 0 outside of the gap. Inside, it
-    /// is within `2 s^2` of 1, where `s` is [`SignPlan::apply`] of the slot. So a small error of a
-    /// slot near 0 has hardly any effect. The noise estimate is that of slots that hold 0.
-    ///
-    /// If possible, the result has `remaining_bits` bits of capacity beside those of a later
-    /// refresh.
+    /// As [`Evaluator::step`], for a result that is used further: if a refresh restores that much,
+    /// `remaining_bits` bits of capacity are left beside those that a later refresh needs.
     ///
     /// # Errors
     /// Fails as [`Evaluator::sign`] does.
-    pub fn is_zero(
+    pub fn step_leaving(
         &self,
         a: &Ciphertext,
         plan: &SignPlan,
         remaining_bits: f64,
         refresh: &dyn Refresh,
     ) -> Result<Ciphertext, CkksError> {
-        const OPERATION: &str = "compare with 0";
-        let finer = PRODUCT_EXTRA_SCALE_BITS;
-        let target = scale_of((plan.last().scale_bits + finer).exp2(), OPERATION)?;
-        // A square uses the bits of a scale, which may be larger than the target by half a bit.
-        let (squares, reserve) = (2.0 * (target.log2() + 0.5), reserved_bits(refresh));
+        const OPERATION: &str = "step";
         let x = self.normalised(a, plan, OPERATION)?;
-        let composition = Composition {
-            gains: ErrorGains::new(plan.stages(), std::iter::once(0.0)),
-            ..plan.composition.clone()
-        };
-        let rest = squares + remaining_bits + reserve;
-        let s = self.composition(Cow::Owned(x), &composition, rest, refresh, OPERATION)?;
-        let s = refresh.refresh(Cow::Owned(s), squares + reserve, rest, OPERATION)?;
-        let mut s = self.at_most(s, target)?.into_owned();
-        // The error `d` of a sign of 0 changes the result by `2 d^2`, whose root mean square is
-        // `2 sqrt(3)` times the variance of `d`.
-        let of_sign = 2.0 * 3f64.sqrt() * (-2.0 * s.precision_bits()).exp2();
-        s.set_noise(Noise::NONE);
-        s.set_bound(1.0);
-        let mut y = self.negate(&self.square_rescale(&s, target)?)?;
+        let remaining_bits = remaining_bits + reserved_bits(refresh);
+        let mut y = self.sign_of(Cow::Owned(x), plan, remaining_bits, refresh, OPERATION)?;
         self.add_number_assign(&mut y, 1.0)?;
-        y.set_bound(1.0);
-        let mut y = self.square_rescale(&y, target)?;
-        y.set_bound(1.0 + plan.excess_of_is_zero());
-        let roundings = (-y.precision_bits()).exp2();
-        y.set_error(roundings.hypot(of_sign));
+        // Halving the values only changes the scale.
+        y = y.in_unit(1);
+        y.set_bound(1.0 + 0.5 * plan.error());
         Ok(y)
     }
 
@@ -234,13 +199,6 @@ impl Evaluator {
 }
 
 impl SignPlan {
-    /// Returns a bound of the results of [`Evaluator::is_zero`] outside of the gap, and of the
-    /// amount by which results exceed 1.
-    pub fn excess_of_is_zero(&self) -> f64 {
-        let error = self.error();
-        (2.0 * error + error * error).powi(2)
-    }
-
     /// Returns the largest amount by which the computed absolute value exceeds the exact one.
     fn max_excess(&self) -> f64 {
         self.literal.bound * self.error()

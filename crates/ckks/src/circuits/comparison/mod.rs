@@ -33,8 +33,6 @@
 //! - [`Evaluator::step`](crate::Evaluator::step), [`greater`](crate::Evaluator::greater),
 //!   [`less`](crate::Evaluator::less): within `e/2` of 0 or 1; between `-e/2` and `1 + e/2` in the
 //!   gap.
-//! - [`Evaluator::is_zero`](crate::Evaluator::is_zero): within `(2 e + e^2)^2` of 0 outside of the
-//!   gap; within `2 s^2` of 1 inside of it, where `s` is the sign that [`SignPlan::apply`] computes.
 //! - [`Evaluator::abs`](crate::Evaluator::abs): within `e |x|` outside of the gap, and within `(2 +
 //!   e) |x|`, thus `(2 + e) gap`, inside of it. The product at the end adds `bound e/2`.
 //! - [`Evaluator::relu`](crate::Evaluator::relu): half of that. The same holds for
