@@ -59,7 +59,7 @@ const MAX_ERROR_OF_RANKS_WITHIN: f64 = 1.0 / 16.0;
 const STAGE_MARGIN_BITS: f64 = 6.0;
 
 /// Bits by which the precision of moved elements exceeds the one that a comparison needs. Chosen.
-const EXTRA_BITS_OF_MOVES: f64 = 1.5;
+const EXTRA_BITS_OF_MOVES: f64 = 2.0;
 
 /// Bits by which the products with elements are more precise than the selection. Chosen.
 const EXTRA_BITS_OF_PRODUCTS: f64 = 4.0;
@@ -368,7 +368,8 @@ impl Server {
             _ => EqualElements::Rising,
         };
         if *ordered == Ordered::Ranks {
-            let mut ranks = self.ranks(&x, axis, equal, MAX_ERROR_OF_RANKS, operation)?.ranks;
+            let ranked = self.ranks(&x, axis, equal, MAX_ERROR_OF_RANKS, operation)?;
+            let mut ranks = self.with_error(ranked.ranks, MAX_ERROR_OF_RANKS)?;
             if ranks.shape() != a.shape() {
                 let all: Vec<usize> = (0..a.size()).collect();
                 ranks = self.gather(&[&ranks], a.shape(), &all)?;
@@ -399,7 +400,7 @@ impl Server {
             }
             false => {
                 let rows = self.insert_axis(&x, 0)?;
-                coarse.mul(&steps, &coarse.repeated_as(&rows, &layout, Copies::Any)?)?
+                coarse.mul(&steps, &coarse.repeated_as(&rows, &layout, Copies::One)?)?
             }
         };
         let sums = coarse.sum(&products, Some(axis + 1))?;
@@ -413,8 +414,8 @@ impl Server {
         Ok(restored(self.plus_constant(&out, middle, operation)?, &form))
     }
 
-    /// Returns the ranks of all elements in their lines, with an error of at most `error` besides
-    /// the noise.
+    /// Returns the ranks of all elements in their lines. Besides the noise, their error is at most
+    /// `error`, which the estimate of their precision does not include.
     fn ranks(
         &self,
         x: &EncryptedArray,
@@ -431,11 +432,11 @@ impl Server {
         let row = coarse.repeated_as(
             &self.insert_axis(x, 0)?,
             &pairs.layout(pairs.rows)?,
-            Copies::Any,
+            Copies::One,
         )?;
         let by_place = x.clone().with_layout(pairs.layout_by_place()?);
         let mut column =
-            coarse.repeated_as(&by_place, &pairs.layout(pairs.length)?, Copies::Any)?;
+            coarse.repeated_as(&by_place, &pairs.layout(pairs.length)?, Copies::One)?;
         if pairs.rows > pairs.length {
             column = self.cleaned(&column)?.with_layout(pairs.layout(pairs.rows)?);
         }
@@ -478,11 +479,9 @@ impl Server {
                 .with_layout(pairs.layout(pairs.rows)?)
                 .with_slot_contents(SlotContents::repeating(period, false));
         }
-        let sum = self.sum(&before, Some(0))?;
-        let bound = bound_of_ranks(&pairs);
+        let mut ranks = self.sum(&before, Some(0))?;
+        ranks.set_bound(bound_of_ranks(&pairs));
         let most = pairs.length as f64 - 1.0 + error;
-        let mut ranks = self.with_error(sum, error)?;
-        ranks.set_bound(bound);
         let ranks = ranks.within(Interval::new(-error, most).unwrap_or(Interval::EVERYTHING));
         Ok(Ranked { ranks, pairs })
     }
@@ -498,7 +497,7 @@ impl Server {
         if !rows.is_clean() {
             return Ok(None);
         }
-        self.repeated_as(&self.insert_axis(rows, 0)?, &all, Copies::Any).map(Some)
+        self.repeated_as(&self.insert_axis(rows, 0)?, &all, Copies::One).map(Some)
     }
 
     /// Returns 1 where the rank is at least a threshold and 0 elsewhere, with a row for each of the
@@ -512,7 +511,7 @@ impl Server {
     ) -> Result<EncryptedArray, Error> {
         let Ranked { ranks, pairs } = ranked;
         let layout = pairs.layout(thresholds.len())?;
-        let rows = self.repeated_as(&self.insert_axis(ranks, 0)?, &layout, Copies::Any)?;
+        let rows = self.repeated_as(&self.insert_axis(ranks, 0)?, &layout, Copies::One)?;
         let middles = thresholds.iter().map(|threshold| 0.5 - *threshold as f64);
         let middles: Vec<f64> = middles.flat_map(|middle| vec![middle; ranks.size()]).collect();
         let mut differences = self.add_plain(&rows, &middles[..])?;
