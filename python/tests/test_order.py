@@ -10,7 +10,7 @@ from hippocrene import ArgumentError, simulate
 VALUES = np.array([[2.0, -1.0, 2.0, 0.5, -3.0], [4.0, 4.0, 4.0, -4.0, 1.0]])
 
 # The stated errors: of values with the bound 4, of indices of five values, and of ranks.
-ERROR, OF_INDICES, OF_RANKS = 4 / 1024, 5 / 1024, 1 / 32
+ERROR, OF_INDICES, OF_RANKS = 4 / 512, 5 / 1024, 1 / 32
 
 
 def ranked(values, axis=-1):

@@ -13,7 +13,7 @@ use proptest::prelude::*;
 const SPARSE: SecretDistribution = SecretDistribution::SparseTernary { weight: 64 };
 
 /// The stated error of an order, as a share of the bound of the elements, without the noise.
-const ERROR: f64 = 1.0 / 1024.0;
+const ERROR: f64 = 1.0 / 512.0;
 
 /// A simulation with 256 slots and enough capacity for an order without bootstraps. All tests share
 /// it, because the search for the plan of a comparison runs for a second.
@@ -74,7 +74,7 @@ fn check_line(simulation: &Simulation, x: &[f64], ends: (f64, f64)) {
     let ranks = floats(&argsort(&floats(&order)));
     // Elements far from 0 are centred first.
     let bound = ends.0.abs().max(ends.1.abs()).min(ends.1 - ends.0);
-    let (error, of_places) = (ERROR * bound, ERROR * n as f64);
+    let (error, of_places) = (ERROR * bound, 0.5 * ERROR * n as f64);
     let check =
         |got: Result<EncryptedArray, Error>, shape: &[usize], expected: &[f64], error, what| {
             let what = format!("{what} of {x:?}");
@@ -165,7 +165,7 @@ fn lines_along_an_axis_are_in_order() {
         }
         let mut kept = vec![3, 5, 2];
         kept.remove(axis);
-        let error = ERROR * length as f64;
+        let error = 0.5 * ERROR * length as f64;
         let check =
             |got: Result<EncryptedArray, Error>, shape: &[usize], expected: &[f64], error| {
                 let what = format!("axis {axis}");

@@ -882,7 +882,7 @@ class NumberArray(ArithmeticArray, holds=("numbers",)):
 
         - **All pairs are compared at once**, if the keys have bootstrapping keys, or the values
           enough capacity. A line has at most as many values as the square root of the number of
-          slots: 128 on ``"n15"``. The error is at most a 1024th of the bound, and `precision_bits`
+          slots: 128 on ``"n15"``. The error is at most a 512th of the bound, and `precision_bits`
           states it with the noise. Values are in order if they are equal, or differ by at least a
           gap: a 127th of the width of the interval. The gap is 2, 4 or 8 times as wide for values
           that are not precise enough. If exactly two values are closer than the gap and not equal,

@@ -7,7 +7,7 @@ use std::{
 
 use hippocrene_ckks::{
     Ciphertext, CkksError, Evaluator, NoRefresh, Refresh, Short,
-    circuits::comparison::{SignLiteral, SignPlan},
+    circuits::comparison::{SignLiteral, SignPlan, StageLimits},
 };
 use hippocrene_pegasus::Which;
 use hippocrene_rlwe::Noise;
@@ -135,9 +135,9 @@ const MAX_PLANS: usize = 16;
 
 /// Cache of the most recent plans: the search for one runs for about a second.
 ///
-/// Each plan is stored with the largest number of bits of its stages that was asked for.
+/// Each plan is stored with the limits of its stages.
 #[derive(Debug, Default)]
-pub(in crate::server) struct Plans(Mutex<VecDeque<(f64, Arc<SignPlan>)>>);
+pub(in crate::server) struct Plans(Mutex<VecDeque<(Option<StageLimits>, Arc<SignPlan>)>>);
 
 /// Whether a circuit may bootstrap ciphertexts on its way.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -699,16 +699,16 @@ impl Server {
         how: Comparison,
         operation: &'static str,
     ) -> Result<Arc<SignPlan>, Error> {
-        self.plan_in_stages(form, bound, how, f64::INFINITY, operation)
+        self.plan_in_stages(form, bound, how, None, operation)
     }
 
-    /// Returns the plan of a comparison whose stages use at most about `max_stage_bits` bits each.
+    /// Returns the plan of a comparison with these limits of its stages, if any.
     pub(in crate::server) fn plan_in_stages(
         &self,
         form: &Numbers,
         bound: f64,
         how: Comparison,
-        max_stage_bits: f64,
+        limits: Option<StageLimits>,
         operation: &'static str,
     ) -> Result<Arc<SignPlan>, Error> {
         let context = self.session.context();
@@ -722,8 +722,13 @@ impl Server {
         let (gap, precision) =
             (how.gap.unwrap_or(DEFAULT_GAP * bound), how.precision.unwrap_or(DEFAULT_PRECISION));
         let literal = SignLiteral { slots: self.session.slots(), bound, gap, precision };
-        let make = || Ok(SignPlan::new_in_stages(context, literal, max_stage_bits)?);
-        let plan = self.plans.get(&literal, max_stage_bits, make);
+        let make = || {
+            Ok(match limits {
+                None => SignPlan::new(context, literal)?,
+                Some(limits) => SignPlan::new_in_stages(context, literal, limits)?,
+            })
+        };
+        let plan = self.plans.get(&literal, limits, make);
         let plan = plan.map_err(|e| self.advised::<Numbers>(e.during(operation), &[]))?;
         if plan.conjugates() {
             self.check_conjugation(operation)?;
@@ -737,13 +742,13 @@ impl Plans {
     fn get(
         &self,
         literal: &SignLiteral,
-        max_stage_bits: f64,
+        limits: Option<StageLimits>,
         make: impl FnOnce() -> Result<SignPlan, Error>,
     ) -> Result<Arc<SignPlan>, Error> {
         // A poisoned lock is safe to use: a thread that panics leaves no half-finished change.
         let plans = || self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        let is_same = |(bits, plan): &&(f64, Arc<SignPlan>)| {
-            (*bits, plan.literal()) == (max_stage_bits, literal)
+        let is_same = |(own, plan): &&(Option<StageLimits>, Arc<SignPlan>)| {
+            (*own, plan.literal()) == (limits, literal)
         };
         if let Some((_, plan)) = plans().iter().find(is_same) {
             return Ok(Arc::clone(plan));
@@ -751,7 +756,7 @@ impl Plans {
         let plan = Arc::new(make()?);
         let mut plans = plans();
         plans.truncate(MAX_PLANS - 1);
-        plans.push_front((max_stage_bits, Arc::clone(&plan)));
+        plans.push_front((limits, Arc::clone(&plan)));
         Ok(plan)
     }
 }

@@ -29,7 +29,7 @@ use std::{
     sync::Arc,
 };
 
-use hippocrene_ckks::circuits::comparison::SignPlan;
+use hippocrene_ckks::circuits::comparison::{SignPlan, StageLimits};
 use hippocrene_rlwe::Noise;
 
 use crate::server::{
@@ -45,7 +45,7 @@ use crate::{Capacity, EncryptedArray, Error, Interval, Layout, Numbers, SlotCont
 
 /// Largest error of a selected element, as a share of the bound of the elements, without the noise.
 /// Chosen.
-const MAX_ERROR_OF_SELECTION: f64 = 1.0 / 1024.0;
+const MAX_ERROR_OF_SELECTION: f64 = 1.0 / 512.0;
 
 /// Largest error of a rank that is a result, without the noise. Chosen.
 const MAX_ERROR_OF_RANKS: f64 = 1.0 / 32.0;
@@ -56,7 +56,7 @@ const MAX_ERROR_OF_RANKS_WITHIN: f64 = 1.0 / 16.0;
 
 /// Bits of capacity by which a stage is planned smaller than a bootstrap allows: for scales that
 /// differ from the plan by half a bit in each product. Chosen.
-const STAGE_MARGIN_BITS: f64 = 6.0;
+const STAGE_MARGIN_BITS: f64 = 2.0;
 
 /// Bits by which the precision of moved elements exceeds the one that a comparison needs. Chosen.
 const EXTRA_BITS_OF_MOVES: f64 = 2.0;
@@ -530,21 +530,20 @@ impl Server {
         remaining_bits: f64,
         operation: &'static str,
     ) -> Result<EncryptedArray, Error> {
-        let run = |max_stage_bits: f64, refreshed: Refreshed| {
+        let run = |limits: Option<StageLimits>, refreshed: Refreshed| {
             move |server: &Server, [a]: [&EncryptedArray; 1]| {
                 let form = server.form_of(&[a]);
-                let plan =
-                    server.plan_in_stages(&form, a.bound(), how, max_stage_bits, operation)?;
+                let plan = server.plan_in_stages(&form, a.bound(), how, limits, operation)?;
                 let refresh = server.refresh_if(refreshed, &form, &[a.layout()])?;
                 server.map_as_it_is(a, operation, false, |_, x| {
                     Ok(server.evaluator.step_leaving(x, &plan, remaining_bits, &*refresh)?)
                 })
             }
         };
-        let any = Candidate::new("polynomials", run(f64::INFINITY, Refreshed::OnTheWay));
-        let short = run(self.max_stage_bits(), Refreshed::OnTheWay);
+        let any = Candidate::new("polynomials", run(None, Refreshed::OnTheWay));
+        let short = run(self.stage_limits(), Refreshed::OnTheWay);
         let short = Candidate::new("polynomials in short stages", short).otherwise(1);
-        let at_once = run(f64::INFINITY, Refreshed::Never);
+        let at_once = run(None, Refreshed::Never);
         let at_once = Candidate::new("polynomials without bootstraps", at_once).otherwise(2);
         self.perform(operation, [a], f64::INFINITY, &[any, short, at_once])
     }
@@ -567,7 +566,7 @@ impl Server {
         for times in [1.0].into_iter().chain(WIDER_GAPS) {
             let gap = times * DEFAULT_GAP / (1.0 - times * DEFAULT_GAP) * bound;
             let how = Comparison { gap: Some(gap), precision, ..Comparison::default() };
-            let plan = self.plan_in_stages(form, bound + gap, how, f64::INFINITY, operation)?;
+            let plan = self.plan_in_stages(form, bound + gap, how, None, operation)?;
             let is_enough = plan.argument_precision() <= have;
             found = Some((gap, plan));
             if is_enough {
@@ -577,10 +576,11 @@ impl Server {
         found.ok_or_else(|| Error::Internal("no gap of an order".into()))
     }
 
-    /// Returns the bits of capacity that a stage may use if it begins right after a bootstrap.
-    fn max_stage_bits(&self) -> f64 {
-        let most = self.most_after_bootstrap().zip(self.bootstrap_reserve());
-        most.map_or(f64::INFINITY, |(most, reserve)| most - reserve - STAGE_MARGIN_BITS)
+    /// Returns the limits of a stage that begins right after a bootstrap.
+    fn stage_limits(&self) -> Option<StageLimits> {
+        let (most, reserve) = self.most_after_bootstrap().zip(self.bootstrap_reserve())?;
+        let refresh_std = (-self.bootstrap_precision()?).exp2();
+        Some(StageLimits { bits: most - reserve - STAGE_MARGIN_BITS, refresh_std })
     }
 
     /// Returns this server with a precision of at most `bits`.

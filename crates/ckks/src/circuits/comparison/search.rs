@@ -2,11 +2,14 @@
 
 use std::collections::BTreeMap;
 
-use super::partial::PartialComposition;
+use super::{StageLimits, partial::PartialComposition};
 use crate::{
     CkksError,
     approximation::sign,
-    circuits::{Polynomial, composition::ErrorModel},
+    circuits::{
+        Polynomial,
+        composition::{DEVIATIONS, ErrorModel},
+    },
 };
 
 /// Margins to try, as shares of the slack. Chosen.
@@ -24,16 +27,28 @@ const FINE_LOGIT_BINS_PER_BIT: f64 = 32.0;
 /// This is a shortest path. A node is a range of values that reaches down to `low`. An edge is a
 /// polynomial of any degree with any of the margins. It leads to values that reach down to a larger
 /// number, and costs its depth times the scale that the margin needs. Of all paths to about the
-/// same range, only the cheapest is kept. No stage uses more than `max_stage_bits` bits.
+/// same range, only the cheapest is kept.
+///
+/// With limits, the composition has as few stages as possible.
 pub(super) fn cheapest_minimax(
     low: f64,
     error: f64,
     model: ErrorModel,
-    max_stage_bits: f64,
+    limits: Option<StageLimits>,
 ) -> Result<Option<PartialComposition>, CkksError> {
     let degrees = sign::useful_degrees()?;
-    let fits = |partial: &PartialComposition| {
-        partial.stages.last().is_none_or(|stage| stage.bits() <= max_stage_bits)
+    // With short stages, each stage needs a bootstrap, which costs more than its bits.
+    let limited = |mut partial: PartialComposition| {
+        if let Some(StageLimits { bits, .. }) = limits {
+            let is_short = partial.last_stage_bits() <= bits;
+            partial.bits += bits;
+            return is_short.then_some(partial);
+        }
+        Some(partial)
+    };
+    let min_margin = limits.map_or(0.0, |limits| DEVIATIONS * limits.refresh_std);
+    let is_wide = |partial: &PartialComposition| {
+        partial.stages.last().is_none_or(|stage| stage.margin >= min_margin)
     };
     let mut open = BTreeMap::from([(
         logit_bin(&PartialComposition::start(low), LOGIT_BINS_PER_BIT),
@@ -55,13 +70,13 @@ pub(super) fn cheapest_minimax(
             if let Some(done) = before
                 .step(&polynomial, range, false, model)
                 .and_then(|step| step.last(error, model))
-                .filter(fits)
+                .and_then(limited)
             {
                 keep_cheaper(&mut best, done);
             }
             let Some(step) = before.step(&polynomial, range, true, model) else { continue };
             for share in MARGIN_SHARES {
-                if let Some(next) = step.next(share, true, model).filter(fits)
+                if let Some(next) = step.next(share, true, model).filter(is_wide).and_then(limited)
                     && logit_bin(&next, LOGIT_BINS_PER_BIT) > here
                 {
                     insert(&mut open, next, LOGIT_BINS_PER_BIT);
