@@ -885,9 +885,8 @@ class NumberArray(ArithmeticArray, holds=("numbers",)):
           slots: 128 on ``"n15"``. The error is at most a 512th of the bound, and `precision_bits`
           states it with the noise. Values are in order if they are equal, or differ by at least a
           gap: a 127th of the width of the interval. The gap is 2, 4 or 8 times as wide for values
-          that are not precise enough. If exactly two values are closer than the gap and not equal,
-          both results are some mean of the two. If more are, the results at their places may be
-          wrong by several times the bound. All other results are right.
+          that are not precise enough. If values are closer than the gap and not equal, the results
+          at their places may be wrong by several times the bound. All other results are right.
         - **By look-up tables** otherwise, if the keys have them (``tables=True``). This takes 63
           look-ups for 16 values, and about ``n * log2(n)**2 / 4`` for ``n`` values. The standard
           deviation of the error of a value is at most a 40th of the bound.

@@ -14,10 +14,9 @@
 //! # Equal and close elements
 //! The step of the first comparison is moved by half the gap to the side of negative differences if
 //! `j < i`, and to the other side otherwise. So equal elements are ordered by their places, and
-//! ranks are a permutation. The step is odd about its middle, and the two results of a pair are
-//! computed from opposite numbers. So they add up to 1 even in the gap. If two elements are closer
-//! than the gap, and no others are, their ranks are `r + t` and `r + 1 - t` for some `t`. Then
-//! `S_(r+1)` of both adds up to 1 as well, and both results are means of the two elements.
+//! ranks are a permutation. Elements that are closer than the gap and not equal have ranks that are
+//! no whole numbers. Then `S_k` lies between 0 and 1 for the places of these elements, and the
+//! results there are wrong. Other results are right, and so is the sum of all elements in order.
 //!
 //! # Errors
 //! Let `e` and `f` be the errors of the signs in both comparisons. A rank has an error of at most
@@ -57,6 +56,15 @@ const MAX_ERROR_OF_RANKS_WITHIN: f64 = 1.0 / 16.0;
 /// Bits of capacity by which a stage is planned smaller than a bootstrap allows: for scales that
 /// differ from the plan by half a bit in each product. Chosen.
 const STAGE_MARGIN_BITS: f64 = 2.0;
+
+/// Names of the candidates with short stages. Each one assumes that bootstraps are more precise than
+/// planned by one bit more than the one before, and is refused if they are not.
+const SHORT_STAGES: [&str; 4] = [
+    "polynomials in short stages",
+    "polynomials in short stages for bootstraps with 1 more bit",
+    "polynomials in short stages for bootstraps with 2 more bits",
+    "polynomials in short stages for bootstraps with 3 more bits",
+];
 
 /// Bits by which the precision of moved elements exceeds the one that a comparison needs. Chosen.
 const EXTRA_BITS_OF_MOVES: f64 = 2.0;
@@ -378,14 +386,14 @@ impl Server {
         }
         let combined = Combined::of(ordered, lines.length);
         let ranked = self.ranks(&x, axis, equal, MAX_ERROR_OF_RANKS_WITHIN, operation)?;
-        let last = lines.length as f64 - 1.0;
         let is_of_places = matches!(ordered, Ordered::Places(..));
-        let (ends, bound) = match is_of_places {
-            true => ((0.0, last), 0.5 * last),
-            false => ((x.interval().low(), x.interval().high()), x.bound()),
-        };
+        // Places are centred, which halves their bound.
+        let bound = if is_of_places { 0.5 * (lines.length as f64 - 1.0) } else { x.bound() };
         let error = MAX_ERROR_OF_SELECTION * bound;
-        let coarse = self.at_most_precision(EXTRA_BITS_OF_PRODUCTS - error.log2(), &form);
+        // The encoded places are rounded at the scale of the products.
+        let extra_bits = if is_of_places { (lines.length as f64).log2() } else { 0.0 };
+        let bits = EXTRA_BITS_OF_PRODUCTS + extra_bits - error.log2();
+        let coarse = self.at_most_precision(bits, &form);
         // The steps are multiplied twice, and the sum grows by the number of its summands.
         let remaining_bits = 2.0 * form.computed_by(&coarse).product_bits(&coarse)
             + (lines.length as f64).log2()
@@ -405,13 +413,14 @@ impl Server {
         };
         let sums = coarse.sum(&products, Some(axis + 1))?;
         let out = combined.of_sums(&coarse, sums, operation)?;
-        let out = match is_of_places {
-            true => self.plus_constant(&out, bound, operation)?,
-            false => out,
+        let centre = if is_of_places { bound } else { middle };
+        let (low, high) = match is_of_places {
+            true => (-bound, bound),
+            false => (x.interval().low(), x.interval().high()),
         };
-        let values = Interval::new(ends.0 - error, ends.1 + error);
-        let out = self.with_error(out, error)?.within(values.unwrap_or(Interval::EVERYTHING));
-        Ok(restored(self.plus_constant(&out, middle, operation)?, &form))
+        let values = Interval::new(low - error, high + error).unwrap_or(Interval::EVERYTHING);
+        let out = self.with_error(out, error)?.within(values);
+        Ok(restored(self.plus_constant(&out, centre, operation)?, &form))
     }
 
     /// Returns the ranks of all elements in their lines. Besides the noise, their error is at most
@@ -541,11 +550,14 @@ impl Server {
             }
         };
         let any = Candidate::new("polynomials", run(None, Refreshed::OnTheWay));
-        let short = run(self.stage_limits(), Refreshed::OnTheWay);
-        let short = Candidate::new("polynomials in short stages", short).otherwise(1);
         let at_once = run(None, Refreshed::Never);
-        let at_once = Candidate::new("polynomials without bootstraps", at_once).otherwise(2);
-        self.perform(operation, [a], f64::INFINITY, &[any, short, at_once])
+        let at_once = Candidate::new("polynomials without bootstraps", at_once).otherwise(5);
+        let mut candidates = vec![any, at_once];
+        for (i, name) in SHORT_STAGES.into_iter().enumerate() {
+            let short = run(self.stage_limits(i as f64), Refreshed::OnTheWay);
+            candidates.push(Candidate::new(name, short).otherwise(1 + i));
+        }
+        self.perform(operation, [a], f64::INFINITY, &candidates)
     }
 
     /// Returns half the gap of a comparison of all pairs, and its plan, with an error of at most
@@ -576,10 +588,11 @@ impl Server {
         found.ok_or_else(|| Error::Internal("no gap of an order".into()))
     }
 
-    /// Returns the limits of a stage that begins right after a bootstrap.
-    fn stage_limits(&self) -> Option<StageLimits> {
+    /// Returns the limits of a stage that begins right after a bootstrap, if bootstraps are more
+    /// precise than planned by this many bits.
+    fn stage_limits(&self, more: f64) -> Option<StageLimits> {
         let (most, reserve) = self.most_after_bootstrap().zip(self.bootstrap_reserve())?;
-        let refresh_std = (-self.bootstrap_precision()?).exp2();
+        let refresh_std = (-self.bootstrap_precision()? - more).exp2();
         Some(StageLimits { bits: most - reserve - STAGE_MARGIN_BITS, refresh_std })
     }
 

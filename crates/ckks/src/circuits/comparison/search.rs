@@ -6,14 +6,15 @@ use super::{StageLimits, partial::PartialComposition};
 use crate::{
     CkksError,
     approximation::sign,
-    circuits::{
-        Polynomial,
-        composition::{DEVIATIONS, ErrorModel},
-    },
+    circuits::{Polynomial, composition::ErrorModel},
 };
 
 /// Margins to try, as shares of the slack. Chosen.
 const MARGIN_SHARES: [f64; 6] = [0.5, 0.25, 0.125, 0.0625, 0.03125, 0.015625];
+
+/// Number of standard deviations of a bootstrap's error that margins have room for. Chosen, a little
+/// more than an evaluation requires.
+const MARGIN_DEVIATIONS: f64 = 11.0;
 
 /// Number of bins per bit of the logit. Of all compositions in the same bin, only the cheapest is
 /// kept. The finer bins are for given polynomials, the coarser ones for a search over all
@@ -46,7 +47,7 @@ pub(super) fn cheapest_minimax(
         }
         Some(partial)
     };
-    let min_margin = limits.map_or(0.0, |limits| DEVIATIONS * limits.refresh_std);
+    let min_margin = limits.map_or(0.0, |limits| MARGIN_DEVIATIONS * limits.refresh_std);
     let is_wide = |partial: &PartialComposition| {
         partial.stages.last().is_none_or(|stage| stage.margin >= min_margin)
     };
