@@ -67,7 +67,7 @@ const SHORT_STAGES: [&str; 4] = [
 ];
 
 /// Bits by which the precision of moved elements exceeds the one that a comparison needs. Chosen.
-const EXTRA_BITS_OF_MOVES: f64 = 2.0;
+const EXTRA_BITS_OF_MOVES: f64 = 4.0;
 
 /// Bits by which the products with elements are more precise than the selection. Chosen.
 const EXTRA_BITS_OF_PRODUCTS: f64 = 4.0;
