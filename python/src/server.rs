@@ -857,7 +857,7 @@ impl Server {
 
     // Order
 
-    /// `sort`, `argsort`, `max`, `min`, `median`, `argmin` or `argmax`, along an axis or of all
+    /// `sort`, `argsort`, `rank`, `max`, `min`, `median`, `argmin` or `argmax`, along an axis or of all
     /// elements.
     fn in_order(
         &self,
@@ -872,6 +872,7 @@ impl Server {
             "max" => hippocrene::Server::largest,
             "min" => hippocrene::Server::smallest,
             "median" => hippocrene::Server::median,
+            "rank" => hippocrene::Server::rank,
             "argmin" => hippocrene::Server::argmin,
             "argmax" => hippocrene::Server::argmax,
             other => return Err(unknown(other)),

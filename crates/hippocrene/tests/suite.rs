@@ -24,6 +24,7 @@ mod iterations;
 mod look_ups;
 mod matrices;
 mod moves;
+mod order;
 mod refusals;
 mod reserve;
 mod schemes;

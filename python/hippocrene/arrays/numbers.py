@@ -897,16 +897,27 @@ class NumberArray(ArithmeticArray, holds=("numbers",)):
     ) -> Self:
         """Return the values in rising order along an axis, or all values if `axis` is None.
 
-        With None, the result has one axis. Sorting takes 63 look-ups for 16 values, and about
-        ``n * log2(n)**2 / 4`` for ``n`` values, whatever numpy's `kind` says. The standard
-        deviation of the error of a value is at most a 40th of the bound.
+        With None, the result has one axis. Equal values keep their order, whatever numpy's `kind`
+        says. There are two ways to sort, and so to find ranks, extremes and quantiles:
+
+        - **All pairs are compared at once**, if the keys have bootstrapping keys, or the values
+          enough capacity. A line has at most as many values as the square root of the number of
+          slots: 128 on ``"n15"``. The error is at most a 512th of the bound, and `precision_bits`
+          states it with the noise. Values are in order if they are equal, or differ by at least a
+          gap: a 127th of the width of the interval. The gap is 2, 4 or 8 times as wide for values
+          that are not precise enough. If values are closer than the gap and not equal, the results
+          at their places may be wrong by several times the bound. All other results are right.
+        - **By look-up tables** otherwise, if the keys have them (``tables=True``). This takes 63
+          look-ups for 16 values, and about ``n * log2(n)**2 / 4`` for ``n`` values. The standard
+          deviation of the error of a value is at most a 40th of the bound.
         """
         return self._sorted("sort", axis, kind, stable)
 
     def max(self, axis: Axes = None, out: None = None, *, keepdims: bool = False) -> Self:
         """Return the largest values along one or several axes, or of all values.
 
-        This takes ``n - 1`` look-ups to find the largest of ``n`` values.
+        All pairs are compared, or look-up tables are used, as `sort` says. With tables, this takes
+        ``n - 1`` look-ups for ``n`` values.
         """
         refuse_options("max", None, out)
         return self._of_axes("max", axis, keepdims)
@@ -914,7 +925,8 @@ class NumberArray(ArithmeticArray, holds=("numbers",)):
     def min(self, axis: Axes = None, out: None = None, *, keepdims: bool = False) -> Self:
         """Return the smallest values along one or several axes, or of all values.
 
-        This takes ``n - 1`` look-ups to find the smallest of ``n`` values.
+        All pairs are compared, or look-up tables are used, as `sort` says. With tables, this takes
+        ``n - 1`` look-ups for ``n`` values.
         """
         refuse_options("min", None, out)
         return self._of_axes("min", axis, keepdims)
@@ -924,12 +936,13 @@ class NumberArray(ArithmeticArray, holds=("numbers",)):
     ) -> Self:
         """Return the indices that sort the values along an axis, or all values if `axis` is None.
 
-        This takes ``n * (3 * n - 1) / 2`` look-ups for ``n`` values, if ``n`` is at least 2. Round
-        the indices after decryption. `precision_bits` states their error, which grows with the number
-        of values.
+        Round the indices after decryption. `precision_bits` states their error, which grows with the
+        number of values. All pairs are compared, or look-up tables are used, as `sort` says. If pairs
+        are compared, equal values are ordered by their indices, and the gap is that of `sort`.
 
-        Every index appears exactly once. Two values that differ by more than a gap are in order.
-        Closer and equal values may be in either order, whatever `kind` says. The gap is seven
+        **With tables**, this takes ``n * (3 * n - 1) / 2`` look-ups for ``n`` values, if ``n`` is at
+        least 2. Every index appears exactly once. Two values that differ by more than a gap are in
+        order. Closer and equal values may be in either order, whatever `kind` says. The gap is seven
         standard deviations of the error in the difference of two values in look-ups. On ``"n15"``
         it is about a 340th of the `bound` of the array with the tables ``"lut12"``, a 260th with
         ``"lut11"`` and a 360th with ``"lut13"``. The errors of the values come on top.
@@ -938,6 +951,19 @@ class NumberArray(ArithmeticArray, holds=("numbers",)):
         44 with ``"lut11"``, 82 with ``"lut12"`` and 109 with ``"lut13"``. More are refused.
         """
         return self._sorted("argsort", axis, kind, stable)
+
+    def rank(self, axis: SupportsIndex | None = -1) -> Self:
+        """Return the rank of each value along an axis, or among all values if `axis` is None.
+
+        Ranks count from 0, as ``x.argsort().argsort()``, and equal values are ranked by their
+        indices. With None, ranks are those among all values, in the shape of the array.
+
+        All pairs are compared at once, as `sort` says. Look-up tables are not used. The error is at
+        most a 32nd, and `precision_bits` states it with the noise. So round the ranks after
+        decryption. Values that are closer than the gap and not equal have ranks anywhere between
+        those that both orders give.
+        """
+        return self._in_order("rank", axis)
 
     def median(self, axis: Axes = None, *, keepdims: bool = False) -> Self:
         """Return the medians along one or several axes, or of all values, as `quantile` of 0.5."""
@@ -951,7 +977,7 @@ class NumberArray(ArithmeticArray, holds=("numbers",)):
         `q` is a number or an array of plain numbers, which the server can see. As in numpy, the
         axes of `q` come first in the result.
 
-        The values are sorted once for all quantiles (see `sort`). A quantile between two values is
+        The values are ordered once for all quantiles (see `sort`). A quantile between two values is
         interpolated linearly, with its position rounded to a 4096th of their distance.
         Interpolation uses up to 12 bits of the capacity of the sorted values, and one bit in the
         middle between two values. If several quantiles lie at different distances, it uses as much
@@ -995,7 +1021,7 @@ class NumberArray(ArithmeticArray, holds=("numbers",)):
     def top_k(self, k: int, axis: SupportsIndex | None = -1) -> Self:
         """Return the `k` largest values along an axis, or of all, in rising order.
 
-        All values are sorted for this (see `sort`).
+        All pairs are compared, or all values are sorted by look-up tables, as `sort` says.
         """
         return self._counted(
             "top_k", integer(k, "top_k: k"), None if axis is None else self._axis(axis, "top_k")
@@ -1014,12 +1040,14 @@ class NumberArray(ArithmeticArray, holds=("numbers",)):
     ) -> Self:
         """Return the indices of the smallest values along an axis, or of the smallest of all.
 
-        The index of the smallest of all values counts in row-major order. This takes ``2 * n - 3``
-        look-ups for ``n`` values. Values that differ by at most a 20th of the bound may not be told
-        apart. If several values are that close to the smallest, the result is the index of one of
-        them.
+        The index of the smallest of all values counts in row-major order. Round the indices after
+        decryption. `precision_bits` states their error. All pairs are compared, or look-up tables are
+        used, as `sort` says. If pairs are compared, the first of several equal values counts, and
+        the gap is that of `sort`.
 
-        Round the indices after decryption. `precision_bits` states their error. For 32 values it is
+        **With tables**, this takes ``2 * n - 3`` look-ups for ``n`` values. Values that differ by at
+        most a 20th of the bound may not be told apart. If several values are that close to the
+        smallest, the result is the index of one of them. For 32 values the precision is
         about 5 bits with ``"n15"`` and 4 with ``"n16"``, and one less whenever the number of values
         doubles. With 2 bits, one index in twenty is rounded to its neighbour, and with 1 bit, one
         in three. For more than 16 values, the bits of the index are repacked one by one, at the

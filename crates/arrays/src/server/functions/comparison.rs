@@ -7,7 +7,7 @@ use std::{
 
 use hippocrene_ckks::{
     Ciphertext, CkksError, Evaluator, NoRefresh, Refresh, Short,
-    circuits::comparison::{SignLiteral, SignPlan},
+    circuits::comparison::{SignLiteral, SignPlan, StageLimits},
 };
 use hippocrene_pegasus::Extremum;
 use hippocrene_rlwe::Noise;
@@ -117,10 +117,10 @@ pub(in crate::server) fn centre(operands: &[&EncryptedArray]) -> f64 {
 }
 
 /// The default gap by polynomials, as a fraction of the bound.
-const DEFAULT_GAP: f64 = 1.0 / 256.0;
+pub(in crate::server) const DEFAULT_GAP: f64 = 1.0 / 256.0;
 
 /// Factors that widen the default gap, tried in this order, if values are not precise enough.
-const WIDER_GAPS: [f64; 3] = [2.0, 4.0, 8.0];
+pub(in crate::server) const WIDER_GAPS: [f64; 3] = [2.0, 4.0, 8.0];
 
 /// The default precision by polynomials, in bits.
 const DEFAULT_PRECISION: f64 = 10.0;
@@ -134,12 +134,14 @@ pub(in crate::server) const DEVIATIONS_FROM_ZERO: f64 = 7.0;
 const MAX_PLANS: usize = 16;
 
 /// Cache of the most recent plans: the search for one runs for about a second.
+///
+/// Each plan is stored with the limits of its stages.
 #[derive(Debug, Default)]
-pub(in crate::server) struct Plans(Mutex<VecDeque<Arc<SignPlan>>>);
+pub(in crate::server) struct Plans(Mutex<VecDeque<(Option<StageLimits>, Arc<SignPlan>)>>);
 
 /// Whether a circuit may bootstrap ciphertexts on its way.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Refreshed {
+pub(in crate::server) enum Refreshed {
     OnTheWay,
     Never,
 }
@@ -642,7 +644,7 @@ impl Server {
         wider.into_iter().find(|how| !is_too_narrow(how)).unwrap_or(how)
     }
 
-    fn refresh_if<'s>(
+    pub(in crate::server) fn refresh_if<'s>(
         &'s self,
         refreshed: Refreshed,
         form: &Numbers,
@@ -700,6 +702,18 @@ impl Server {
         how: Comparison,
         operation: &'static str,
     ) -> Result<Arc<SignPlan>, Error> {
+        self.plan_in_stages(form, bound, how, None, operation)
+    }
+
+    /// Returns the plan of a comparison with these limits of its stages, if any.
+    pub(in crate::server) fn plan_in_stages(
+        &self,
+        form: &Numbers,
+        bound: f64,
+        how: Comparison,
+        limits: Option<StageLimits>,
+        operation: &'static str,
+    ) -> Result<Arc<SignPlan>, Error> {
         let context = self.session.context();
         if form.complex {
             return Err(Error::argument(operation, "complex numbers have no order"));
@@ -711,7 +725,13 @@ impl Server {
         let (gap, precision) =
             (how.gap.unwrap_or(DEFAULT_GAP * bound), how.precision.unwrap_or(DEFAULT_PRECISION));
         let literal = SignLiteral { slots: self.session.slots(), bound, gap, precision };
-        let plan = self.plans.get(&literal, || Ok(SignPlan::new(context, literal)?));
+        let make = || {
+            Ok(match limits {
+                None => SignPlan::new(context, literal)?,
+                Some(limits) => SignPlan::new_in_stages(context, literal, limits)?,
+            })
+        };
+        let plan = self.plans.get(&literal, limits, make);
         let plan = plan.map_err(|e| self.advised::<Numbers>(e.during(operation), &[]))?;
         if plan.conjugates() {
             self.check_conjugation(operation)?;
@@ -725,17 +745,21 @@ impl Plans {
     fn get(
         &self,
         literal: &SignLiteral,
+        limits: Option<StageLimits>,
         make: impl FnOnce() -> Result<SignPlan, Error>,
     ) -> Result<Arc<SignPlan>, Error> {
         // A poisoned lock is safe to use: a thread that panics leaves no half-finished change.
         let plans = || self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(plan) = plans().iter().find(|plan| plan.literal() == literal) {
+        let is_same = |(own, plan): &&(Option<StageLimits>, Arc<SignPlan>)| {
+            (*own, plan.literal()) == (limits, literal)
+        };
+        if let Some((_, plan)) = plans().iter().find(is_same) {
             return Ok(Arc::clone(plan));
         }
         let plan = Arc::new(make()?);
         let mut plans = plans();
         plans.truncate(MAX_PLANS - 1);
-        plans.push_front(Arc::clone(&plan));
+        plans.push_front((limits, Arc::clone(&plan)));
         Ok(plan)
     }
 }

@@ -7,6 +7,7 @@ pub(in crate::server) mod complex;
 pub(in crate::server) mod division;
 pub(in crate::server) mod entries;
 pub(in crate::server) mod equality;
+pub(in crate::server) mod order_by_pairs;
 pub(in crate::server) mod pieces;
 pub(in crate::server) mod polynomial;
 pub(in crate::server) mod polynomial_in_parts;

@@ -4,7 +4,11 @@ use hippocrene_pegasus::Pegasus;
 
 use crate::server::{
     Server,
-    functions::{comparison::centre, sort::Lines},
+    functions::{
+        comparison::centre,
+        order_by_pairs::Ordered,
+        sort::{Lines, relabelled},
+    },
 };
 use crate::{EncryptedArray, Error};
 
@@ -86,6 +90,14 @@ impl Server {
             return Ok(filled);
         }
         let between: Vec<(usize, f64)> = q.iter().map(|q| place(*q, lines.length)).collect();
+        if let Some(quantiles) =
+            self.by_pairs_if_possible(a, lines, &Ordered::Between(between.clone()))?
+        {
+            // A median has no axis for its only quantile.
+            let strides = quantiles.layout().strides();
+            let strides = strides[strides.len() - shape.len()..].to_vec();
+            return relabelled(quantiles, shape, strides);
+        }
         let wide = |pegasus: &Pegasus, _: &_, _| {
             Ok(pegasus.sorting_bound_factor(Pegasus::sort_rounds(lines.length)))
         };

@@ -6,7 +6,13 @@
 use hippocrene_ckks::{Ciphertext, Scale};
 use hippocrene_pegasus::{Layout as Places, Numbers as Single, Pegasus, PegasusError};
 
-use crate::server::{Server, functions::comparison::centre};
+use crate::server::{
+    Server,
+    functions::{
+        comparison::centre,
+        order_by_pairs::{EqualElements, Ordered},
+    },
+};
 use crate::{Array, EncryptedArray, Error, Layout, Numbers, SlotContents, format_shape};
 
 /// Maximum length of a line whose places are computed.
@@ -30,6 +36,10 @@ impl Server {
         }
         if let Some(filled) = self.filled(a, &lines.with(lines.length).0, lines.operation)? {
             return Ok(filled);
+        }
+        let ranks = Ordered::Elements((0..lines.length).collect());
+        if let Some(sorted) = self.by_pairs_if_possible(a, &lines, &ranks)? {
+            return lines.along(sorted);
         }
         self.in_order(a, &lines, lines.length, |pegasus, x| pegasus.sort(x, lines.length))
     }
@@ -63,6 +73,10 @@ impl Server {
         if let Some(filled) = self.filled(a, &lines.with(k).0, lines.operation)? {
             return Ok(filled);
         }
+        let ranks = Ordered::Elements((lines.length - k..lines.length).collect());
+        if let Some(sorted) = self.by_pairs_if_possible(a, &lines, &ranks)? {
+            return lines.along(sorted);
+        }
         self.in_order(a, &lines, k, |pegasus, x| pegasus.top_k(x, lines.length, k))
     }
 
@@ -83,6 +97,10 @@ impl Server {
         }
         if let Some(filled) = self.filled(a, &lines.kept, lines.operation)? {
             return Ok(filled);
+        }
+        let last = Ordered::Elements(vec![lines.length - 1]);
+        if let Some(largest) = self.by_pairs_if_possible(a, &lines, &last)? {
+            return without_first_axis(largest);
         }
         self.of_lines(a, &lines, in_rounds(lines.length), |pegasus, x| {
             pegasus.largest(x, lines.length)
@@ -107,6 +125,9 @@ impl Server {
         if let Some(filled) = self.filled(a, &lines.kept, lines.operation)? {
             return Ok(filled);
         }
+        if let Some(smallest) = self.by_pairs_if_possible(a, &lines, &Ordered::Elements(vec![0]))? {
+            return without_first_axis(smallest);
+        }
         self.of_lines(a, &lines, in_rounds(lines.length), |pegasus, x| {
             pegasus.smallest(x, lines.length)
         })
@@ -125,7 +146,8 @@ impl Server {
     /// imprecise for a tournament of this size; and as [`Server::sort`].
     pub fn argmin(&self, a: &EncryptedArray, axis: Option<usize>) -> Result<EncryptedArray, Error> {
         let lines = Lines::of(a.shape(), axis, "argmin")?;
-        self.place(a, &lines, Pegasus::argmin_digits)
+        let first = Ordered::Places(vec![0], EqualElements::Rising);
+        self.place(a, &lines, &first, Pegasus::argmin_digits)
     }
 
     /// Returns the places of the largest elements along an axis, or of the largest of all.
@@ -136,7 +158,9 @@ impl Server {
     /// As [`Server::argmin`].
     pub fn argmax(&self, a: &EncryptedArray, axis: Option<usize>) -> Result<EncryptedArray, Error> {
         let lines = Lines::of(a.shape(), axis, "argmax")?;
-        self.place(a, &lines, Pegasus::argmax_digits)
+        // Of several largest elements, the first one has the highest rank.
+        let last = Ordered::Places(vec![lines.length - 1], EqualElements::Falling);
+        self.place(a, &lines, &last, Pegasus::argmax_digits)
     }
 
     /// Returns the place that `f` finds in every line, assembled from its digits.
@@ -144,10 +168,14 @@ impl Server {
         &self,
         a: &EncryptedArray,
         lines: &Lines,
+        place: &Ordered,
         f: impl Fn(&Pegasus, &Single, usize, u32, Scale) -> Result<Vec<Single>, PegasusError>,
     ) -> Result<EncryptedArray, Error> {
         if lines.length == 1 || is_constant(a) {
             return self.first_places(a, lines);
+        }
+        if let Some(places) = self.by_pairs_if_possible(a, lines, place)? {
+            return without_first_axis(places);
         }
         if lines.length > MAX_PLACES {
             let what = format!(
@@ -255,6 +283,10 @@ impl Server {
             let ordered =
                 self.zeros(a, &shape).and_then(|zeros| self.add_plain(&zeros, &places[..]));
             return ordered.map_err(|e| e.during(lines.operation));
+        }
+        let places = Ordered::Places((0..lines.length).collect(), EqualElements::Rising);
+        if let Some(places) = self.by_pairs_if_possible(a, &lines, &places)? {
+            return lines.along(places);
         }
         let a = &self.plus_constant(a, -centre(&[a]), lines.operation)?;
         let off = (-a.precision_bits(&self.session)).exp2() / a.bound();
@@ -464,7 +496,7 @@ fn is_constant(a: &EncryptedArray) -> bool {
 
 /// The lines of elements of an array along an axis, or one line of all elements.
 pub(in crate::server) struct Lines {
-    operation: &'static str,
+    pub(in crate::server) operation: &'static str,
     /// The number of elements in a line.
     pub(in crate::server) length: usize,
     /// The row-major indices of the elements, line by line.
@@ -473,7 +505,7 @@ pub(in crate::server) struct Lines {
     pub(in crate::server) kept: Vec<usize>,
     /// The number of lines for each index in the axes before `axis`.
     inner: usize,
-    axis: Option<usize>,
+    pub(in crate::server) axis: Option<usize>,
 }
 
 impl Lines {
@@ -521,6 +553,23 @@ impl Lines {
         (shape, (0..count).map(next).collect())
     }
 
+    /// Returns the place of each element in its line, in row-major order.
+    pub(in crate::server) fn places_of_elements(&self) -> Vec<f64> {
+        let count = self.order.len();
+        (0..count).map(|i| (i / self.inner % self.length) as f64).collect()
+    }
+
+    /// Moves the first axis, which counts the results of each line, to where the axis of the lines
+    /// was.
+    fn along(&self, a: EncryptedArray) -> Result<EncryptedArray, Error> {
+        let Some(axis) = self.axis.filter(|axis| *axis > 0) else { return Ok(a) };
+        let (mut shape, mut strides) = (a.shape().to_vec(), a.layout().strides().to_vec());
+        let (length, stride) = (shape.remove(0), strides.remove(0));
+        shape.insert(axis, length);
+        strides.insert(axis, stride);
+        relabelled(a, shape, strides)
+    }
+
     /// Returns the number of bits in a digit of a place.
     ///
     /// Digits are repacked one by one. Lines of up to 16 elements have a single digit with all
@@ -539,6 +588,22 @@ impl Lines {
     fn last(&self) -> f64 {
         (self.length as f64 - 1.0).max(1.0)
     }
+}
+
+/// Returns the array without its first axis, which has length 1.
+fn without_first_axis(a: EncryptedArray) -> Result<EncryptedArray, Error> {
+    let (shape, strides) = (a.shape()[1..].to_vec(), a.layout().strides()[1..].to_vec());
+    relabelled(a, shape, strides)
+}
+
+/// Returns the array with another shape and other strides, which name the same positions.
+pub(in crate::server) fn relabelled(
+    a: EncryptedArray,
+    shape: Vec<usize>,
+    strides: Vec<usize>,
+) -> Result<EncryptedArray, Error> {
+    let (interval, layout) = (a.interval(), Layout::new(shape, strides, a.layout().slots())?);
+    Ok(a.with_layout(layout).with_known_interval(interval))
 }
 
 /// Returns the factor that widens the bound for extraction, for a tournament of `count` numbers.

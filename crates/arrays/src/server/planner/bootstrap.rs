@@ -364,6 +364,11 @@ impl Server {
         self.bootstraps.as_ref().map(|bootstraps| bootstraps.max_capacity)
     }
 
+    /// Returns the precision of values up to the planned bound after a bootstrap, in bits.
+    pub(in crate::server) fn bootstrap_precision(&self) -> Option<f64> {
+        self.bootstraps.as_ref().map(|bootstraps| bootstraps.precision)
+    }
+
     /// Returns the capacity, in bits, that an array must have to be bootstrapped, if there are keys
     /// for it.
     ///

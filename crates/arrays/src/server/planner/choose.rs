@@ -222,9 +222,24 @@ impl Server {
         operands: [&Array<F>; COUNT],
         candidates: &[Candidate<'_, F, COUNT>],
     ) -> Result<Array<F>, Error> {
+        self.perform_by_arguments(operation, "", operands, candidates)
+    }
+
+    /// Performs an operation as [`Server::perform_by_operands`] does, if its candidates also depend
+    /// on other arguments. `arguments` states all of them.
+    ///
+    /// # Errors
+    /// As [`Server::perform`].
+    pub(in crate::server) fn perform_by_arguments<F: Arithmetic, const COUNT: usize>(
+        &self,
+        operation: &'static str,
+        arguments: &str,
+        operands: [&Array<F>; COUNT],
+        candidates: &[Candidate<'_, F, COUNT>],
+    ) -> Result<Array<F>, Error> {
         let server = match &self.decisions {
             Decisions::Own => {
-                let premises = self.premises(operation, operands);
+                let premises = self.premises(&format!("{operation} {arguments}"), operands);
                 let plan = match self.plan_cache.get(&premises) {
                     Some(plan) => plan,
                     None => {

@@ -38,9 +38,10 @@ impl PlanCache {
 
 impl Server {
     /// Returns the premises of an operation whose candidates depend on nothing but its operands.
+    /// `operation` also states its other arguments.
     pub(in crate::server) fn premises<F: Arithmetic, const COUNT: usize>(
         &self,
-        operation: &'static str,
+        operation: &str,
         operands: [&Array<F>; COUNT],
     ) -> Premises {
         let mut text = format!("{operation} {:?} {:?}", self.policy, self.scheme());

@@ -23,10 +23,25 @@ impl Evaluator {
         plan: &SignPlan,
         refresh: &dyn Refresh,
     ) -> Result<Ciphertext, CkksError> {
+        self.step_leaving(a, plan, 0.0, refresh)
+    }
+
+    /// As [`Evaluator::step`], for a result that is used further: if a refresh restores that much,
+    /// `remaining_bits` bits of capacity are left beside those that a later refresh needs.
+    ///
+    /// # Errors
+    /// Fails as [`Evaluator::sign`] does.
+    pub fn step_leaving(
+        &self,
+        a: &Ciphertext,
+        plan: &SignPlan,
+        remaining_bits: f64,
+        refresh: &dyn Refresh,
+    ) -> Result<Ciphertext, CkksError> {
         const OPERATION: &str = "step";
         let x = self.normalised(a, plan, OPERATION)?;
-        let mut y =
-            self.sign_of(Cow::Owned(x), plan, reserved_bits(refresh), refresh, OPERATION)?;
+        let remaining_bits = remaining_bits + reserved_bits(refresh);
+        let mut y = self.sign_of(Cow::Owned(x), plan, remaining_bits, refresh, OPERATION)?;
         self.add_number_assign(&mut y, 1.0)?;
         // Halving the values only changes the scale.
         y = y.in_unit(1);

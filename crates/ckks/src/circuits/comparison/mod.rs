@@ -66,6 +66,25 @@ pub struct SignLiteral {
     pub precision: f64,
 }
 
+/// Limits of each stage of a sign, for bootstraps between stages.
+///
+/// # Examples
+/// ```
+/// use hippocrene_ckks::circuits::comparison::StageLimits;
+///
+/// // A bootstrap restores 70 bits of capacity, and its error has a standard deviation of 2^-14.
+/// let limits = StageLimits { bits: 70.0, refresh_std: 2f64.powi(-14) };
+/// assert!(limits.refresh_std < 1e-4);
+/// ```
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct StageLimits {
+    /// The largest number of bits of capacity that a stage may use.
+    pub bits: f64,
+    /// The standard deviation of the error that a bootstrap adds to values up to 1. The margins of
+    /// all stages but the last have room for it.
+    pub refresh_std: f64,
+}
+
 /// The plan of a sign: polynomials and scales.
 ///
 /// # Examples
@@ -121,7 +140,26 @@ impl SignPlan {
     /// support. Fails with [`CkksError::Capacity`] unless a modulus of these parameters is large
     /// enough for each stage.
     pub fn new(context: &Context, literal: SignLiteral) -> Result<Self, CkksError> {
-        Self::planned(context, literal, None, search::cheapest_minimax)
+        Self::planned(context, literal, None, |low, error, model| {
+            search::cheapest_minimax(low, error, model, None)
+        })
+    }
+
+    /// Plans as [`SignPlan::new`] does, with as few stages as possible within these limits. So a
+    /// bootstrap that restores little capacity is enough for any stage. The whole composition uses
+    /// more bits than without limits.
+    ///
+    /// # Errors
+    /// Fails as [`SignPlan::new`] does, and with [`CkksError::Argument`] if no composition has
+    /// such short stages.
+    pub fn new_in_stages(
+        context: &Context,
+        literal: SignLiteral,
+        limits: StageLimits,
+    ) -> Result<Self, CkksError> {
+        Self::planned(context, literal, None, |low, error, model| {
+            search::cheapest_minimax(low, error, model, Some(limits))
+        })
     }
 
     /// Plans the polynomials of `composition` at the scales that use the fewest bits. All of them

@@ -41,6 +41,14 @@ impl PartialComposition {
         (self.low / (1.0 - self.low)).log2()
     }
 
+    /// Returns the bits of capacity that the last stage uses, with those by which its scale exceeds
+    /// that of the stage before, and two for sums with conjugates.
+    pub(super) fn last_stage_bits(&self) -> f64 {
+        let Some(last) = self.stages.last() else { return 0.0 };
+        let before = self.stages.iter().rev().nth(1).unwrap_or(last);
+        last.bits() + (last.scale_bits - before.scale_bits).max(0.0) + 2.0
+    }
+
     /// Applies a polynomial that maps the values to the given range. Returns `None` if it does not
     /// keep their sign. If `divided`, the polynomial is divided by its largest value, so that
     /// values stay in `[-1, 1]`.

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use super::partial::PartialComposition;
+use super::{StageLimits, partial::PartialComposition};
 use crate::{
     CkksError,
     approximation::sign,
@@ -11,6 +11,10 @@ use crate::{
 
 /// Margins to try, as shares of the slack. Chosen.
 const MARGIN_SHARES: [f64; 6] = [0.5, 0.25, 0.125, 0.0625, 0.03125, 0.015625];
+
+/// Number of standard deviations of a bootstrap's error that margins have room for. Chosen, a little
+/// more than an evaluation requires.
+const MARGIN_DEVIATIONS: f64 = 11.0;
 
 /// Number of bins per bit of the logit. Of all compositions in the same bin, only the cheapest is
 /// kept. The finer bins are for given polynomials, the coarser ones for a search over all
@@ -25,12 +29,28 @@ const FINE_LOGIT_BINS_PER_BIT: f64 = 32.0;
 /// polynomial of any degree with any of the margins. It leads to values that reach down to a larger
 /// number, and costs its depth times the scale that the margin needs. Of all paths to about the
 /// same range, only the cheapest is kept.
+///
+/// With limits, the composition has as few stages as possible.
 pub(super) fn cheapest_minimax(
     low: f64,
     error: f64,
     model: ErrorModel,
+    limits: Option<StageLimits>,
 ) -> Result<Option<PartialComposition>, CkksError> {
     let degrees = sign::useful_degrees()?;
+    // With short stages, each stage needs a bootstrap, which costs more than its bits.
+    let limited = |mut partial: PartialComposition| {
+        if let Some(StageLimits { bits, .. }) = limits {
+            let is_short = partial.last_stage_bits() <= bits;
+            partial.bits += bits;
+            return is_short.then_some(partial);
+        }
+        Some(partial)
+    };
+    let min_margin = limits.map_or(0.0, |limits| MARGIN_DEVIATIONS * limits.refresh_std);
+    let is_wide = |partial: &PartialComposition| {
+        partial.stages.last().is_none_or(|stage| stage.margin >= min_margin)
+    };
     let mut open = BTreeMap::from([(
         logit_bin(&PartialComposition::start(low), LOGIT_BINS_PER_BIT),
         PartialComposition::start(low),
@@ -51,12 +71,13 @@ pub(super) fn cheapest_minimax(
             if let Some(done) = before
                 .step(&polynomial, range, false, model)
                 .and_then(|step| step.last(error, model))
+                .and_then(limited)
             {
                 keep_cheaper(&mut best, done);
             }
             let Some(step) = before.step(&polynomial, range, true, model) else { continue };
             for share in MARGIN_SHARES {
-                if let Some(next) = step.next(share, true, model)
+                if let Some(next) = step.next(share, true, model).filter(is_wide).and_then(limited)
                     && logit_bin(&next, LOGIT_BINS_PER_BIT) > here
                 {
                     insert(&mut open, next, LOGIT_BINS_PER_BIT);

@@ -1,0 +1,642 @@
+//! Order by comparing all pairs of elements in one comparison (Mazzone et al., "Efficient ranking,
+//! order statistics, and sorting under CKKS", USENIX Security 2025).
+//!
+//! A line of `n` elements is laid out as rows and columns of `n^2` slots. One comparison of the
+//! differences `x_i - x_j` says for each pair whether `x_j` comes before `x_i`. The sum over `j` is
+//! the rank of `x_i`.
+//!
+//! Another comparison computes `S_k`, which is 1 for elements whose rank is at least `k` and 0 for
+//! others. Let `G_k` be the sum of the elements times `S_k`. The element of rank `k` is the
+//! difference `G_k - G_(k+1)`, and a quantile is a combination of three of these sums. With places
+//! instead of elements, the same sums give the places of ranks. There is a row of slots for each
+//! `k`, so this is one comparison too.
+//!
+//! # Equal and close elements
+//! The step of the first comparison is moved by half the gap to the side of negative differences if
+//! `j < i`, and to the other side otherwise. So equal elements are ordered by their places, and
+//! ranks are a permutation. Elements that are closer than the gap and not equal have ranks that are
+//! no whole numbers. Then `S_k` lies between 0 and 1 for the places of these elements, and the
+//! results there are wrong. Other results are right, and so is the sum of all elements in order.
+//!
+//! # Errors
+//! Let `e` and `f` be the errors of the signs in both comparisons. A rank has an error of at most
+//! `n e/2`. If that is at most [`MAX_ERROR_OF_RANKS_WITHIN`], a result is wrong by at most `n f`
+//! times the bound of the elements.
+
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    sync::Arc,
+};
+
+use hippocrene_ckks::circuits::comparison::{SignPlan, StageLimits};
+use hippocrene_rlwe::Noise;
+
+use crate::server::{
+    Server,
+    functions::{
+        comparison::{Comparison, DEFAULT_GAP, Refreshed, WIDER_GAPS, centre},
+        sort::Lines,
+    },
+    moves::broadcast::Copies,
+    planner::choose::Candidate,
+};
+use crate::{Capacity, EncryptedArray, Error, Interval, Layout, Numbers, SlotContents};
+
+/// Largest error of a selected element, as a share of the bound of the elements, without the noise.
+/// Chosen.
+const MAX_ERROR_OF_SELECTION: f64 = 1.0 / 512.0;
+
+/// Largest error of a rank that is a result, without the noise. Chosen.
+const MAX_ERROR_OF_RANKS: f64 = 1.0 / 32.0;
+
+/// Largest error of a rank that is compared with whole numbers. Chosen: a larger one allows a less
+/// precise first comparison, and makes the gap of the second one narrower.
+const MAX_ERROR_OF_RANKS_WITHIN: f64 = 1.0 / 16.0;
+
+/// Bits of capacity by which a stage is planned smaller than a bootstrap allows: for scales that
+/// differ from the plan by half a bit in each product. Chosen.
+const STAGE_MARGIN_BITS: f64 = 2.0;
+
+/// Names of the candidates with short stages. Each one assumes that bootstraps are more precise than
+/// planned by one bit more than the one before, and is refused if they are not.
+const SHORT_STAGES: [&str; 4] = [
+    "polynomials in short stages",
+    "polynomials in short stages for bootstraps with 1 more bit",
+    "polynomials in short stages for bootstraps with 2 more bits",
+    "polynomials in short stages for bootstraps with 3 more bits",
+];
+
+/// Bits by which the precision of moved elements exceeds the one that a comparison needs. Chosen.
+const EXTRA_BITS_OF_MOVES: f64 = 4.0;
+
+/// Bits by which the products with elements are more precise than the selection. Chosen.
+const EXTRA_BITS_OF_PRODUCTS: f64 = 4.0;
+
+/// Bits of capacity that are kept for these products besides those of their scales: for scales that
+/// differ by half a bit, and for bringing operands to one modulus. Chosen.
+const MARGIN_BITS_OF_PRODUCTS: f64 = 4.0;
+
+/// How the elements of a line are ordered if they are equal.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(in crate::server) enum EqualElements {
+    /// The element with the lower index has the lower rank.
+    Rising,
+    /// The element with the lower index has the higher rank.
+    Falling,
+}
+
+/// The result of ordering the elements of a line.
+#[derive(Debug, Clone, PartialEq)]
+pub(in crate::server) enum Ordered {
+    /// The rank of every element.
+    Ranks,
+    /// The elements of these ranks.
+    Elements(Vec<usize>),
+    /// For each entry, an element and a share of the next one: its rank, and the weight of the next
+    /// rank.
+    Between(Vec<(usize, f64)>),
+    /// The places of the elements of these ranks.
+    Places(Vec<usize>, EqualElements),
+}
+
+/// The results of a line as combinations of sums of the elements whose rank is at least a threshold.
+struct Combined {
+    thresholds: Vec<usize>,
+    /// For each result, the factors of the sums, by the number of the threshold.
+    factors: Vec<Vec<(usize, f64)>>,
+}
+
+impl Combined {
+    fn of(ordered: &Ordered, length: usize) -> Self {
+        let results: Vec<Vec<(usize, f64)>> = match ordered {
+            Ordered::Ranks => Vec::new(),
+            Ordered::Elements(ranks) | Ordered::Places(ranks, _) => {
+                ranks.iter().map(|rank| vec![(*rank, 1.0)]).collect()
+            }
+            Ordered::Between(places) => {
+                let pair = |(rank, weight): &(usize, f64)| {
+                    vec![(*rank, 1.0 - weight), (rank + 1, *weight)]
+                };
+                places.iter().map(pair).collect()
+            }
+        };
+        // The element of rank `k` is the sum for the threshold `k` minus that for `k + 1`.
+        let factors: Vec<BTreeMap<usize, f64>> = results
+            .into_iter()
+            .map(|ranks| {
+                let mut factors = BTreeMap::new();
+                for (rank, weight) in ranks {
+                    *factors.entry(rank).or_insert(0.0) += weight;
+                    *factors.entry(rank + 1).or_insert(0.0) -= weight;
+                }
+                factors.retain(|threshold, factor| *threshold < length && *factor != 0.0);
+                factors
+            })
+            .collect();
+        let thresholds: BTreeSet<usize> =
+            factors.iter().flat_map(|factors| factors.keys().copied()).collect();
+        let thresholds: Vec<usize> = thresholds.into_iter().collect();
+        let number = |threshold: usize| thresholds.partition_point(|other| *other < threshold);
+        let by_number = |factors: BTreeMap<usize, f64>| {
+            factors.into_iter().map(|(threshold, factor)| (number(threshold), factor)).collect()
+        };
+        let factors = factors.into_iter().map(by_number).collect();
+        Combined { thresholds, factors }
+    }
+
+    /// Combines the sums, whose first axis counts the thresholds.
+    fn of_sums(
+        &self,
+        server: &Server,
+        sums: EncryptedArray,
+        operation: &'static str,
+    ) -> Result<EncryptedArray, Error> {
+        if self.factors[..] == [vec![(0, 1.0)]] {
+            return Ok(sums);
+        }
+        let mut shape = sums.shape().to_vec();
+        shape[0] = self.factors.len();
+        let layout = Layout::new(shape, sums.layout().strides().to_vec(), sums.layout().slots())?;
+        let (to, from): (Vec<usize>, Vec<usize>) =
+            (layout.positions().collect(), sums.layout().positions().collect());
+        let lines = to.len() / self.factors.len();
+        let entries = self.factors.iter().enumerate().flat_map(|(result, factors)| {
+            let (to, from) = (&to, &from);
+            factors.iter().flat_map(move |(number, factor)| {
+                (0..lines).map(move |i| (to[result * lines + i], from[number * lines + i], *factor))
+            })
+        });
+        server.linear_map(&sums, layout, entries.collect::<Vec<_>>(), operation)
+    }
+}
+
+/// The layouts of an array whose lines along an axis are compared with themselves.
+struct Pairs {
+    axis: usize,
+    /// The number of elements of a line.
+    length: usize,
+    /// The number of rows that are compared. It is a power of two if all rows fit a ciphertext.
+    rows: usize,
+    /// The distance of rows, in slots. It is a power of two.
+    stride: usize,
+    shape: Vec<usize>,
+    strides: Vec<usize>,
+    slots: usize,
+}
+
+impl Pairs {
+    fn of(a: &EncryptedArray, axis: usize) -> Self {
+        let (layout, length) = (a.layout(), a.shape()[axis]);
+        let (slots, stride) = (layout.slots(), (layout.last() + 1).next_power_of_two());
+        let padded = length.next_power_of_two();
+        let rows = if stride * padded <= slots { padded } else { length };
+        let (shape, strides) = (layout.shape().to_vec(), layout.strides().to_vec());
+        Pairs { axis, length, rows, stride, shape, strides, slots }
+    }
+
+    /// Returns the number of times that all rows fit a ciphertext.
+    fn copies(&self) -> usize {
+        (self.slots / (self.stride * self.rows).min(self.slots)).max(1)
+    }
+
+    /// Returns the layout of this many rows.
+    fn layout(&self, rows: usize) -> Result<Layout, Error> {
+        let shape = [&[rows], &self.shape[..]].concat();
+        Layout::new(shape, [&[self.stride], &self.strides[..]].concat(), self.slots)
+    }
+
+    /// Returns the layout of all rows with all of their copies.
+    fn layout_of_copies(&self) -> Result<Layout, Error> {
+        let shape = [&[self.copies(), self.rows], &self.shape[..]].concat();
+        let strides = [&[self.stride * self.rows, self.stride], &self.strides[..]].concat();
+        Layout::new(shape, strides, self.slots)
+    }
+
+    /// Returns the layout in which every element stands in the row of its place.
+    fn layout_by_place(&self) -> Result<Layout, Error> {
+        let mut shape = [&[self.length], &self.shape[..]].concat();
+        shape[self.axis + 1] = 1;
+        let strides = [&[self.strides[self.axis]], &self.strides[..]].concat();
+        Layout::new(shape, strides, self.slots)
+    }
+
+    /// Returns the place of each element in its line, in row-major order.
+    fn places(&self) -> impl Iterator<Item = usize> + '_ {
+        let (size, inner): (usize, usize) =
+            (self.shape.iter().product(), self.shape[self.axis + 1..].iter().product());
+        (0..size).map(move |i| i / inner % self.length)
+    }
+}
+
+/// The ranks of elements, and how their pairs were laid out.
+struct Ranked {
+    ranks: EncryptedArray,
+    pairs: Pairs,
+}
+
+impl Server {
+    /// Returns the rank of each element along an axis, or among all elements, counted from 0.
+    ///
+    /// The rank of an element is the number of elements before it in rising order, and equal
+    /// elements are ordered by their places. So ranks are the `argsort` of the `argsort` in numpy.
+    /// Without an axis, the ranks have the shape of `a`.
+    ///
+    /// All pairs of elements are compared at once, so a line may have at most as many elements as
+    /// the square root of the number of slots. Look-up keys are not used.
+    ///
+    /// **Error:** at most 1/32, besides the noise ([`EncryptedArray::precision_bits`] includes
+    /// both). Two elements are in order if they differ by at least [`Server::order_gap`], or if
+    /// they are equal. Between elements that are closer, ranks may lie anywhere between the ranks
+    /// that both orders give.
+    ///
+    /// # Errors
+    /// As [`Server::sort`].
+    pub fn rank(&self, a: &EncryptedArray, axis: Option<usize>) -> Result<EncryptedArray, Error> {
+        let lines = Lines::of(a.shape(), axis, "rank")?;
+        self.check_real(a, lines.operation)?;
+        if lines.length == 1 || a.interval().width() == 0.0 {
+            let zeros = self.mul_number(a, 0.0).map_err(|e| e.during(lines.operation))?;
+            let places = lines.places_of_elements();
+            return self.add_plain(&zeros, &places[..]).map_err(|e| e.during(lines.operation));
+        }
+        self.check_length(&lines)?;
+        self.by_pairs(a, &lines, &Ordered::Ranks)
+    }
+
+    /// Returns the distance from which on two elements of `a` are in order if all pairs are
+    /// compared.
+    ///
+    /// It is about a 128th of the width of the interval of the elements, or of twice their bound if
+    /// the array has stray slots. It is wider by a factor of 2, 4 or 8 if the elements are not
+    /// precise enough for that.
+    ///
+    /// # Errors
+    /// As [`Server::rank`].
+    pub fn order_gap(&self, a: &EncryptedArray) -> Result<f64, Error> {
+        const OPERATION: &str = "gap of an order";
+        self.check_real(a, OPERATION)?;
+        let form = self.form_of(&[a]);
+        Ok(2.0 * self.half_gap(a, &form, MAX_ERROR_OF_RANKS, OPERATION)?.0)
+    }
+
+    /// Orders the lines by comparing all pairs, or returns `None` if look-up tables are to do it.
+    ///
+    /// Pairs are compared wherever that is possible: if a line fits, and there are bootstrapping
+    /// keys or no look-up keys.
+    pub(in crate::server) fn by_pairs_if_possible(
+        &self,
+        a: &EncryptedArray,
+        lines: &Lines,
+        ordered: &Ordered,
+    ) -> Result<Option<EncryptedArray>, Error> {
+        if self.pegasus.is_none() {
+            self.check_length(lines)?;
+            return self.by_pairs(a, lines, ordered).map(Some);
+        }
+        if self.bootstraps.is_none() || !self.fits_pairs(lines) {
+            return Ok(None);
+        }
+        match self.by_pairs(a, lines, ordered) {
+            // The dry run has found that it is impossible, and nothing has been computed.
+            Err(Error::Capacity { .. } | Error::Argument { .. }) => Ok(None),
+            result => result.map(Some),
+        }
+    }
+
+    fn fits_pairs(&self, lines: &Lines) -> bool {
+        lines.length.saturating_mul(lines.length) <= self.session.slots()
+    }
+
+    /// Checks that all pairs of elements of a line fit one ciphertext.
+    fn check_length(&self, lines: &Lines) -> Result<(), Error> {
+        if self.fits_pairs(lines) {
+            return Ok(());
+        }
+        let most = self.session.slots().isqrt();
+        let what = format!(
+            "lines of {} values: all pairs of at most {most} values can be compared. Reshape the \
+             array to shorter lines, or make evaluation keys with look-up tables \
+             (KeyRequest::look_ups; in Python, evaluation_keys(tables=True)).",
+            lines.length
+        );
+        Err(Error::argument(lines.operation, what))
+    }
+
+    /// Orders the lines by comparing all pairs. The first axis of the result counts the results of
+    /// a line, and the others are those without the axis of the lines.
+    fn by_pairs(
+        &self,
+        a: &EncryptedArray,
+        lines: &Lines,
+        ordered: &Ordered,
+    ) -> Result<EncryptedArray, Error> {
+        self.check_real(a, lines.operation)?;
+        let pairs = Candidate::new("all pairs", |server: &Server, [a]: [&EncryptedArray; 1]| {
+            server.ordered(a, lines, ordered)
+        });
+        let arguments = format!("{:?} {ordered:?}", lines.axis);
+        let result = self.perform_by_arguments(lines.operation, &arguments, [a], &[pairs]);
+        match result {
+            Err(Error::Capacity { .. }) if self.bootstraps.is_none() => Err(Error::NoKeys {
+                operation: lines.operation,
+                what: "the values have too little capacity to be ordered without bootstraps, and \
+                       this server has no bootstrapping keys and no keys of look-up tables: make \
+                       evaluation keys with one of them (KeyRequest::bootstrapping or \
+                       KeyRequest::look_ups; in Python, evaluation_keys(bootstrapping=True) or \
+                       evaluation_keys(tables=True))",
+            }),
+            result => result.map_err(|e| e.during(lines.operation)),
+        }
+    }
+
+    fn ordered(
+        &self,
+        a: &EncryptedArray,
+        lines: &Lines,
+        ordered: &Ordered,
+    ) -> Result<EncryptedArray, Error> {
+        let operation = lines.operation;
+        let form = self.form_of(&[a]);
+        // Subtracting the centre reduces the bound of the differences only if it is narrower.
+        let middle = if a.interval().width() < a.bound() { centre(&[a]) } else { 0.0 };
+        let mut x = self.plus_constant(a, -middle, operation)?;
+        let axis = match lines.axis {
+            Some(axis) => axis,
+            None => {
+                x = self.gather(&[&x], &[x.size()], &(0..x.size()).collect::<Vec<_>>())?;
+                0
+            }
+        };
+        let packed = Layout::packed(x.shape(), self.session.slots())?;
+        if (x.layout().last() + 1).next_power_of_two() > (packed.last() + 1).next_power_of_two() {
+            x = self.relayout(&x, packed)?;
+        }
+        let equal = match ordered {
+            Ordered::Places(_, equal) => *equal,
+            _ => EqualElements::Rising,
+        };
+        if *ordered == Ordered::Ranks {
+            let ranked = self.ranks(&x, axis, equal, MAX_ERROR_OF_RANKS, operation)?;
+            let mut ranks = self.with_error(ranked.ranks, MAX_ERROR_OF_RANKS)?;
+            if ranks.shape() != a.shape() {
+                let all: Vec<usize> = (0..a.size()).collect();
+                ranks = self.gather(&[&ranks], a.shape(), &all)?;
+            }
+            return Ok(restored(ranks, &form));
+        }
+        let combined = Combined::of(ordered, lines.length);
+        let ranked = self.ranks(&x, axis, equal, MAX_ERROR_OF_RANKS_WITHIN, operation)?;
+        let is_of_places = matches!(ordered, Ordered::Places(..));
+        // Places are centred, which halves their bound.
+        let bound = if is_of_places { 0.5 * (lines.length as f64 - 1.0) } else { x.bound() };
+        let error = MAX_ERROR_OF_SELECTION * bound;
+        // The encoded places are rounded at the scale of the products.
+        let extra_bits = if is_of_places { (lines.length as f64).log2() } else { 0.0 };
+        let bits = EXTRA_BITS_OF_PRODUCTS + extra_bits - error.log2();
+        let coarse = self.at_most_precision(bits, &form);
+        // The steps are multiplied twice, and the sum grows by the number of its summands.
+        let remaining_bits = 2.0 * form.computed_by(&coarse).product_bits(&coarse)
+            + (lines.length as f64).log2()
+            + MARGIN_BITS_OF_PRODUCTS;
+        let steps = self.rank_steps(&ranked, &combined.thresholds, remaining_bits, operation)?;
+        let layout = steps.layout().clone();
+        let products = match is_of_places {
+            true => {
+                let centred: Vec<f64> =
+                    ranked.pairs.places().map(|place| place as f64 - bound).collect();
+                coarse.mul_plain(&steps, &centred.repeat(combined.thresholds.len())[..])?
+            }
+            false => {
+                let rows = self.insert_axis(&x, 0)?;
+                coarse.mul(&steps, &coarse.repeated_as(&rows, &layout, Copies::One)?)?
+            }
+        };
+        let sums = coarse.sum(&products, Some(axis + 1))?;
+        let out = combined.of_sums(&coarse, sums, operation)?;
+        let centre = if is_of_places { bound } else { middle };
+        let (low, high) = match is_of_places {
+            true => (-bound, bound),
+            false => (x.interval().low(), x.interval().high()),
+        };
+        let values = Interval::new(low - error, high + error).unwrap_or(Interval::EVERYTHING);
+        let out = self.with_error(out, error)?.with_known_interval(values);
+        Ok(restored(self.plus_constant(&out, centre, operation)?, &form))
+    }
+
+    /// Returns the ranks of all elements in their lines. Besides the noise, their error is at most
+    /// `error`, which the estimate of their precision does not include.
+    fn ranks(
+        &self,
+        x: &EncryptedArray,
+        axis: usize,
+        equal: EqualElements,
+        error: f64,
+        operation: &'static str,
+    ) -> Result<Ranked, Error> {
+        let (pairs, form) = (Pairs::of(x, axis), self.form_of(&[x]));
+        let per_pair = 2.0 * error / pairs.rows as f64;
+        let (gap, plan) = self.half_gap(x, &form, per_pair, operation)?;
+        let bits = plan.argument_precision() + EXTRA_BITS_OF_MOVES;
+        let coarse = self.at_most_precision(bits, &form);
+        let row = coarse.repeated_as(
+            &self.insert_axis(x, 0)?,
+            &pairs.layout(pairs.rows)?,
+            Copies::One,
+        )?;
+        let by_place = x.clone().with_layout(pairs.layout_by_place()?);
+        let mut column =
+            coarse.repeated_as(&by_place, &pairs.layout(pairs.length)?, Copies::One)?;
+        if pairs.rows > pairs.length {
+            column = self.cleaned(&column)?.with_layout(pairs.layout(pairs.rows)?);
+        }
+        let tiled = match pairs.copies() {
+            1 => None,
+            _ => coarse.tiled(&row, &pairs)?.zip(coarse.tiled(&column, &pairs)?),
+        };
+        let is_tiled = tiled.is_some();
+        let (row, column) = tiled.unwrap_or((row, column));
+        let mut difference = coarse.sub(&row, &column)?;
+        difference.set_bound(bound_of_differences(x));
+        // Rows without an element lie above all elements.
+        let highest = x.interval().high();
+        let shift = |row: usize, place: usize| {
+            let is_before = match equal {
+                EqualElements::Rising => row < place,
+                EqualElements::Falling => row > place,
+            };
+            match row < pairs.length {
+                true if is_before => gap,
+                true => -gap,
+                false => -gap - highest,
+            }
+        };
+        let places: Vec<usize> = pairs.places().collect();
+        let rows = (0..pairs.rows).flat_map(|row| places.iter().map(move |place| (row, *place)));
+        let shifts: Vec<f64> = rows.map(|(row, place)| shift(row, place)).collect();
+        let copies = difference.size() / shifts.len();
+        let mut shifted = self.add_plain(&difference, &shifts.repeat(copies)[..])?;
+        shifted.set_bound(plan.literal().bound);
+        let how = Comparison {
+            gap: Some(gap),
+            precision: Some(plan.literal().precision),
+            ..Comparison::default()
+        };
+        let mut before = self.steps(&shifted, how, 0.0, operation)?;
+        if is_tiled {
+            let period = Some(pairs.stride * pairs.rows);
+            before = before
+                .with_layout(pairs.layout(pairs.rows)?)
+                .with_slot_contents(SlotContents::repeating(period, false));
+        }
+        let mut ranks = self.sum(&before, Some(0))?;
+        ranks.set_bound(bound_of_ranks(&pairs));
+        let most = pairs.length as f64 - 1.0 + error;
+        let ranks =
+            ranks.with_known_interval(Interval::new(-error, most).unwrap_or(Interval::EVERYTHING));
+        Ok(Ranked { ranks, pairs })
+    }
+
+    /// Returns the rows with copies that fill the ciphertext, or `None` if slots without an element
+    /// are neither zero nor copies.
+    fn tiled(&self, rows: &EncryptedArray, pairs: &Pairs) -> Result<Option<EncryptedArray>, Error> {
+        let all = pairs.layout_of_copies()?;
+        let period = pairs.stride * pairs.rows;
+        if rows.slot_contents().period().is_some_and(|own| period.is_multiple_of(own)) {
+            return Ok(Some(rows.clone().with_layout(all)));
+        }
+        if !rows.is_clean() {
+            return Ok(None);
+        }
+        self.repeated_as(&self.insert_axis(rows, 0)?, &all, Copies::One).map(Some)
+    }
+
+    /// Returns 1 where the rank is at least a threshold and 0 elsewhere, with a row for each of the
+    /// thresholds.
+    fn rank_steps(
+        &self,
+        ranked: &Ranked,
+        thresholds: &[usize],
+        remaining_bits: f64,
+        operation: &'static str,
+    ) -> Result<EncryptedArray, Error> {
+        let Ranked { ranks, pairs } = ranked;
+        let layout = pairs.layout(thresholds.len())?;
+        let rows = self.repeated_as(&self.insert_axis(ranks, 0)?, &layout, Copies::One)?;
+        let middles = thresholds.iter().map(|threshold| 0.5 - *threshold as f64);
+        let middles: Vec<f64> = middles.flat_map(|middle| vec![middle; ranks.size()]).collect();
+        let mut differences = self.add_plain(&rows, &middles[..])?;
+        differences.set_bound(bound_of_ranks(pairs));
+        self.steps(&differences, comparison_of_ranks(pairs.length), remaining_bits, operation)
+    }
+
+    /// Returns 1 for positive slots and 0 for negative ones, by polynomials, with `remaining_bits`
+    /// bits of capacity for further use if possible.
+    ///
+    /// The stages of the plan may use all of the capacity, or only as much as a bootstrap restores.
+    fn steps(
+        &self,
+        a: &EncryptedArray,
+        how: Comparison,
+        remaining_bits: f64,
+        operation: &'static str,
+    ) -> Result<EncryptedArray, Error> {
+        let run = |limits: Option<StageLimits>, refreshed: Refreshed| {
+            move |server: &Server, [a]: [&EncryptedArray; 1]| {
+                let form = server.form_of(&[a]);
+                let plan = server.plan_in_stages(&form, a.bound(), how, limits, operation)?;
+                let refresh = server.refresh_if(refreshed, &form, &[a.layout()])?;
+                server.map_as_it_is(a, operation, false, |_, x| {
+                    Ok(server.evaluator.step_leaving(x, &plan, remaining_bits, &*refresh)?)
+                })
+            }
+        };
+        let any = Candidate::new("polynomials", run(None, Refreshed::OnTheWay));
+        let at_once = run(None, Refreshed::Never);
+        let at_once = Candidate::new("polynomials without bootstraps", at_once).otherwise(5);
+        let mut candidates = vec![any, at_once];
+        for (i, name) in SHORT_STAGES.into_iter().enumerate() {
+            let short = run(self.stage_limits(i as f64), Refreshed::OnTheWay);
+            candidates.push(Candidate::new(name, short).otherwise(1 + i));
+        }
+        self.perform(operation, [a], f64::INFINITY, &candidates)
+    }
+
+    /// Returns half the gap of a comparison of all pairs, and its plan, with an error of at most
+    /// `error` for each pair.
+    fn half_gap(
+        &self,
+        x: &EncryptedArray,
+        form: &Numbers,
+        error: f64,
+        operation: &'static str,
+    ) -> Result<(f64, Arc<SignPlan>), Error> {
+        let bound = bound_of_differences(x);
+        let precision = Some((-error.log2()).ceil().clamp(4.0, 40.0));
+        // The error of a difference of two independent elements.
+        let noise = Noise::from_log2_std(-x.precision_bits(&self.session));
+        let have = -noise.plus(noise).log2_std() - 0.25;
+        let mut found = None;
+        for times in [1.0].into_iter().chain(WIDER_GAPS) {
+            let gap = times * DEFAULT_GAP / (1.0 - times * DEFAULT_GAP) * bound;
+            let how = Comparison { gap: Some(gap), precision, ..Comparison::default() };
+            let plan = self.plan_in_stages(form, bound + gap, how, None, operation)?;
+            let is_enough = plan.argument_precision() <= have;
+            found = Some((gap, plan));
+            if is_enough {
+                break;
+            }
+        }
+        found.ok_or_else(|| Error::Internal("no gap of an order".into()))
+    }
+
+    /// Returns the limits of a stage that begins right after a bootstrap, if bootstraps are more
+    /// precise than planned by this many bits.
+    fn stage_limits(&self, more: f64) -> Option<StageLimits> {
+        let (most, reserve) = self.most_after_bootstrap().zip(self.bootstrap_reserve())?;
+        let refresh_std = (-self.bootstrap_precision()? - more).exp2();
+        Some(StageLimits { bits: most - reserve - STAGE_MARGIN_BITS, refresh_std })
+    }
+
+    /// Returns this server with a precision of at most `bits`.
+    fn at_most_precision(&self, bits: f64, form: &Numbers) -> Server {
+        // If the parameters allow no such scale, the precision stays as it is.
+        self.with_precision(bits.min(form.precision)).unwrap_or_else(|_| self.clone())
+    }
+
+    /// Returns the array with an error that is larger by `error`, which counts as a standard
+    /// deviation.
+    fn with_error(&self, a: EncryptedArray, error: f64) -> Result<EncryptedArray, Error> {
+        let noise = Noise::from_log2_std(-a.precision_bits(&self.session));
+        let bits = -noise.plus(Noise::from_std(error)).log2_std();
+        a.with_precision_bits(bits, &self.session)
+    }
+}
+
+/// Returns the bound of the differences of two elements, in all slots.
+fn bound_of_differences(x: &EncryptedArray) -> f64 {
+    match x.has_strays() {
+        true => 2.0 * x.bound(),
+        // Other slots hold the difference of an element and 0, or of two elements. The bound of
+        // centred elements is at most the width.
+        false => x.interval().width(),
+    }
+}
+
+/// Returns the bound of ranks and of their differences from whole numbers, in all slots.
+fn bound_of_ranks(pairs: &Pairs) -> f64 {
+    // In slots without an element, all rows may count.
+    pairs.rows as f64 + 2.0 * MAX_ERROR_OF_RANKS_WITHIN
+}
+
+/// Returns the comparison of ranks with the middles between whole numbers.
+fn comparison_of_ranks(length: usize) -> Comparison {
+    let error = MAX_ERROR_OF_SELECTION / length as f64;
+    let gap = Some(0.5 - MAX_ERROR_OF_RANKS_WITHIN);
+    Comparison { gap, precision: Some(-error.log2()), ..Comparison::default() }
+}
+
+/// Returns the array with the precision that results of the operation have.
+fn restored(a: EncryptedArray, form: &Numbers) -> EncryptedArray {
+    let own = *a.form();
+    a.with_form(Numbers { precision: form.precision, ..own })
+}

@@ -1,0 +1,239 @@
+//! Tests of order by comparing all pairs, with small insecure parameters, against a plain reference.
+
+use std::sync::LazyLock;
+
+use crate::common::insecure_grafted;
+use hippocrene::{
+    Bootstrapping, ClientKey, EncryptedArray, Encryption, Error, Interval, KeyRequest, Server,
+    Simulation,
+};
+use hippocrene_rlwe::SecretDistribution;
+use proptest::prelude::*;
+
+const SPARSE: SecretDistribution = SecretDistribution::SparseTernary { weight: 64 };
+
+/// The stated error of an order, as a share of the bound of the elements, without the noise.
+const ERROR: f64 = 1.0 / 512.0;
+
+/// A simulation with 256 slots and enough capacity for an order without bootstraps. All tests share
+/// it, because the search for the plan of a comparison runs for a second.
+static SIMULATION: LazyLock<Simulation> =
+    LazyLock::new(|| Simulation::new(insecure_grafted(9, 26, SPARSE)).unwrap());
+
+fn encrypt(
+    simulation: &Simulation,
+    x: &[f64],
+    shape: &[usize],
+    ends: (f64, f64),
+) -> EncryptedArray {
+    let how = Encryption { interval: Interval::new(ends.0, ends.1), precision: None };
+    simulation.encrypt(x.into(), shape, &how).unwrap()
+}
+
+/// Returns the places of the elements in rising order, and equal ones by their places.
+fn argsort(x: &[f64]) -> Vec<usize> {
+    let mut places: Vec<usize> = (0..x.len()).collect();
+    places.sort_by(|i, j| x[*i].total_cmp(&x[*j]));
+    places
+}
+
+fn floats(x: &[usize]) -> Vec<f64> {
+    x.iter().map(|x| *x as f64).collect()
+}
+
+/// Checks values against those expected, within `error` and the noise that the array states.
+fn check(
+    simulation: &Simulation,
+    got: &EncryptedArray,
+    shape: &[usize],
+    expected: &[f64],
+    error: f64,
+    what: &str,
+) {
+    assert_eq!(got.shape(), shape, "{what}");
+    let values: Vec<f64> = simulation.values(got).unwrap().iter().map(|z| z.re).collect();
+    assert_eq!(values.len(), expected.len(), "{what}");
+    let deviation = (-got.precision_bits(simulation.server().session())).exp2();
+    assert!(deviation < 4.0 * error, "{what}: a deviation of {deviation}");
+    for (i, (value, expected)) in values.iter().zip(expected).enumerate() {
+        assert!(
+            (value - expected).abs() < error + 8.0 * deviation,
+            "{what}: element {i} is {value}, not {expected}"
+        );
+        let (low, high) = (got.interval().low(), got.interval().high());
+        assert!((low..=high).contains(expected), "{what}: {expected} in {low} to {high}");
+    }
+}
+
+/// Checks every operation on one line of elements in an interval.
+fn check_line(simulation: &Simulation, x: &[f64], ends: (f64, f64)) {
+    let (server, n) = (simulation.server(), x.len());
+    let a = encrypt(simulation, x, &[n], ends);
+    let order = argsort(x);
+    let sorted: Vec<f64> = order.iter().map(|i| x[*i]).collect();
+    let ranks = floats(&argsort(&floats(&order)));
+    // Elements far from 0 are centred first.
+    let bound = ends.0.abs().max(ends.1.abs()).min(ends.1 - ends.0);
+    let (error, of_places) = (ERROR * bound, 0.5 * ERROR * n as f64);
+    let check =
+        |got: Result<EncryptedArray, Error>, shape: &[usize], expected: &[f64], error, what| {
+            let what = format!("{what} of {x:?}");
+            check(simulation, &got.unwrap(), shape, expected, error, &what);
+        };
+    check(server.rank(&a, None), &[n], &ranks, 1.0 / 32.0, "ranks");
+    check(server.sort(&a, None), &[n], &sorted, error, "sorted elements");
+    check(server.argsort(&a, Some(0)), &[n], &floats(&order), of_places, "places");
+    check(server.smallest(&a, None), &[], &sorted[..1], error, "smallest");
+    check(server.largest(&a, Some(0)), &[], &sorted[n - 1..], error, "largest");
+    let first = x.iter().position(|x| *x == sorted[n - 1]).unwrap();
+    check(server.argmin(&a, None), &[], &floats(&order[..1]), of_places, "place of the smallest");
+    check(server.argmax(&a, None), &[], &floats(&[first]), of_places, "place of the largest");
+    let k = n.div_ceil(2);
+    check(server.top_k(&a, k, None), &[k], &sorted[n - k..], error, "largest elements");
+    let median = 0.5 * (sorted[(n - 1) / 2] + sorted[n / 2]);
+    check(server.median(&a, None), &[], &[median], error, "median");
+    let q = [0.0, 0.3, 1.0];
+    let quantile = |q: f64| {
+        let at = q * (n - 1) as f64;
+        let (below, above) = (sorted[at.floor() as usize], sorted[at.ceil() as usize]);
+        below + at.fract() * (above - below)
+    };
+    // Weights are rounded to multiples of 1/4096.
+    let error = error + (ends.1 - ends.0) / 4096.0;
+    check(server.quantile(&a, &q, None), &[3], &q.map(quantile), error, "quantiles");
+}
+
+#[test]
+fn one_and_two_elements_are_in_order() {
+    let simulation = &*SIMULATION;
+    check_line(simulation, &[0.5], (-1.0, 1.0));
+    check_line(simulation, &[-3.0, 4.0], (-4.0, 4.0));
+    check_line(simulation, &[4.0, -4.0], (-4.0, 4.0));
+    check_line(simulation, &[2.0, 2.0], (0.0, 3.0));
+}
+
+/// Elements at the ends of the interval have the largest differences, and equal ones the smallest.
+#[test]
+fn equal_elements_are_ordered_by_their_places() {
+    let simulation = &*SIMULATION;
+    check_line(simulation, &[-1.0; 7], (-1.0, 1.0));
+    check_line(simulation, &[1.0; 16], (-1.0, 1.0));
+    check_line(simulation, &[1.0, -1.0, 1.0, -1.0, -1.0], (-1.0, 1.0));
+    check_line(simulation, &[7.0, 5.0, 6.0, 5.0, 7.0, 5.0], (5.0, 7.0));
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(6))]
+
+    /// Elements are multiples of the gap, so that all of them are equal or in order for certain.
+    #[test]
+    fn lines_are_in_order(
+        steps in proptest::collection::vec(0u32..=100, 3..=16),
+        low in prop_oneof![Just(-1.0), Just(0.0), Just(10.0), Just(-300.0)],
+    ) {
+        let width = 2.0f64;
+        let x: Vec<f64> = steps.iter().map(|step| low + width * f64::from(*step) / 100.0).collect();
+        let simulation = &*SIMULATION;
+        let a = encrypt(simulation, &x, &[x.len()], (low, low + width));
+        prop_assert!(simulation.server().order_gap(&a).unwrap() <= width / 100.0);
+        check_line(simulation, &x, (low, low + width));
+    }
+}
+
+#[test]
+fn lines_along_an_axis_are_in_order() {
+    let simulation = &*SIMULATION;
+    let server = simulation.server();
+    let x: Vec<f64> = (0..3 * 5 * 2).map(|i| f64::from(i * 7 % 11) / 5.5 - 1.0).collect();
+    let a = encrypt(simulation, &x, &[3, 5, 2], (-1.0, 1.0));
+    for (axis, length, inner) in [(0, 3, 10), (1, 5, 2), (2, 2, 1)] {
+        let line = |i: usize| {
+            let first = i / inner * inner * length + i % inner;
+            (0..length).map(move |j| first + j * inner)
+        };
+        let (mut sorted, mut ranks, mut places) = (x.clone(), x.clone(), x.clone());
+        let mut most = Vec::new();
+        for i in 0..x.len() / length {
+            let own: Vec<f64> = line(i).map(|j| x[j]).collect();
+            let order = argsort(&own);
+            let of_order = argsort(&floats(&order));
+            for (j, at) in line(i).enumerate() {
+                sorted[at] = own[order[j]];
+                (ranks[at], places[at]) = (of_order[j] as f64, order[j] as f64);
+            }
+            most.push(own[order[length - 1]]);
+        }
+        let mut kept = vec![3, 5, 2];
+        kept.remove(axis);
+        let error = 0.5 * ERROR * length as f64;
+        let check =
+            |got: Result<EncryptedArray, Error>, shape: &[usize], expected: &[f64], error| {
+                let what = format!("axis {axis}");
+                check(simulation, &got.unwrap(), shape, expected, error, &what);
+            };
+        check(server.sort(&a, Some(axis)), &[3, 5, 2], &sorted, ERROR);
+        check(server.rank(&a, Some(axis)), &[3, 5, 2], &ranks, 1.0 / 32.0);
+        check(server.argsort(&a, Some(axis)), &[3, 5, 2], &places, error);
+        check(server.largest(&a, Some(axis)), &kept, &most, ERROR);
+    }
+}
+
+/// Elements that are closer than the gap have wrong results at their own places only, and the sum of
+/// all results is right.
+#[test]
+fn close_elements_leave_the_others_in_order() {
+    let simulation = &*SIMULATION;
+    for distance in [0.25, 0.5, 0.75] {
+        let mut x = [0.5, -0.5, 0.0, -0.8, 0.9];
+        let a = encrypt(simulation, &x, &[5], (-1.0, 1.0));
+        x[2] = x[0] - distance * simulation.server().order_gap(&a).unwrap();
+        let a = encrypt(simulation, &x, &[5], (-1.0, 1.0));
+        let sorted = simulation.server().sort(&a, None).unwrap();
+        let values = simulation.values(&sorted).unwrap();
+        for (place, expected) in [(0, -0.8), (1, -0.5), (4, 0.9)] {
+            assert!((values[place].re - expected).abs() < 2.0 * ERROR, "{values:?}");
+        }
+        let sum: f64 = values.iter().map(|z| z.re).sum();
+        assert!((sum - x.iter().sum::<f64>()).abs() < 5.0 * ERROR, "{values:?}");
+    }
+}
+
+#[test]
+fn bootstraps_happen_on_the_way() {
+    let client = ClientKey::generate_with(insecure_grafted(9, 22, SPARSE), 1).unwrap();
+    let request =
+        KeyRequest { bootstrapping: Some(Bootstrapping::default()), ..KeyRequest::default() };
+    let server = Server::new(client.evaluation_keys(&request).unwrap()).unwrap();
+    let x: Vec<f64> = (0..13).map(|i| f64::from(i * 5 % 13) / 6.5 - 1.0).collect();
+    let how = Encryption { interval: Some(Interval::symmetric(1.0)), precision: None };
+    let a = client.encrypt_with((&x[..]).into(), &[13], &how).unwrap();
+    let mut expected = x.clone();
+    expected.sort_by(f64::total_cmp);
+    let before = server.bootstraps();
+    let sorted = server.sort(&server.sort(&a, None).unwrap(), None).unwrap();
+    assert!(server.bootstraps() > before);
+    let session = server.session();
+    assert!(sorted.capacity_bits(session) >= server.bootstrap_reserve().unwrap() - 1.0);
+    for (got, expected) in client.decrypt(&sorted).unwrap().iter().zip(&expected) {
+        assert!((got - expected).abs() < 3.0 * ERROR, "{got} instead of {expected}");
+    }
+    let ranks = client.decrypt(&server.rank(&a, None).unwrap()).unwrap();
+    for (got, expected) in ranks.iter().zip(argsort(&floats(&argsort(&x)))) {
+        assert!((got - expected as f64).abs() < 1.0 / 16.0, "{got} instead of {expected}");
+    }
+}
+
+#[test]
+fn impossible_orders_say_what_is_missing() {
+    let client = ClientKey::generate_with(insecure_grafted(9, 8, SPARSE), 1).unwrap();
+    let request = KeyRequest { conjugation: true, ..KeyRequest::default() };
+    let server = Server::new(client.evaluation_keys(&request).unwrap()).unwrap();
+    let encrypt = |n: usize| client.encrypt(&vec![0.5; n], &[n]).unwrap();
+    let a = encrypt(4).with_bound(1.0).unwrap();
+    let error = server.sort(&a, None).unwrap_err();
+    assert!(matches!(error, Error::NoKeys { operation: "sort", .. }), "{error}");
+    assert!(error.to_string().contains("bootstrapping=True"), "{error}");
+    let error = server.rank(&encrypt(17).with_bound(1.0).unwrap(), None).unwrap_err();
+    assert!(matches!(error, Error::Argument { operation: "rank", .. }), "{error}");
+    assert!(error.to_string().contains("at most 16 values"), "{error}");
+}
