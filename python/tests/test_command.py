@@ -103,7 +103,7 @@ def test_files_of_pandas_go_in_and_come_out(folder, tmp_path):
     run(*decrypt, "--index")
     pandas.testing.assert_frame_equal(pandas.read_csv(target), frame, atol=1e-3)
     run(*encrypt, "--no-index")
-    assert "[2, 4]" in run("inspect", tmp_path / "frame.enc").stdout
+    assert "(2, 4)" in run("inspect", tmp_path / "frame.enc").stdout
     frame.to_csv(source, index=False)
     assert "decrypt --header-from" in run(*encrypt).stdout
     run(*decrypt)
@@ -112,7 +112,7 @@ def test_files_of_pandas_go_in_and_come_out(folder, tmp_path):
     pandas.DataFrame(ROWS).to_csv(source, index=False)
     assert "line 1 (0, 1, 2) may be a header or values" in run(*encrypt, status=4).stderr
     run(*encrypt, "--header")
-    assert "[2, 3]" in run("inspect", tmp_path / "frame.enc").stdout
+    assert "(2, 3)" in run("inspect", tmp_path / "frame.enc").stdout
     frame.assign(day="2020-01-31").to_csv(source, index=False)
     error = run(*encrypt, status=4).stderr
     assert 'line 2, column 4: "2020-01-31"' in error

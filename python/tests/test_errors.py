@@ -421,9 +421,9 @@ def test_results_are_shared_with_what_precision_they_have_to_spare(client, serve
     assert np.isfinite(zero.precision_bits)
     assert np.abs(client.decrypt_for_sharing(zero)).max() < 2.0**-5
     spoilt = encrypted * 1000
-    with pytest.raises(ArgumentError, match="Encrypt with a precision of 34 bits or more"):
+    with pytest.raises(ArgumentError, match="Encrypt with a precision of 36 bits or more"):
         client.decrypt_for_sharing(spoilt)
-    better = server.load(client.encrypt(array, precision=34)) * 1000
+    better = server.load(client.encrypt(array, precision=36)) * 1000
     assert np.abs(client.decrypt_for_sharing(better) - 1000 * array).max() < 2.0**-5
 
 
@@ -698,7 +698,10 @@ def test_what_lacks_in_keys_is_asked_for_in_terms_of_python(client):
         (lambda: y**2, f"^power: the keys lack the relinearisation key.*{program}"),
         (lambda: server.bootstrap(x), r"bootstrapping=True to client\.evaluation_keys"),
         (lambda: x.apply(np.exp, look_ups=1), f"^apply: .*{tables}"),
-        (lambda: hippocrene.simulate(lambda x: x.sort(), [1.0, 2.0]), f"^sort: .*{tables}"),
+        (
+            lambda: x.sort(),
+            r"^sort: .*bootstrapping=True or tables=True to client\.evaluation_keys",
+        ),
     ):
         with pytest.raises(MissingKeyError, match=words) as caught:
             compute()

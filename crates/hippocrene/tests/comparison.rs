@@ -258,9 +258,9 @@ fn operands_are_checked_before_keys() {
             );
         }
         let error = two(&server, &a, &long, how).unwrap_err();
-        let refused = (name, "shapes (2,) and (3,) do not broadcast together");
+        let refused = format!("{name}: shapes (2,) and (3,) do not broadcast together");
         assert!(
-            matches!(&error, Error::Shape { operation, what } if (*operation, &**what) == refused),
+            matches!(error, Error::Shape { .. }) && error.to_string().starts_with(&refused),
             "{error}"
         );
     }

@@ -133,7 +133,9 @@ fn simulations_refuse_values_that_are_not_places() {
     let server = simulation.server();
     let encrypted =
         |x: &[f64]| simulation.encrypt(x.into(), &[x.len()], &Encryption::default()).unwrap();
-    assert!(server.entries(&encrypted(&[4.0, 0.0, 3.5]), &[1.0; 5], None).is_ok());
+    assert!(server.entries(&encrypted(&[4.0, 0.0, 3.2]), &[1.0; 5], None).is_ok());
+    let between = server.entries(&encrypted(&[4.0, 0.0, 3.5]), &[1.0; 5], None).unwrap_err();
+    assert!(between.to_string().contains("a value of 3.5 is no integer"), "{between}");
     let error = server.entries(&encrypted(&[1.0, -1.0]), &[1.0; 5], None).unwrap_err().to_string();
     assert!(
         error.contains("values from -1 to 1 are possible, and places are integers from 0 to 4"),

@@ -201,5 +201,5 @@ fn errors_in_a_step_state_the_capacity_of_the_operands() {
     // The rows of `x` are in another order than in a fresh array. Moving them uses up the capacity.
     let error = server.dot(&server.transpose(&x).unwrap(), &y).unwrap_err().to_string();
     let have = y.capacity_bits(server.session());
-    assert!(error.contains(&format!("the operands have {have:.1}, and")), "{error}");
+    assert!(error.contains(&format!("The operands have {have:.1} bits, and")), "{error}");
 }
