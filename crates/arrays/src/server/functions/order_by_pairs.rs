@@ -337,14 +337,18 @@ impl Server {
         let arguments = format!("{:?} {ordered:?}", lines.axis);
         let result = self.perform_by_arguments(lines.operation, &arguments, [a], &[pairs]);
         match result {
-            Err(Error::Capacity { .. }) if self.bootstraps.is_none() => Err(Error::NoKeys {
-                operation: lines.operation,
-                what: "the values have too little capacity to be ordered without bootstraps, and \
-                       this server has no bootstrapping keys and no keys of look-up tables: make \
-                       evaluation keys with one of them (KeyRequest::bootstrapping or \
-                       KeyRequest::look_ups; in Python, evaluation_keys(bootstrapping=True) or \
-                       evaluation_keys(tables=True))",
-            }),
+            Err(Error::Capacity { .. } | Error::MissingKey { .. })
+                if self.bootstraps.is_none() && self.pegasus.is_none() =>
+            {
+                Err(Error::NoKeys {
+                    operation: lines.operation,
+                    what: "this server has no bootstrapping keys and no keys of look-up tables, and \
+                           the values cannot be ordered without them: make evaluation keys with \
+                           one of both (KeyRequest::bootstrapping or KeyRequest::look_ups; in \
+                           Python, evaluation_keys(bootstrapping=True) or \
+                           evaluation_keys(tables=True))",
+                })
+            }
             result => result.map_err(|e| e.during(lines.operation)),
         }
     }
