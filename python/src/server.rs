@@ -840,14 +840,17 @@ impl Server {
                 return server.apply_function_precisely(array, function, how.domain);
             }
             // These have polynomials of high degrees.
-            if function.is_steep() && how.error.is_none() {
-                let result = server.apply_function(array, function, how.domain, how.look_ups);
-                if !matches!(result, Err(Error::NoKeys { .. })) {
-                    return result;
-                }
-            }
-            let prepared = self.prepared(array, |x| function.value(x), &how)?;
-            self.applied(array, prepared, how.gap)
+            let steep = function.is_steep() && how.error.is_none();
+            let of_steep = || server.apply_function(array, function, how.domain, how.look_ups);
+            let no_keys = match steep.then(of_steep) {
+                Some(Err(error @ Error::NoKeys { .. })) => Some(error),
+                Some(result) => return result,
+                None => None,
+            };
+            let applied = self
+                .prepared(array, |x| function.value(x), &how)
+                .and_then(|prepared| self.applied(array, prepared, how.gap));
+            applied.map_err(|error| no_keys.unwrap_or(error))
         })
     }
 

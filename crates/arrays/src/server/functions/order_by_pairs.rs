@@ -36,6 +36,7 @@ use crate::server::{
     functions::{
         comparison::{Comparison, DEFAULT_GAP, Refreshed, WIDER_GAPS, centre},
         sort::Lines,
+        tables::without_tables,
     },
     moves::broadcast::Copies,
     planner::choose::Candidate,
@@ -340,14 +341,7 @@ impl Server {
             Err(Error::Capacity { .. } | Error::MissingKey { .. })
                 if self.bootstraps.is_none() && self.pegasus.is_none() =>
             {
-                Err(Error::NoKeys {
-                    operation: lines.operation,
-                    what: "this server has no bootstrapping keys and no keys of look-up tables, and \
-                           the values cannot be ordered without them: make evaluation keys with \
-                           one of both (KeyRequest::bootstrapping or KeyRequest::look_ups; in \
-                           Python, evaluation_keys(bootstrapping=True) or \
-                           evaluation_keys(tables=True))",
-                })
+                Err(without_tables(lines.operation))
             }
             result => result.map_err(|e| e.during(lines.operation)),
         }

@@ -333,22 +333,7 @@ impl Server {
     }
 
     pub(in crate::server) fn pegasus(&self, operation: &'static str) -> Result<&Pegasus, Error> {
-        self.pegasus.as_ref().ok_or_else(|| {
-            let what = match ORDERS.contains(&operation) {
-                true => {
-                    "this server has no keys of look-up tables, and bootstraps, with which all \
-                     pairs can be compared, are missing too. Make evaluation keys with one of \
-                     them (KeyRequest::bootstrapping or KeyRequest::look_ups), with a preset such \
-                     as n15."
-                }
-                false => {
-                    "this server has no keys of look-up tables. Make evaluation keys with them \
-                     (KeyRequest::look_ups), with a preset such as n15, or approximate a function \
-                     of single values by a polynomial (Polynomial::approximate)."
-                }
-            };
-            Error::NoKeys { operation, what }
-        })
+        self.pegasus.as_ref().ok_or_else(|| without_tables(operation))
     }
 
     pub(in crate::server) fn check_real(
@@ -443,6 +428,23 @@ impl Server {
         };
         layout.positions().filter_map(|at| Some(known(at)?.re)).find(|x| is_wanted(*x))
     }
+}
+
+/// Returns the error of an operation that lacks keys of look-up tables.
+pub(in crate::server) fn without_tables(operation: &'static str) -> Error {
+    let what = match ORDERS.contains(&operation) {
+        true => {
+            "this server has no keys of look-up tables, and bootstraps, with which all pairs can \
+             be compared, are missing too. Make evaluation keys with one of them \
+             (KeyRequest::bootstrapping or KeyRequest::look_ups), with a preset such as n15."
+        }
+        false => {
+            "this server has no keys of look-up tables. Make evaluation keys with them \
+             (KeyRequest::look_ups), with a preset such as n15, or approximate a function of \
+             single values by a polynomial (Polynomial::approximate)."
+        }
+    };
+    Error::NoKeys { operation, what }
 }
 
 /// Returns the ends of the interval of an array.
