@@ -201,7 +201,7 @@ fn look_ups_are_simulated() {
     assert_eq!(simulation.report().look_ups, None);
     let none = Simulation::new(simulation.server().session().settings().clone()).unwrap();
     let a = none.encrypt((&values[..]).into(), &[5], &how).unwrap();
-    let refused = none.server().sort(&a, None).unwrap_err().to_string();
+    let refused = none.server().max_pool(&a, 5).unwrap_err().to_string();
     assert!(refused.contains("no keys of look-up tables"), "{refused}");
 }
 
