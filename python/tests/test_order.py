@@ -59,3 +59,19 @@ def test_ranks_among_all_values_have_the_shape_of_the_array():
 def test_lines_that_are_too_long_are_refused_without_tables():
     with pytest.raises(ArgumentError, match=r"lines of 129 values: all pairs of at most 128"):
         simulate(lambda x: x.sort(), np.arange(129) / 40, bound=4, preset="n15", bootstrapping=True)
+
+
+def test_three_close_values_are_refused_where_they_are_known():
+    def simulated(program, values):
+        return simulate(program, values, bound=1, preset="n15", bootstrapping=True).result
+
+    close = np.array([0.5, -0.5, 0.504, 0.508, 0.9])
+    with pytest.raises(ArgumentError, match=r"^sort: the values 0\.5, 0\.504 and 0\.508 differ by"):
+        simulated(lambda x: x.sort(), close)
+    # The results at other places are right, and so are those of two close values.
+    for values, program, expected in (
+        (close, lambda x: x.max(), 0.9),
+        (close[:3], lambda x: x.sort(), np.sort(close[:3])),
+        (np.array([0.5, 0.5, 0.5, -1.0]), lambda x: x.sort(), [-1, 0.5, 0.5, 0.5]),
+    ):
+        assert np.abs(simulated(program, values) - expected).max() < 0.01

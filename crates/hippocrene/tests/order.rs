@@ -236,7 +236,7 @@ fn impossible_orders_say_what_is_missing() {
     let a = encrypt(4).with_bound(1.0).unwrap();
     let error = server.sort(&a, None).unwrap_err();
     assert!(matches!(error, Error::NoKeys { operation: "sort", .. }), "{error}");
-    assert!(error.to_string().contains("bootstrapping=True"), "{error}");
+    assert!(error.to_string().contains("KeyRequest::bootstrapping or"), "{error}");
     let error = server.rank(&encrypt(17).with_bound(1.0).unwrap(), None).unwrap_err();
     assert!(matches!(error, Error::Argument { operation: "rank", .. }), "{error}");
     assert!(error.to_string().contains("at most 16 values"), "{error}");

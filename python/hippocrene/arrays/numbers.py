@@ -900,16 +900,17 @@ class NumberArray(ArithmeticArray, holds=("numbers",)):
         With None, the result has one axis. Equal values keep their order, whatever numpy's `kind`
         says. There are two ways to sort, and so to find ranks, extremes and quantiles:
 
-        - **All pairs are compared at once**, if the keys have bootstrapping keys, or the values
-          enough capacity. A line has at most as many values as the square root of the number of
+        - **By look-up tables**, if the keys have them (``tables=True``). This takes 63 look-ups for
+          16 values, and about ``n * log2(n)**2 / 4`` for ``n`` values. The standard deviation of the
+          error of a value is at most a 40th of the bound.
+        - **All pairs are compared at once** otherwise. This needs keys with ``bootstrapping=True``,
+          or enough capacity. A line has at most as many values as the square root of the number of
           slots: 128 on ``"n15"``. The error is at most a 512th of the bound, and `precision_bits`
           states it with the noise. Values are in order if they are equal, or differ by at least a
           gap: a 127th of the width of the interval. The gap is 2, 4 or 8 times as wide for values
-          that are not precise enough. If values are closer than the gap and not equal, the results
-          at their places may be wrong by several times the bound. All other results are right.
-        - **By look-up tables** otherwise, if the keys have them (``tables=True``). This takes 63
-          look-ups for 16 values, and about ``n * log2(n)**2 / 4`` for ``n`` values. The standard
-          deviation of the error of a value is at most a 40th of the bound.
+          that are not precise enough. Two closer values may be exchanged or mixed. Three or more
+          that are not equal make the results at their places wrong. A simulation, which knows the
+          values, refuses this.
         """
         return self._sorted("sort", axis, kind, stable)
 

@@ -12,7 +12,7 @@ const OPERATION: &str = "approximate a function";
 pub const MAX_BREAKS: usize = 64;
 
 /// Number of equal steps in which a function is sampled to find its range and its breaks (chosen).
-/// What happens between two neighbouring points may be missed.
+/// Changes between two neighbouring points may be missed.
 const STEPS: usize = 1024;
 
 /// The degree up to which one polynomial is preferred to looking for breaks (chosen). A comparison

@@ -15,8 +15,10 @@
 //! The step of the first comparison is moved by half the gap to the side of negative differences if
 //! `j < i`, and to the other side otherwise. So equal elements are ordered by their places, and
 //! ranks are a permutation. Elements that are closer than the gap and not equal have ranks that are
-//! no whole numbers. Then `S_k` lies between 0 and 1 for the places of these elements, and the
-//! results there are wrong. Other results are right, and so is the sum of all elements in order.
+//! no whole numbers. Then `S_k` lies between 0 and 1 for the places of these elements. For two such
+//! elements the steps add up to 1, so the results lie between them. For three or more, the results
+//! at their places are wrong. A simulation refuses these, since it knows the elements. Other results
+//! are right, and so is the sum of all elements in order.
 //!
 //! # Errors
 //! Let `e` and `f` be the errors of the signs in both comparisons. A rank has an error of at most
@@ -28,7 +30,10 @@ use std::{
     sync::Arc,
 };
 
-use hippocrene_ckks::circuits::comparison::{SignPlan, StageLimits};
+use hippocrene_ckks::{
+    Short,
+    circuits::comparison::{SignPlan, StageLimits},
+};
 use hippocrene_rlwe::Noise;
 
 use crate::server::{
@@ -53,6 +58,10 @@ const MAX_ERROR_OF_RANKS: f64 = 1.0 / 32.0;
 /// Largest error of a rank that is compared with whole numbers. Chosen: a larger one allows a less
 /// precise first comparison, and makes the gap of the second one narrower.
 const MAX_ERROR_OF_RANKS_WITHIN: f64 = 1.0 / 16.0;
+
+/// The share of the gap up to which elements count as equal. Their places decide their order.
+/// Chosen; at this distance, ranks are wrong by less than a hundredth.
+const EQUAL: f64 = 1.0 / 16.0;
 
 /// Bits of capacity by which a stage is planned smaller than a bootstrap allows: for scales that
 /// differ from the plan by half a bit in each product. Chosen.
@@ -98,6 +107,19 @@ pub(in crate::server) enum Ordered {
     Between(Vec<(usize, f64)>),
     /// The places of the elements of these ranks.
     Places(Vec<usize>, EqualElements),
+}
+
+impl Ordered {
+    /// The ranks of the elements that results are made of, unless the ranks are the results.
+    fn ranks(&self) -> Vec<usize> {
+        match self {
+            Ordered::Ranks => Vec::new(),
+            Ordered::Elements(ranks) | Ordered::Places(ranks, _) => ranks.clone(),
+            Ordered::Between(places) => {
+                places.iter().flat_map(|(rank, _)| [*rank, rank + 1]).collect()
+            }
+        }
+    }
 }
 
 /// The results of a line as combinations of sums of the elements whose rank is at least a threshold.
@@ -280,40 +302,68 @@ impl Server {
         Ok(2.0 * self.half_gap(a, &form, MAX_ERROR_OF_RANKS, OPERATION)?.0)
     }
 
-    /// Orders the lines by comparing all pairs, or returns `None` if look-up tables are to do it.
+    /// Orders the lines by comparing all pairs, or returns `None` on servers with look-up tables.
     ///
-    /// Pairs are compared wherever that is possible: if a line fits, and there are bootstrapping
-    /// keys or no look-up keys.
-    pub(in crate::server) fn by_pairs_if_possible(
+    /// Tables are never wrong by more than their error, whatever the distances of the elements.
+    pub(in crate::server) fn by_pairs_without_tables(
         &self,
         a: &EncryptedArray,
         lines: &Lines,
         ordered: &Ordered,
     ) -> Result<Option<EncryptedArray>, Error> {
-        if self.pegasus.is_none() {
-            self.check_length(lines)?;
-            return self.by_pairs(a, lines, ordered).map(Some);
-        }
-        if self.bootstraps.is_none() || !self.fits_pairs(lines) {
+        if self.pegasus.is_some() {
             return Ok(None);
         }
-        match self.by_pairs(a, lines, ordered) {
-            // The dry run has found that it is impossible, and nothing has been computed.
-            Err(Error::Capacity { .. } | Error::Argument { .. }) => Ok(None),
-            result => result.map(Some),
-        }
+        self.check_length(lines)?;
+        self.check_distances(a, lines, ordered)?;
+        self.by_pairs(a, lines, ordered).map(Some)
     }
 
-    fn fits_pairs(&self, lines: &Lines) -> bool {
-        lines.length.saturating_mul(lines.length) <= self.session.slots()
+    /// Checks in a simulation, which knows the elements, that no three neighbours in order are too
+    /// close for the results at their ranks.
+    ///
+    /// Two close elements do no harm. Their steps add up to 1, so that each result lies between
+    /// them.
+    fn check_distances(
+        &self,
+        a: &EncryptedArray,
+        lines: &Lines,
+        ordered: &Ordered,
+    ) -> Result<(), Error> {
+        let values: Option<Vec<f64>> = self.known_elements(a).into_iter().collect();
+        let Some(values) = values else { return Ok(()) };
+        let (gap, wanted) = (self.order_gap(a)?, ordered.ranks());
+        for line in lines.all() {
+            let mut sorted: Vec<f64> = line.iter().map(|i| values[*i]).collect();
+            sorted.sort_by(f64::total_cmp);
+            for (first, three) in sorted.windows(3).enumerate() {
+                let (rises, width) =
+                    ([three[1] - three[0], three[2] - three[1]], three[2] - three[0]);
+                let are_close = rises.iter().all(|rise| *rise < gap) && width > EQUAL * gap;
+                if are_close && wanted.iter().any(|rank| (first..first + 3).contains(rank)) {
+                    let what = format!(
+                        "the values {}, {} and {} differ by less than {}, and results at their \
+                         places would be wrong. Use keys with look-up tables, declare a narrower \
+                         interval of the values, or round them to multiples of {}.",
+                        Short(three[0]),
+                        Short(three[1]),
+                        Short(three[2]),
+                        Short(gap),
+                        Short(gap)
+                    );
+                    return Err(Error::argument(lines.operation, what));
+                }
+            }
+        }
+        Ok(())
     }
 
     /// Checks that all pairs of elements of a line fit one ciphertext.
     fn check_length(&self, lines: &Lines) -> Result<(), Error> {
-        if self.fits_pairs(lines) {
+        let most = self.session.slots().isqrt();
+        if lines.length <= most {
             return Ok(());
         }
-        let most = self.session.slots().isqrt();
         let what = format!(
             "lines of {} values: all pairs of at most {most} values can be compared. Reshape the \
              array to shorter lines, or make evaluation keys with look-up tables \

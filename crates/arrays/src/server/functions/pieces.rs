@@ -133,7 +133,7 @@ struct Tolerance {
     gap: f64,
 }
 
-/// What a function with breaks consists of: `constant + slope x + sum_j (steps_j s_j + ramps_j r_j)`
+/// The terms of a function with breaks: `constant + slope x + sum_j (steps_j s_j + ramps_j r_j)`
 /// and polynomials of the clipped argument.
 struct Parts {
     constant: f64,

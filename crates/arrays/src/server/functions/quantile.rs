@@ -91,7 +91,7 @@ impl Server {
         }
         let between: Vec<(usize, f64)> = q.iter().map(|q| place(*q, lines.length)).collect();
         if let Some(quantiles) =
-            self.by_pairs_if_possible(a, lines, &Ordered::Between(between.clone()))?
+            self.by_pairs_without_tables(a, lines, &Ordered::Between(between.clone()))?
         {
             // A median has no axis for its only quantile.
             let strides = quantiles.layout().strides();

@@ -38,7 +38,7 @@ impl Server {
             return Ok(filled);
         }
         let ranks = Ordered::Elements((0..lines.length).collect());
-        if let Some(sorted) = self.by_pairs_if_possible(a, &lines, &ranks)? {
+        if let Some(sorted) = self.by_pairs_without_tables(a, &lines, &ranks)? {
             return lines.along(sorted);
         }
         self.in_order(a, &lines, lines.length, |pegasus, x| pegasus.sort(x, lines.length))
@@ -74,7 +74,7 @@ impl Server {
             return Ok(filled);
         }
         let ranks = Ordered::Elements((lines.length - k..lines.length).collect());
-        if let Some(sorted) = self.by_pairs_if_possible(a, &lines, &ranks)? {
+        if let Some(sorted) = self.by_pairs_without_tables(a, &lines, &ranks)? {
             return lines.along(sorted);
         }
         self.in_order(a, &lines, k, |pegasus, x| pegasus.top_k(x, lines.length, k))
@@ -99,7 +99,7 @@ impl Server {
             return Ok(filled);
         }
         let last = Ordered::Elements(vec![lines.length - 1]);
-        if let Some(largest) = self.by_pairs_if_possible(a, &lines, &last)? {
+        if let Some(largest) = self.by_pairs_without_tables(a, &lines, &last)? {
             return without_first_axis(largest);
         }
         self.of_lines(a, &lines, in_rounds(lines.length), |pegasus, x| {
@@ -125,7 +125,9 @@ impl Server {
         if let Some(filled) = self.filled(a, &lines.kept, lines.operation)? {
             return Ok(filled);
         }
-        if let Some(smallest) = self.by_pairs_if_possible(a, &lines, &Ordered::Elements(vec![0]))? {
+        if let Some(smallest) =
+            self.by_pairs_without_tables(a, &lines, &Ordered::Elements(vec![0]))?
+        {
             return without_first_axis(smallest);
         }
         self.of_lines(a, &lines, in_rounds(lines.length), |pegasus, x| {
@@ -174,7 +176,7 @@ impl Server {
         if lines.length == 1 || is_constant(a) {
             return self.first_places(a, lines);
         }
-        if let Some(places) = self.by_pairs_if_possible(a, lines, place)? {
+        if let Some(places) = self.by_pairs_without_tables(a, lines, place)? {
             return without_first_axis(places);
         }
         if lines.length > MAX_PLACES {
@@ -285,7 +287,7 @@ impl Server {
             return ordered.map_err(|e| e.during(lines.operation));
         }
         let places = Ordered::Places((0..lines.length).collect(), EqualElements::Rising);
-        if let Some(places) = self.by_pairs_if_possible(a, &lines, &places)? {
+        if let Some(places) = self.by_pairs_without_tables(a, &lines, &places)? {
             return lines.along(places);
         }
         let a = &self.plus_constant(a, -centre(&[a]), lines.operation)?;
@@ -509,6 +511,11 @@ pub(in crate::server) struct Lines {
 }
 
 impl Lines {
+    /// The row-major indices of the elements of each line.
+    pub(in crate::server) fn all(&self) -> impl Iterator<Item = &[usize]> {
+        self.order.chunks(self.length.max(1))
+    }
+
     pub(in crate::server) fn of(
         shape: &[usize],
         axis: Option<usize>,

@@ -422,11 +422,17 @@ impl Server {
         a: &EncryptedArray,
         is_wanted: impl Fn(f64) -> bool,
     ) -> Option<f64> {
+        self.known_elements(a).into_iter().flatten().find(|x| is_wanted(*x))
+    }
+
+    /// Returns the real parts of the elements in row-major order, as far as they are known, which
+    /// is in a simulation.
+    pub(in crate::server) fn known_elements(&self, a: &EncryptedArray) -> Vec<Option<f64>> {
         let (layout, ciphertexts) = (a.layout(), a.expanded(&self.session));
         let known = |at: usize| {
             ciphertexts.get(at / layout.slots())?.tracked_values()?.get(at % layout.slots())
         };
-        layout.positions().filter_map(|at| Some(known(at)?.re)).find(|x| is_wanted(*x))
+        layout.positions().map(|at| Some(known(at)?.re)).collect()
     }
 }
 

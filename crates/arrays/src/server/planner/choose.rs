@@ -331,7 +331,7 @@ impl Server {
     /// Returns the error of a candidate if a dry run finds that it is not possible.
     ///
     /// # Errors
-    /// That of the candidate.
+    /// The error of the candidate.
     pub(in crate::server) fn check_candidate<F: Arithmetic, const COUNT: usize>(
         &self,
         operation: &'static str,
