@@ -43,6 +43,13 @@ const MOST_DIGITS: usize = 1 << 16;
 pub struct BigFloat(Inner);
 
 /// The reason why something cannot become a [`BigFloat`].
+///
+/// ```
+/// use hippocrene_ckks::{BigFloat, BigFloatError};
+///
+/// assert!(matches!("seven".parse::<BigFloat>(), Err(BigFloatError::Decimal { .. })));
+/// assert!(matches!(BigFloat::try_from(f64::INFINITY), Err(BigFloatError::NotFinite { .. })));
+/// ```
 #[derive(Debug, Clone, PartialEq, Error)]
 #[non_exhaustive]
 pub enum BigFloatError {

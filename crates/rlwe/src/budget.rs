@@ -20,6 +20,32 @@ static CLOCK: AtomicU64 = AtomicU64::new(0);
 static CACHES: Mutex<Vec<Weak<dyn Evict>>> = Mutex::new(Vec::new());
 
 /// A cache that can drop its entries. Callers must not hold the lock of a cache.
+///
+/// ```
+/// use hippocrene_rlwe::budget::Evict;
+/// use std::sync::Mutex;
+///
+/// /// A cache of one value, with its last use.
+/// struct One(Mutex<Option<(u64, Vec<u8>)>>);
+///
+/// impl Evict for One {
+///     fn oldest_use(&self) -> Option<u64> {
+///         self.0.lock().unwrap().as_ref().map(|(used, _)| *used)
+///     }
+///     fn idle_bytes(&self, since: u64) -> usize {
+///         let value = self.0.lock().unwrap();
+///         value.as_ref().filter(|(used, _)| *used < since).map_or(0, |(_, bytes)| bytes.len())
+///     }
+///     fn evict_oldest(&self, since: u64) {
+///         self.0.lock().unwrap().take_if(|(used, _)| *used < since);
+///     }
+/// }
+///
+/// let one = One(Mutex::new(Some((3, vec![0; 100]))));
+/// assert_eq!((one.oldest_use(), one.idle_bytes(5)), (Some(3), 100));
+/// one.evict_oldest(5);
+/// assert_eq!(one.oldest_use(), None);
+/// ```
 pub trait Evict: Send + Sync {
     /// Returns the last use of the entry that has been unused for the longest time.
     fn oldest_use(&self) -> Option<u64>;

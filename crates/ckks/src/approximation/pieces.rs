@@ -37,7 +37,7 @@ pub struct Break {
     pub side: Side,
 }
 
-/// A side of a [`Break`].
+/// A side of a [`Break`]. See [`Pieces`] for an example of breaks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Side {
     /// The function is continuous from below, as `ceil` is.

@@ -22,7 +22,19 @@ pub(super) struct TrackedCiphertext {
 
 /// The values that slots may hold within their bound.
 ///
-/// [`Evaluator::polynomials`](crate::Evaluator::polynomials) states its noise for them.
+/// [`Evaluator::polynomials`](crate::Evaluator::polynomials) states its noise for them:
+///
+/// ```
+/// use hippocrene_ckks::{Ciphertext, CkksError, Evaluator, circuits::{Polynomial, SlotValues}};
+///
+/// /// Returns the sine and the cosine of real numbers up to 1.
+/// fn circle(evaluator: &Evaluator, x: &Ciphertext) -> Result<Vec<Ciphertext>, CkksError> {
+///     let functions = [f64::sin, f64::cos];
+///     let polynomials = functions.map(|f| Polynomial::approximate(f, -1.0, 1.0, 7));
+///     let polynomials = polynomials.into_iter().collect::<Result<Vec<_>, _>>()?;
+///     evaluator.polynomials(x, &polynomials, SlotValues::Real, x.scale())
+/// }
+/// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum SlotValues {
     /// Real numbers.

@@ -31,7 +31,7 @@ pub struct KMeans {
 }
 
 /// Centroids after some iterations, and the assignment of points to the centroids before. The next
-/// iteration needs nothing else. See [`KMeans`] for how to compute it.
+/// iteration needs nothing else. See [`KMeans`] for an example.
 #[derive(Debug, Clone, PartialEq)]
 pub struct KMeansState {
     /// The number of iterations.
