@@ -702,6 +702,7 @@ def test_what_lacks_in_keys_is_asked_for_in_terms_of_python(client):
             lambda: x.sort(),
             r"^sort: .*bootstrapping=True or tables=True to client\.evaluation_keys",
         ),
+        (lambda: x.rank(), r"^rank: .*\. Pass bootstrapping=True to client\.evaluation_keys"),
     ):
         with pytest.raises(MissingKeyError, match=words) as caught:
             compute()

@@ -99,6 +99,10 @@ def test_what_cannot_be_applied_is_explained() -> None:
         applied(math.tanh, domain=(-1, 1))
     with pytest.raises(ArgumentError, match="an error of 0 is not above 0"):
         applied(math.tanh, error=0.0)
+    with pytest.raises(ArgumentError, match=r"^apply: the gap is -1, and it must be above 0"):
+        applied(math.tanh, gap=-1)
+    with pytest.raises(TypeError, match="breaks are a list of numbers, not int"):
+        applied(math.tanh, breaks=3)
     with pytest.raises(ArgumentError, match=r"the noise of the array makes errors of .* asked for"):
         simulate(
             lambda x: x.with_precision_bits(9).apply(np.tanh, error=1e-4),

@@ -1146,6 +1146,10 @@ def _application(
     precise: bool = False,
 ) -> _native._Application:
     """Return the options of `NumberArray.apply` for the extension module."""
+    if breaks is not None and not isinstance(breaks, (Sequence, np.ndarray)):
+        raise TypeError(f"breaks are a list of numbers, not {type(breaks).__name__}")
+    if gap is not None and not double(gap, "a gap") > 0:
+        raise ArgumentError(f"apply: the gap is {gap}, and it must be above 0")
     return {
         "domain": _domain(domain),
         "error": None if error is None else double(error, "an error"),

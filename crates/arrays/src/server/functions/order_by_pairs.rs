@@ -391,7 +391,14 @@ impl Server {
             Err(Error::Capacity { .. } | Error::MissingKey { .. })
                 if self.bootstraps.is_none() && self.pegasus.is_none() =>
             {
-                Err(without_tables(lines.operation))
+                Err(match ordered {
+                    Ordered::Ranks => Error::NoKeys {
+                        operation: lines.operation,
+                        what: "this server has no bootstrapping keys. Make evaluation keys with \
+                               them (KeyRequest::bootstrapping).",
+                    },
+                    _ => without_tables(lines.operation),
+                })
             }
             result => result.map_err(|e| e.during(lines.operation)),
         }
