@@ -17,9 +17,9 @@ use crate::{
 
 const SHARING: &str = "decrypt for sharing";
 /// The largest number of bits of noise that [`ClientKey::sharing_bits`] returns.
-const MOST_HIDDEN: u32 = 40;
+const MAX_SHARING_BITS: u32 = 40;
 /// Bits of precision after the binary point that [`ClientKey::sharing_bits`] leaves.
-const LEFT_TO_SHARE: f64 = 8.0;
+const PRECISION_LEFT_BITS: f64 = 8.0;
 
 /// The secret key of a client, which encrypts, decrypts and makes the public, evaluation and
 /// transfer keys.
@@ -549,13 +549,13 @@ impl ClientKey {
         self.check(array, SHARING)?;
         array.check_error_known(SHARING)?;
         let precision = self.precision_to_share(array);
-        let need = f64::from(Self::MIN_SHARING_BITS) + 2.0 + LEFT_TO_SHARE;
+        let need = f64::from(Self::MIN_SHARING_BITS) + 2.0 + PRECISION_LEFT_BITS;
         if precision < need {
             return Err(Error::argument(
                 SHARING,
                 format!(
                     "the values have {precision:.1} bits of precision after the binary point, and \
-                     {need} are needed to hide their error and leave {LEFT_TO_SHARE}. Encrypt with \
+                     {need} are needed to hide their error and leave {PRECISION_LEFT_BITS}. Encrypt with \
                      a precision of {} bits or more.",
                     precision_for_sharing(array, precision, need)
                 ),
@@ -565,7 +565,7 @@ impl ClientKey {
         if most < Self::MIN_SHARING_BITS.into() {
             return Err(Error::argument(SHARING, too_wide(Self::MIN_SHARING_BITS, most)));
         }
-        Ok((precision - 2.0 - LEFT_TO_SHARE).min(MOST_HIDDEN.into()).min(most) as u32)
+        Ok((precision - 2.0 - PRECISION_LEFT_BITS).min(MAX_SHARING_BITS.into()).min(most) as u32)
     }
 
     /// The largest number of bits of noise that fits every ciphertext of the array.

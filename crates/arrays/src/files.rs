@@ -18,7 +18,7 @@ use crate::{
 pub const WRITE: &str = "write";
 
 /// Maximum number of symbolic links that are followed in a row, which is the limit of Linux.
-const MOST_LINKS: usize = 40;
+const MAX_SYMBOLIC_LINKS: usize = 40;
 
 /// Maximum number of bytes of a file's name that its temporary file's name repeats.
 const MOST_OF_NAME: usize = 200;
@@ -330,7 +330,7 @@ pub fn check_replaceable(path: &Path) -> Result<(), Error> {
 fn destination(path: &Path) -> io::Result<PathBuf> {
     fs::canonicalize(path).or_else(|error| {
         let mut end = path.to_owned();
-        for _ in 0..MOST_LINKS {
+        for _ in 0..MAX_SYMBOLIC_LINKS {
             let Ok(next) = fs::read_link(&end) else { return Ok(end) };
             end.pop();
             end.push(next);

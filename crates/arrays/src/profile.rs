@@ -34,7 +34,7 @@ pub const VARIABLE: &str = "HIPPOCRENE_PROFILE";
 pub const TYPICAL: &str = "typical";
 
 /// The maximum size of a profile file in bytes; chosen, many times the size of a real one.
-const MOST_BYTES: u64 = 1 << 20;
+const MAX_FILE_BYTES: u64 = 1 << 20;
 
 /// Measures this machine with the kernel in use and one thread, which takes some seconds.
 ///
@@ -157,7 +157,9 @@ pub fn load(path: &Path) -> Result<Profile, Error> {
         Error::Io { path: path.display().to_string(), source: io::Error::new(kind, what) }
     };
     let mut text = Vec::new();
-    File::open(path).and_then(|file| file.take(MOST_BYTES).read_to_end(&mut text)).map_err(fail)?;
+    File::open(path)
+        .and_then(|file| file.take(MAX_FILE_BYTES).read_to_end(&mut text))
+        .map_err(fail)?;
     let malformed = |e: serde_json::Error| FormatError::Profile {
         path: path.into(),
         what: in_json(&e.to_string()),

@@ -13,7 +13,7 @@ use crate::{Error, Settings, profile, room::Room};
 /// The ciphertexts and keys of larger rings do not fit the caches of the CPU. One ciphertext for
 /// each thread is then no faster than sharing out the limbs of one ciphertext among the threads. It
 /// also needs scratch memory for each thread, several hundred megabytes for a bootstrap.
-const MOST_WHOLE: usize = 1 << 15;
+const MAX_DEGREE_OF_WHOLE_CIPHERTEXTS: usize = 1 << 15;
 
 /// Settings and the contexts made from them. Cheap to clone; holds no secret.
 ///
@@ -136,7 +136,7 @@ impl Session {
 
     /// Computes `f` for each of `count` ciphertexts and returns the results.
     ///
-    /// Up to ring degree [`MOST_WHOLE`] the ciphertexts are shared out among the threads, as by
+    /// Up to ring degree [`MAX_DEGREE_OF_WHOLE_CIPHERTEXTS`] the ciphertexts are shared out among the threads, as by
     /// [`Session::try_each`]. Beyond it they are computed one after the other, and the threads
     /// share the limbs of each.
     ///
@@ -147,7 +147,7 @@ impl Session {
         count: usize,
         f: impl Fn(usize) -> Result<T, Error> + Sync,
     ) -> Result<Vec<T>, Error> {
-        match self.context.rlwe().degree() <= MOST_WHOLE {
+        match self.context.rlwe().degree() <= MAX_DEGREE_OF_WHOLE_CIPHERTEXTS {
             true => self.try_each(count, f),
             false => (0..count).map(f).collect(),
         }

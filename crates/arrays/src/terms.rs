@@ -3,7 +3,7 @@
 use std::{cmp::Ordering, sync::Arc};
 
 /// Maximum number of terms that are told apart. Chosen; a sum of this many arrays takes minutes.
-const MOST_TERMS: usize = 4096;
+const MAX_TERMS: usize = 4096;
 
 /// The summands of an array, each of them times a number.
 ///
@@ -44,8 +44,8 @@ impl Terms {
             self.terms.iter().chain(other.terms.iter()).cloned().collect();
         terms.sort_unstable_by_key(Arc::as_ptr);
         terms.dedup_by(|a, b| Arc::ptr_eq(a, b));
-        let more = self.more || other.more || terms.len() > MOST_TERMS;
-        terms.truncate(MOST_TERMS);
+        let more = self.more || other.more || terms.len() > MAX_TERMS;
+        terms.truncate(MAX_TERMS);
         Terms { terms: Arc::new(terms), more }
     }
 }
@@ -61,7 +61,7 @@ mod tests {
         let sum = a.join(&b);
         assert!(sum.meet(&a) && b.meet(&sum) && !sum.meet(&c) && sum.join(&a).meet(&sum));
         assert_eq!(sum.join(&a).terms.len(), 2);
-        let many = (0..MOST_TERMS).fold(a.clone(), |sum, _| sum.join(&Terms::default()));
+        let many = (0..MAX_TERMS).fold(a.clone(), |sum, _| sum.join(&Terms::default()));
         assert!(many.more && many.meet(&c) && c.meet(&many));
     }
 }

@@ -75,10 +75,10 @@ impl Default for Bootstrapping {
 
 impl Bootstrapping {
     /// The least default precision that is tried, in bits after the binary point; chosen.
-    const LEAST_PRECISION: f64 = 10.0;
+    const MIN_PRECISION_BITS: f64 = 10.0;
 
     /// The maximum number of bootstraps that are tried for one precision; chosen.
-    const MOST_BOOTSTRAPS: u32 = 8;
+    const MAX_BOOTSTRAPS: u32 = 8;
 
     /// True if keys that were made for this request also serve `wanted`.
     pub(crate) fn serves(&self, wanted: &Bootstrapping) -> bool {
@@ -108,17 +108,17 @@ impl Bootstrapping {
             let mut precision = session.settings().precision();
             loop {
                 match self.plan_at(session, BootstrapMethod::once(precision)) {
-                    Err(_) if precision > Self::LEAST_PRECISION => {
-                        precision = (precision - 2.0).max(Self::LEAST_PRECISION);
+                    Err(_) if precision > Self::MIN_PRECISION_BITS => {
+                        precision = (precision - 2.0).max(Self::MIN_PRECISION_BITS);
                     }
                     done => return done,
                 }
             }
         };
         let mut made = self.plan_at(session, BootstrapMethod::once(precision));
-        for count in 2..=Self::MOST_BOOTSTRAPS {
+        for count in 2..=Self::MAX_BOOTSTRAPS {
             let way = BootstrapMethod::iterated(count, precision);
-            if made.is_ok() || way.one < Self::LEAST_PRECISION {
+            if made.is_ok() || way.one < Self::MIN_PRECISION_BITS {
                 break;
             }
             made = self.plan_at(session, way);

@@ -32,11 +32,11 @@ const ERROR_SHARE_BITS: f64 = 1.5;
 /// The amplification of rounding errors by Chebyshev polynomials and doublings, in bits.
 const AMPLIFICATION_BITS: f64 = 3.0;
 /// The number of doublings of the cosine.
-const DOUBLINGS: u32 = 2;
+const COSINE_DOUBLINGS: u32 = 2;
 /// The degree of the arcsine, where there is one.
-const ARCSINE: usize = 3;
+const ARCSINE_DEGREE: usize = 3;
 /// From this precision on, in bits, the reduction uses an arcsine.
-const LEAST_WITH_ARCSINE: f64 = 26.0;
+const MIN_PRECISION_FOR_ARCSINE_BITS: f64 = 26.0;
 /// The tolerance for the precision of a bootstrap, in bits.
 const PRECISION_TOLERANCE_BITS: f64 = 1.0;
 /// The precision of a further bootstrap minus its guaranteed gain, in bits.
@@ -45,13 +45,13 @@ const PRECISION_TOLERANCE_BITS: f64 = 1.0;
 /// one for [`PRECISION_TOLERANCE_BITS`].
 const LOST_PER_ITERATION_BITS: f64 = 6.0;
 /// The maximum number of stages in a level of a transform.
-const STAGES: u32 = 6;
+const MAX_STAGES_PER_LEVEL: u32 = 6;
 /// From this number of slots on, a transform has at least two levels.
-const LEAST_OF_TWO_LEVELS: usize = 32;
+const MIN_SLOTS_FOR_TWO_LEVELS: usize = 32;
 /// The presets with a bootstrap.
 pub(crate) const PRESETS: &str = "n15s, n15, n16s, n16, n17s and n17";
 /// The maximum size of a special prime, in bits.
-const LARGEST_SPECIAL: f64 = 61.0;
+const MAX_SPECIAL_PRIME_BITS: f64 = 61.0;
 
 /// Checks the request before anything is computed.
 pub(super) fn check(session: &Session, how: &Bootstrapping) -> Result<(), Error> {
@@ -150,8 +150,10 @@ pub(super) fn literal(
     // log2 of the ratio of the error in a slot to the error in a coefficient.
     let slot = 0.5 * (all as f64).log2();
     let rounded = rounding(parameters.secret_weight(), 2).log2_std();
-    let levels =
-        slots.ilog2().div_ceil(STAGES).max(if slots < LEAST_OF_TWO_LEVELS { 1 } else { 2 });
+    let levels = slots
+        .ilog2()
+        .div_ceil(MAX_STAGES_PER_LEVEL)
+        .max(if slots < MIN_SLOTS_FOR_TWO_LEVELS { 1 } else { 2 });
     let radix = f64::from(slots.ilog2().div_ceil(levels));
     // Each row has 2^(radix + 1) rounded entries, with an error of 1/sqrt(12) in a coefficient
     // each.
@@ -205,12 +207,12 @@ fn reduction(k: u32, bits: f64) -> Result<ModularReduction, Error> {
     let error = bits + ERROR_SHARE_BITS;
     // Without an arcsine the error is (2 pi epsilon)^2/6 of a value. With an arcsine of degree 3 a
     // measurement gave 20 epsilon^4.
-    let (arcsine, log2_ratio) = match bits < LEAST_WITH_ARCSINE {
+    let (arcsine, log2_ratio) = match bits < MIN_PRECISION_FOR_ARCSINE_BITS {
         true => (0, -0.5 * (error + 0.1) - 0.5 * 6.58f64.log2()),
-        false => (ARCSINE, -0.25 * (error + 4.4)),
+        false => (ARCSINE_DEGREE, -0.25 * (error + 4.4)),
     };
     let log2_ratio = log2_ratio.clamp(-40.0, -4.0);
-    Ok(ModularReduction::new(k, log2_ratio, log2_ratio - error, DOUBLINGS, arcsine)?)
+    Ok(ModularReduction::new(k, log2_ratio, log2_ratio - error, COSINE_DOUBLINGS, arcsine)?)
 }
 
 /// The least size of a base modulus, in bits, whose errors lie `bits` bits below it.
@@ -221,13 +223,13 @@ fn base_bits(parameters: &Parameters, bits: f64, rounded: f64) -> Result<f64, Er
     };
     // A key switch to the sparse secret has an error of sigma sqrt(N/12) q0/p.
     let switched = SIGMA.log2() + 0.5 * (parameters.degree() as f64 / 12.0).log2();
-    let special = |base: f64| (limit - base).floor().min(LARGEST_SPECIAL);
+    let special = |base: f64| (limit - base).floor().min(MAX_SPECIAL_PRIME_BITS);
     let error = |base: f64| rounded.exp2().hypot((switched + base - special(base)).exp2()).log2();
     // The base contains at least the first unit.
     let mut base = parameters.log2(Modulus::of_factor(0));
     while bits + error(base) > base {
         base += 1.0;
-        if base > limit || base > 4.0 * LARGEST_SPECIAL {
+        if base > limit || base > 4.0 * MAX_SPECIAL_PRIME_BITS {
             return Err(Error::Parameters(format!(
                 "bootstrapping: there is no bootstrap of this precision at the ring degree 2^{}, \
                  where the limit on its sparse secret leaves less than {bits:.0} bits above its \

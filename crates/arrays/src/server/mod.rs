@@ -56,10 +56,10 @@ use planner::prices::Prices;
 
 /// Maximum number of slots of a layout with few elements, which are several gigabytes of
 /// ciphertexts.
-const MOST_SLOTS: usize = 1 << 24;
+const MAX_SLOTS_OF_SPARSE_LAYOUTS: usize = 1 << 24;
 
-/// Maximum number of slots for each element of a layout with more than [`MOST_SLOTS`] slots.
-const MOST_APART: usize = 16;
+/// Maximum number of slots for each element of a layout with more than [`MAX_SLOTS_OF_SPARSE_LAYOUTS`] slots.
+const MAX_SLOTS_PER_ELEMENT: usize = 16;
 
 /// The memory that a server uses itself, in bytes ([`Server::memory`]).
 ///
@@ -309,7 +309,10 @@ impl Server {
         operation: &'static str,
     ) -> Result<(), Error> {
         self.check_slots::<F>(layout, operation)?;
-        let (have, most) = (layout.last() + 1, MOST_SLOTS.max(MOST_APART * layout.size()));
+        let (have, most) = (
+            layout.last() + 1,
+            MAX_SLOTS_OF_SPARSE_LAYOUTS.max(MAX_SLOTS_PER_ELEMENT * layout.size()),
+        );
         if have <= most {
             return Ok(());
         }

@@ -23,21 +23,21 @@ const DEGREES: [usize; 8] = [15, 31, 63, 127, 255, 511, 1023, 2047];
 ///
 /// Larger degrees are not tried once it is reached. Chosen; it is far below the errors of tables,
 /// about `2^-11`.
-const PRECISE: f64 = 1.0 / 65536.0;
+const TARGET_RELATIVE_ERROR: f64 = 1.0 / 65536.0;
 /// Maximum ratio of the error of a larger degree to that of the degree before.
 const MAX_ERROR_RATIO: f64 = 0.8;
 /// Minimum capacity of the result in bits, if the server has no bootstrapping keys.
 ///
 /// Chosen; about one product.
-const LEFT_BITS: f64 = 24.0;
+const MIN_RESULT_CAPACITY_BITS: f64 = 24.0;
 /// Number of points for each degree of the polynomial at which its error is measured.
 ///
 /// The points are equally spaced in the angle. The error between two of them is larger by at most a
-/// 50th (`RISE_BETWEEN_PLACES`), as a trigonometric polynomial rises by at most `1/cos(pi/16)`.
-const PLACES_PER_DEGREE: usize = 8;
-const RISE_BETWEEN_PLACES: f64 = 1.02;
+/// 50th (`MAX_RISE_BETWEEN_POINTS`), as a trigonometric polynomial rises by at most `1/cos(pi/16)`.
+const POINTS_PER_DEGREE: usize = 8;
+const MAX_RISE_BETWEEN_POINTS: f64 = 1.02;
 /// Minimum precision of the computation, in bits. Chosen.
-const LEAST_PRECISION: f64 = 16.0;
+const MIN_PRECISION_BITS: f64 = 16.0;
 
 /// The Chebyshev coefficients of a polynomial on `[-1, 1]`, and its maximum distance from the
 /// function.
@@ -87,7 +87,7 @@ impl Server {
         (low, high): (f64, f64),
         values: Interval,
     ) -> Result<Option<EncryptedArray>, Error> {
-        let precision = candidate.precision(PRECISE * values.width());
+        let precision = candidate.precision(TARGET_RELATIVE_ERROR * values.width());
         let Ok(product) = self.session.settings().scale_of(precision) else { return Ok(None) };
         let factors = vec![2.0 / (high - low); a.size()];
         let shifts = vec![-(low + high) / (high - low); a.size()];
@@ -101,7 +101,7 @@ impl Server {
         unit.set_bound(1.0);
         let basis = Basis::Chebyshev { low: -1.0, high: 1.0 };
         let polynomial = Polynomial::new(basis, candidate.coefficients.clone())?;
-        let left = self.bootstrap_reserve().unwrap_or(LEFT_BITS);
+        let left = self.bootstrap_reserve().unwrap_or(MIN_RESULT_CAPACITY_BITS);
         let need =
             polynomial.depth() as f64 * product.log2() + values.bound().max(1.0).log2() + left;
         if unit.capacity_bits(&self.session) < need {
@@ -128,7 +128,7 @@ impl Candidate {
     fn precision(&self, aim: f64) -> f64 {
         let steepness: f64 =
             self.coefficients.iter().enumerate().map(|(k, c)| (k * k) as f64 * c.abs()).sum();
-        (2.0 * steepness.max(1.0) / self.error.max(aim)).log2().max(LEAST_PRECISION)
+        (2.0 * steepness.max(1.0) / self.error.max(aim)).log2().max(MIN_PRECISION_BITS)
     }
 }
 
@@ -149,7 +149,7 @@ fn candidates(
         if candidate.error < MAX_ERROR_RATIO * best {
             all.push(candidate);
         }
-        if all.last().is_some_and(|last| last.error <= PRECISE * values.width()) {
+        if all.last().is_some_and(|last| last.error <= TARGET_RELATIVE_ERROR * values.width()) {
             break;
         }
     }
@@ -168,7 +168,7 @@ fn near_best(f: impl Fn(f64) -> f64, degree: usize) -> Result<Candidate, Error> 
     let mut coefficients: Vec<f64> = pairs.map(|(c, d)| 2.0 * c - d).collect();
     let polynomial =
         Polynomial::new(Basis::Chebyshev { low: -1.0, high: 1.0 }, coefficients.clone())?;
-    let count = PLACES_PER_DEGREE * (degree + 1);
+    let count = POINTS_PER_DEGREE * (degree + 1);
     let errors = (0..=count).map(|k| {
         let x = (PI * k as f64 / count as f64).cos();
         polynomial.evaluate(x) - f(x)
@@ -176,7 +176,7 @@ fn near_best(f: impl Fn(f64) -> f64, degree: usize) -> Result<Candidate, Error> 
     let (least, largest) = errors
         .fold((f64::INFINITY, f64::NEG_INFINITY), |(l, h), error| (l.min(error), h.max(error)));
     coefficients[0] -= least.midpoint(largest);
-    Ok(Candidate { coefficients, error: RISE_BETWEEN_PLACES * (largest - least) / 2.0 })
+    Ok(Candidate { coefficients, error: MAX_RISE_BETWEEN_POINTS * (largest - least) / 2.0 })
 }
 
 #[cfg(test)]
@@ -205,6 +205,10 @@ mod tests {
         let values = Interval::new(0.25, 1.0).unwrap();
         let all = candidates(Function::Reciprocal, (1.0, 4.0), values).unwrap();
         let last = all.last().unwrap();
-        assert!(last.coefficients.len() <= 32 && last.error < PRECISE, "{}", last.error);
+        assert!(
+            last.coefficients.len() <= 32 && last.error < TARGET_RELATIVE_ERROR,
+            "{}",
+            last.error
+        );
     }
 }

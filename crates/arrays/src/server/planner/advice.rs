@@ -9,11 +9,11 @@ use crate::{Arithmetic, Array, Error, bootstrapping::rule::PRESETS, numbers::cap
 ///
 /// A bootstrap or a look-up may leave up to this much more than is stated. An operand that has at
 /// most this much less than a bootstrap leaves would not gain from a bootstrap.
-const ABOUT: f64 = 30.0;
+const STATED_CAPACITY_TOLERANCE_BITS: f64 = 30.0;
 
 /// An operation has failed at one of its later steps if the capacity that is left there is at least
 /// this many bits below that of its operands.
-const STEP: f64 = 10.0;
+const MIN_BITS_OF_A_STEP: f64 = 10.0;
 
 /// Comparisons, and operations made of them, that are evaluated by polynomials.
 const COMPARISONS: [&str; 8] =
@@ -42,7 +42,7 @@ impl Server {
             .iter()
             .map(|a| F::capacity_bits(&self.session, a))
             .fold(f64::INFINITY, f64::min);
-        if least.is_finite() && least > have + STEP {
+        if least.is_finite() && least > have + MIN_BITS_OF_A_STEP {
             ways.push(format!(
                 "The operands have {least:.1} bits, and earlier steps of the operation use the rest"
             ));
@@ -54,7 +54,7 @@ impl Server {
             ways.push("A polynomial of a lower degree needs less".to_owned());
         }
         if let Some((most, reserve)) = self.most_after_bootstrap().zip(self.bootstrap_reserve()) {
-            if need > most || have > most - ABOUT {
+            if need > most || have > most - STATED_CAPACITY_TOLERANCE_BITS {
                 ways.push(format!(
                     "Bootstraps with these keys restore at most {most:.0} bits: request less \
                      precision or take a preset with a larger modulus"
@@ -78,8 +78,8 @@ impl Server {
             let more = match self.bootstrap_reserve().filter(|reserve| bits < *reserve) {
                 Some(reserve) if most < reserve => {
                     let larger = "take a preset with a larger modulus";
-                    // The stated capacity may be up to `ABOUT` bits too low.
-                    let way = match bits < most && reserve < most + ABOUT {
+                    // The stated capacity may be up to `STATED_CAPACITY_TOLERANCE_BITS` bits too low.
+                    let way = match bits < most && reserve < most + STATED_CAPACITY_TOLERANCE_BITS {
                         true => format!(
                             "make table keys with {most:.0} (LookUps), whose results may have \
                              enough (simulate to find out), or {larger}"
@@ -99,7 +99,9 @@ impl Server {
                     ", so make table keys with more capacity, at most {most:.0} bits (LookUps)"
                 ),
             };
-            if have < bits + ABOUT && (self.bootstraps.is_some() || need <= most + ABOUT) {
+            if have < bits + STATED_CAPACITY_TOLERANCE_BITS
+                && (self.bootstraps.is_some() || need <= most + STATED_CAPACITY_TOLERANCE_BITS)
+            {
                 ways.push(format!(
                     "Look-ups with these keys return {bits:.0} bits for values up to 1{more}"
                 ));

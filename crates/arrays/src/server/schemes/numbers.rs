@@ -32,18 +32,18 @@ const LARGEST_EXACT: f64 = 9_007_199_254_740_992.0;
 ///
 /// Each place costs one bit of capacity. With more places the scale would be so much larger that
 /// bringing the product to one scale with other arrays costs more than is saved.
-const MOST_BINARY_PLACES: i32 = 12;
+const MAX_BINARY_PLACES_OF_EXACT_FACTORS: i32 = 12;
 
 /// Maximum number of binary places of such factors if the array has a large bound, which allows one
 /// place for each of its bits.
-const MOST_OF_BOUND: f64 = 512.0;
+const MAX_BINARY_PLACES_FOR_LARGE_BOUNDS: f64 = 512.0;
 
 /// The capacity, in bits, that products leave for sums of their results, as sums have larger
 /// bounds.
-const SUMS: f64 = 10.0;
+const CAPACITY_FOR_SUMS_BITS: f64 = 10.0;
 
 /// The share of its bound by which an argument may exceed the interval of a polynomial.
-const ROUNDED: f64 = 1e-9;
+const INTERVAL_ROUNDING_SHARE: f64 = 1e-9;
 
 /// Minimum number of bits by which a scale must exceed the requested one to be brought down before
 /// a product.
@@ -213,7 +213,8 @@ impl Capacity for Numbers {
     }
 
     fn has_products(&self, server: &Server, a: &EncryptedArray, count: usize) -> bool {
-        Self::capacity_bits(&server.session, a) > count as f64 * self.product_bits(server) + SUMS
+        Self::capacity_bits(&server.session, a)
+            > count as f64 * self.product_bits(server) + CAPACITY_FOR_SUMS_BITS
     }
 
     fn check_bootstrap(server: &Server, a: &EncryptedArray) -> Result<(), Error> {
@@ -443,7 +444,7 @@ impl Polynomials for Numbers {
         }
         // An interval of values that exceeds the domain by more than rounding is refused.
         let reach = low.abs().max(high.abs());
-        let rounded = ROUNDED * reach;
+        let rounded = INTERVAL_ROUNDING_SHARE * reach;
         let domain = Interval::new(low - rounded, high + rounded).unwrap_or(Interval::EVERYTHING);
         if p.degree() > 0 && !domain.covers(a.interval()) {
             return Err(Error::argument(POLYNOMIAL, outside_of_domain(a.interval(), low, high)));
@@ -775,6 +776,7 @@ fn exact_scale(c: f64, log2_bound: f64) -> Option<Scale> {
         let scaled = c * f64::from(*k).exp2();
         scaled.fract() == 0.0 && scaled.abs() <= LARGEST_EXACT
     };
-    let most = MOST_BINARY_PLACES.max(log2_bound.min(MOST_OF_BOUND) as i32);
+    let most = MAX_BINARY_PLACES_OF_EXACT_FACTORS
+        .max(log2_bound.min(MAX_BINARY_PLACES_FOR_LARGE_BOUNDS) as i32);
     (0..=most).find(exact).map(Scale::power_of_two)
 }
