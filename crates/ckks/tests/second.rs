@@ -91,7 +91,7 @@ fn values_too_large_for_the_second_set_are_refused() {
             .transfer(&second.encrypt(&x))
             .unwrap_err()
             .to_string()
-            .contains("other parameters")
+            .contains("made with the parameters")
     );
     let other = insecure(10, 7, &[]);
     let error = transfer.transfer(&other.encrypt(&x)).unwrap_err().to_string();
