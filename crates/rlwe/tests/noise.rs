@@ -324,7 +324,7 @@ fn errors_name_the_unsuitable_operand() {
     let element = galois_element_of_rotation(context.degree(), 8);
     let error = message(context.apply_galois_into(&mut out, &a, element, &keys));
     assert!(error.starts_with("the keys lack the rotation by 8"), "{error}");
-    assert!(error.contains("hold rotations by -3, 1, 2"), "{error}");
+    assert!(error.contains("they have rotations by -3, 1, 2"), "{error}");
     context.tensor_into(&mut out, &a, &a).unwrap();
     assert!(message(context.tensor_into(&mut b, &out, &out)).contains("relinearise it first"));
     let empty = EvaluationKeys::empty(&context, secret.fingerprint()).prepare(&context).unwrap();

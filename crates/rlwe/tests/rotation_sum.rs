@@ -432,7 +432,7 @@ fn errors_name_the_unsuitable_operand() {
     );
     let smaller = Setup::at(insecure(LOG_DEGREE, 4, 1, 4), [low; 4]);
     let error = smaller.context.hoist_for_sums(&a, smaller.common()).unwrap_err().to_string();
-    let words = "the key is modulo 121.0 bits (3 limbs), no multiple of the 201.0 bits (5 limbs)";
+    let words = "modulo 121.0 bits (3 limbs), no multiple of the 201.0 bits (5 limbs)";
     assert!(error.contains(words), "{error}");
     let missing = Summand::Rotated(&a, &hoisted, setup.element(9));
     assert!(message(&[missing], term, keys).contains("rotation by 9"));
