@@ -30,7 +30,7 @@ pub(crate) fn to_py(py: Python<'_>, error: &hippocrene::Error) -> PyErr {
 }
 
 /// The words of the library's errors that name its Rust interface, and the same in Python.
-const IN_PYTHON: [(&str, &str); 16] = [
+const IN_PYTHON: [(&str, &str); 17] = [
     (
         "lack the conjugation (they",
         "lack the conjugation (conjugation=True), which for integers exchanges the two rows of \
@@ -81,6 +81,7 @@ const IN_PYTHON: [(&str, &str); 16] = [
         "Make evaluation keys with them (LookUps::clusters).",
         "Make evaluation keys with EncryptedKMeans.evaluation_keys.",
     ),
+    ("the real parts of x * conjugate(x)", "(x * x.conj()).real"),
     ("Declare a wider interval,", "Pass a wider interval= (or bound=),"),
     ("(Server::declare_interval)", "(x.with_interval((low, high)))"),
     ("Use Server::declare_interval, which", "Use x.with_interval on a server, which"),

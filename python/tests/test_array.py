@@ -222,7 +222,7 @@ def test_dot_follows_numpy(secret, near):
     near(secret(vector).dot(vector), vector.dot(vector))
     near(secret(vector).dot(secret(vector)), vector.dot(vector))
     near(secret(vector) @ secret(vector), vector @ vector)
-    with pytest.raises(ShapeError, match=r"\[3\] and \[2\]"):
+    with pytest.raises(ShapeError, match=r"\(3,\) and \(2,\)"):
         secret(vector).dot(secret(vector[:2]))
 
 
@@ -474,7 +474,7 @@ def test_methods_that_there_are_not_say_what_to_do(client, server):
     ):
         with pytest.raises(AttributeError, match=rf"^encrypted arrays have no {name}: .*{instead}"):
             getattr(x, name)
-    with pytest.raises(AttributeError, match=r"no attribute 'isclose'"):
+    with pytest.raises(AttributeError, match=r"have no isclose: use x\.is_close"):
         x.isclose(x)
 
 

@@ -327,7 +327,7 @@ def test_encrypted_matrices_times_encrypted_vectors(secret, equal):
     equal(secret(m) @ secret(v), m @ v)
     equal(secret(w) @ secret(m), w @ m)
     equal(secret(m).dot(secret(v)), m @ v)
-    with pytest.raises(hippocrene.ShapeError, match=r"\[3, 4\] and \[3\]"):
+    with pytest.raises(hippocrene.ShapeError, match=r"\(3, 4\) and \(3,\)"):
         secret(m) @ secret(w)
     equal(secret(m) @ secret(m.T), m @ m.T)
 
@@ -543,7 +543,7 @@ def test_rows_of_unequal_length_are_no_matrices(secret):
         if hasattr(np, name):
             functions.append(lambda name=name: getattr(np, name)(x, ragged))
     for function in functions:
-        with pytest.raises(hippocrene.ShapeError, match="inhomogeneous"):
+        with pytest.raises(hippocrene.ShapeError, match="rows differ in length"):
             function()
 
 
@@ -607,7 +607,7 @@ def test_plain_moduli_of_any_size():
         hippocrene.Client.generate("n14", scheme="bfv", plain_modulus=unit)
     with pytest.raises(hippocrene.ArgumentError, match=r"from -1 on: 0 to 2\*\*61 - 1"):
         hippocrene.plain_modulus("n14", least=-1)
-    with pytest.raises(hippocrene.ParameterError, match='no preset "n9"'):
+    with pytest.raises(hippocrene.ParameterError, match='there is none named "n9"'):
         hippocrene.plain_modulus("n9", least=1)
     with pytest.raises(
         hippocrene.ParameterError, match="no scheme 'CKKS': ckks is for numbers, bgv and bfv"
@@ -647,7 +647,7 @@ def test_rows_are_exchanged_by_a_key_that_is_named(client):
     x = server.load(client.encrypt(np.arange(server.ring_degree)))
     with pytest.raises(
         hippocrene.MissingKeyError,
-        match=r"the conjugation, which for integers exchanges the two rows",
+        match=r"the conjugation \(conjugation=True\), which for integers exchanges the two rows",
     ):
         np.roll(x, -server.ring_degree // 2)
     exchanging = hippocrene.Server(client.evaluation_keys(rotations=[], conjugation=True))

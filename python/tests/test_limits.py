@@ -142,7 +142,7 @@ def test_what_is_within_limits_is_loaded(client, server, fresh):
 def test_limits_that_make_no_sense_are_refused(server, fresh):
     with pytest.raises(ArgumentError, match=r'no kind of file "arrays".*integer_array'):
         Limits(kinds=["arrays"])
-    with pytest.raises(ParameterError, match="no preset"):
+    with pytest.raises(ParameterError, match="presets: there is none named"):
         Limits(presets=["n99"])
     with pytest.raises(ArgumentError, match="limits: max_bytes is -1"):
         Limits(max_bytes=-1)
