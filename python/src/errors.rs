@@ -30,7 +30,7 @@ pub(crate) fn to_py(py: Python<'_>, error: &hippocrene::Error) -> PyErr {
 }
 
 /// The words of the library's errors that name its Rust interface, and the same in Python.
-const IN_PYTHON: [(&str, &str); 17] = [
+const IN_PYTHON: [(&str, &str); 18] = [
     (
         "lack the conjugation (they",
         "lack the conjugation (conjugation=True), which for integers exchanges the two rows of \
@@ -82,6 +82,12 @@ const IN_PYTHON: [(&str, &str); 17] = [
         "Make evaluation keys with EncryptedKMeans.evaluation_keys.",
     ),
     ("the real parts of x * conjugate(x)", "(x * x.conj()).real"),
+    (
+        "Declare it (Server::with_distance), or make evaluation keys with tables \
+         (KeyRequest::look_ups).",
+        "Declare it, as in `with server.at_distance(0.5): ...`, or pass tables=True to \
+         client.evaluation_keys.",
+    ),
     ("Declare a wider interval,", "Pass a wider interval= (or bound=),"),
     ("(Server::declare_interval)", "(x.with_interval((low, high)))"),
     ("Use Server::declare_interval, which", "Use x.with_interval on a server, which"),

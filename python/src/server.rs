@@ -278,6 +278,11 @@ impl Server {
         detached(py, || self.0.with_precision(bits).map(Self))
     }
 
+    /// Returns this server for arrays whose unequal values have this distance or more.
+    fn with_distance(&self, py: Python<'_>, distance: f64) -> PyResult<Self> {
+        detached(py, || self.0.with_distance(distance).map(Self))
+    }
+
     fn finishing(&self) -> Self {
         Self(self.0.finishing())
     }

@@ -40,7 +40,11 @@ def ranked(values, axis=-1):
     ],
 )
 def test_orders_are_those_of_numpy(program, expected, error):
-    simulation = simulate(program, VALUES, bound=4, preset="n15", bootstrapping=True)
+    def run(x):
+        with x.server.at_distance(0.5):
+            return program(x)
+
+    simulation = simulate(run, VALUES, bound=4, preset="n15", bootstrapping=True)
     assert "look up" not in simulation.operations
     expected = expected(VALUES)
     assert simulation.result.shape == expected.shape
@@ -61,17 +65,28 @@ def test_lines_that_are_too_long_are_refused_without_tables():
         simulate(lambda x: x.sort(), np.arange(129) / 40, bound=4, preset="n15", bootstrapping=True)
 
 
-def test_three_close_values_are_refused_where_they_are_known():
-    def simulated(program, values):
-        return simulate(program, values, bound=1, preset="n15", bootstrapping=True).result
+def test_a_distance_has_to_be_declared_and_right():
+    values = np.array([0.5, -0.5, 0.52, 0.5, 0.9])
 
-    close = np.array([0.5, -0.5, 0.504, 0.508, 0.9])
-    with pytest.raises(ArgumentError, match=r"^sort: the values 0\.5, 0\.504 and 0\.508 differ by"):
-        simulated(lambda x: x.sort(), close)
-    # The results at other places are right, and so are those of two close values.
-    for values, program, expected in (
-        (close, lambda x: x.max(), 0.9),
-        (close[:3], lambda x: x.sort(), np.sort(close[:3])),
-        (np.array([0.5, 0.5, 0.5, -1.0]), lambda x: x.sort(), [-1, 0.5, 0.5, 0.5]),
+    def simulated(program, distance=None):
+        def run(x):
+            if distance is None:
+                return program(x)
+            with x.server.at_distance(distance):
+                return program(x)
+
+        return simulate(run, values, bound=1, preset="n15", bootstrapping=True).result
+
+    for program in (np.sort, np.max, np.median, lambda x: x.argsort(), lambda x: x.top_k(2)):
+        with pytest.raises(
+            ArgumentError, match=r"Declare it, as in `with server\.at_distance\(0\.5\)"
+        ):
+            simulated(program)
+    with pytest.raises(
+        ArgumentError, match=r"^sort: the values 0\.5 and 0\.52 differ by less than"
     ):
-        assert np.abs(simulated(program, values) - expected).max() < 0.01
+        simulated(np.sort, 0.05)
+    with pytest.raises(ArgumentError, match="a distance of -1, and it must be above 0"):
+        simulated(np.sort, -1)
+    assert np.abs(simulated(np.sort, 0.02) - np.sort(values)).max() < 1 / 256
+    assert np.abs(simulated(lambda x: x.rank())[[1, 4]] - [0, 4]).max() < 1 / 16

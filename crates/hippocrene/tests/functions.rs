@@ -74,7 +74,7 @@ fn a_smaller_error_can_be_asked_for() {
     }
 }
 
-/// What nobody asked for is widened where the values are noisy, and the result states it.
+/// A default gap is widened for noisy values, and the result states it.
 #[test]
 fn gaps_are_wider_for_noisy_values() {
     let settings = Preset::by_name("n15").unwrap().settings().unwrap();

@@ -67,8 +67,10 @@ fn check(
 
 /// Checks every operation on one line of elements in an interval.
 fn check_line(simulation: &Simulation, x: &[f64], ends: (f64, f64)) {
-    let (server, n) = (simulation.server(), x.len());
+    let n = x.len();
     let a = encrypt(simulation, x, &[n], ends);
+    let gap = simulation.server().order_gap(&a).unwrap();
+    let server = &simulation.server().with_distance(gap).unwrap();
     let order = argsort(x);
     let sorted: Vec<f64> = order.iter().map(|i| x[*i]).collect();
     let ranks = floats(&argsort(&floats(&order)));
@@ -143,7 +145,7 @@ proptest! {
 #[test]
 fn lines_along_an_axis_are_in_order() {
     let simulation = &*SIMULATION;
-    let server = simulation.server();
+    let server = &simulation.server().with_distance(2.0 / 11.0).unwrap();
     let x: Vec<f64> = (0..3 * 5 * 2).map(|i| f64::from(i * 7 % 11) / 5.5 - 1.0).collect();
     let a = encrypt(simulation, &x, &[3, 5, 2], (-1.0, 1.0));
     for (axis, length, inner) in [(0, 3, 10), (1, 5, 2), (2, 2, 1)] {
@@ -178,23 +180,30 @@ fn lines_along_an_axis_are_in_order() {
     }
 }
 
-/// Elements that are closer than the gap have wrong results at their own places only, and the sum of
-/// all results is right.
+/// Servers without tables need a declared distance, which a simulation checks.
 #[test]
-fn close_elements_leave_the_others_in_order() {
+fn a_distance_has_to_be_declared_and_right() {
     let simulation = &*SIMULATION;
-    for distance in [0.25, 0.5, 0.75] {
-        let mut x = [0.5, -0.5, 0.0, -0.8, 0.9];
-        let a = encrypt(simulation, &x, &[5], (-1.0, 1.0));
-        x[2] = x[0] - distance * simulation.server().order_gap(&a).unwrap();
-        let a = encrypt(simulation, &x, &[5], (-1.0, 1.0));
-        let sorted = simulation.server().sort(&a, None).unwrap();
-        let values = simulation.values(&sorted).unwrap();
-        for (place, expected) in [(0, -0.8), (1, -0.5), (4, 0.9)] {
-            assert!((values[place].re - expected).abs() < 2.0 * ERROR, "{values:?}");
-        }
-        let sum: f64 = values.iter().map(|z| z.re).sum();
-        assert!((sum - x.iter().sum::<f64>()).abs() < 5.0 * ERROR, "{values:?}");
+    let server = simulation.server();
+    let x = [0.5, -0.5, 0.508, 0.508, 0.9];
+    let a = encrypt(simulation, &x, &[5], (-1.0, 1.0));
+    let undeclared = server.sort(&a, None).unwrap_err().to_string();
+    assert!(undeclared.contains("Declare it (Server::with_distance)"), "{undeclared}");
+    let wrong = server.with_distance(0.02).unwrap().largest(&a, None).unwrap_err().to_string();
+    assert!(wrong.contains("0.5 and 0.508 differ by less than the declared distance of 0.02"));
+    assert!(server.with_distance(0.0).is_err() && server.with_distance(f64::NAN).is_err());
+    // A smaller distance than the default is possible, if there is the capacity for it.
+    let close = server.with_distance(0.008).unwrap();
+    let sorted = simulation.values(&close.sort(&a, None).unwrap()).unwrap();
+    for (value, expected) in sorted.iter().zip([-0.5, 0.5, 0.508, 0.508, 0.9]) {
+        assert!((value.re - expected).abs() < 2.0 * ERROR, "{sorted:?}");
+    }
+    // Ranks need no declaration: those of close elements lie between those of both orders.
+    let ranks = simulation.values(&server.rank(&a, None).unwrap()).unwrap();
+    for (rank, (low, high)) in
+        ranks.iter().zip([(1.0, 3.0), (0.0, 0.0), (1.0, 3.0), (1.0, 3.0), (4.0, 4.0)])
+    {
+        assert!((low - 0.05..=high + 0.05).contains(&rank.re), "{ranks:?}");
     }
 }
 
@@ -214,7 +223,7 @@ fn bootstraps_happen_on_the_way() {
     let mut expected = x.clone();
     expected.sort_by(f64::total_cmp);
     let before = server.bootstraps();
-    let sorted = server.sort(&a, None).unwrap();
+    let sorted = server.with_distance(0.016).unwrap().sort(&a, None).unwrap();
     assert!(server.bootstraps() > before);
     let session = server.session();
     assert!(sorted.capacity_bits(session) >= server.bootstrap_reserve().unwrap() - 1.0);

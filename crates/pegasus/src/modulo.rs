@@ -22,7 +22,7 @@ impl Pegasus {
     }
 
     /// Reduces as [`Pegasus::reduce`] does, and returns a ciphertext of `slots` slots in which the
-    /// numbers repeat. It must have at least as many slots as `decrypted`.
+    /// numbers repeat. Its number of slots must be at least that of `decrypted`.
     pub(crate) fn reduce_repeated(
         &self,
         x: &Numbers,

@@ -906,11 +906,8 @@ class NumberArray(ArithmeticArray, holds=("numbers",)):
         - **All pairs are compared at once** otherwise. This needs keys with ``bootstrapping=True``,
           or enough capacity. A line has at most as many values as the square root of the number of
           slots: 128 on ``"n15"``. The error is at most a 512th of the bound, and `precision_bits`
-          states it with the noise. Values are in order if they are equal, or differ by at least a
-          gap: a 127th of the width of the interval. The gap is 2, 4 or 8 times as wide for values
-          that are not precise enough. Two closer values may be exchanged or mixed. Three or more
-          that are not equal make the results at their places wrong. A simulation, which knows the
-          values, refuses this.
+          states it with the noise. Values must be equal, or differ by at least a distance that you
+          declare with `Server.at_distance`.
         """
         return self._sorted("sort", axis, kind, stable)
 

@@ -15,10 +15,9 @@
 //! The step of the first comparison is moved by half the gap to the side of negative differences if
 //! `j < i`, and to the other side otherwise. So equal elements are ordered by their places, and
 //! ranks are a permutation. Elements that are closer than the gap and not equal have ranks that are
-//! no whole numbers. Then `S_k` lies between 0 and 1 for the places of these elements. For two such
-//! elements the steps add up to 1, so the results lie between them. For three or more, the results
-//! at their places are wrong. A simulation refuses these, since it knows the elements. Other results
-//! are right, and so is the sum of all elements in order.
+//! no whole numbers. Then `S_k` lies between 0 and 1 for the places of these elements, and the
+//! results there would be wrong. So the caller declares a distance of all unequal elements
+//! ([`Server::with_distance`]), which is the gap.
 //!
 //! # Errors
 //! Let `e` and `f` be the errors of the signs in both comparisons. A rank has an error of at most
@@ -59,12 +58,13 @@ const MAX_ERROR_OF_RANKS: f64 = 1.0 / 32.0;
 /// precise first comparison, and makes the gap of the second one narrower.
 const MAX_ERROR_OF_RANKS_WITHIN: f64 = 1.0 / 16.0;
 
-/// The share of the gap up to which elements count as equal. Their places decide their order.
-/// Chosen; at this distance, ranks are wrong by less than a hundredth.
+/// Up to this share of the declared distance, elements count as equal, and their places decide
+/// their order. Elements that are closer by this share count as being at the distance. Chosen; ranks
+/// are then wrong by less than a hundredth.
 const EQUAL: f64 = 1.0 / 16.0;
 
-/// Bits of capacity by which a stage is planned smaller than a bootstrap allows: for scales that
-/// differ from the plan by half a bit in each product. Chosen.
+/// A stage is planned with this many bits less than a bootstrap allows, since scales differ from
+/// the plan by half a bit in each product. Chosen.
 const STAGE_MARGIN_BITS: f64 = 2.0;
 
 /// Names of the candidates with short stages. Each one assumes that bootstraps are more precise than
@@ -76,10 +76,10 @@ const SHORT_STAGES: [&str; 4] = [
     "polynomials in short stages for bootstraps with 3 more bits",
 ];
 
-/// Bits by which the precision of moved elements exceeds the one that a comparison needs. Chosen.
+/// Moved elements have this many bits more precision than the comparison needs. Chosen.
 const EXTRA_BITS_OF_MOVES: f64 = 4.0;
 
-/// Bits by which the products with elements are more precise than the selection. Chosen.
+/// Products with elements have this many bits more precision than the selection. Chosen.
 const EXTRA_BITS_OF_PRODUCTS: f64 = 4.0;
 
 /// Bits of capacity that are kept for these products besides those of their scales: for scales that
@@ -107,19 +107,6 @@ pub(in crate::server) enum Ordered {
     Between(Vec<(usize, f64)>),
     /// The places of the elements of these ranks.
     Places(Vec<usize>, EqualElements),
-}
-
-impl Ordered {
-    /// The ranks of the elements that results are made of, unless the ranks are the results.
-    fn ranks(&self) -> Vec<usize> {
-        match self {
-            Ordered::Ranks => Vec::new(),
-            Ordered::Elements(ranks) | Ordered::Places(ranks, _) => ranks.clone(),
-            Ordered::Between(places) => {
-                places.iter().flat_map(|(rank, _)| [*rank, rank + 1]).collect()
-            }
-        }
-    }
 }
 
 /// The results of a line as combinations of sums of the elements whose rank is at least a threshold.
@@ -235,7 +222,7 @@ impl Pairs {
         Layout::new(shape, strides, self.slots)
     }
 
-    /// Returns the layout in which every element stands in the row of its place.
+    /// Returns the layout in which every element is in the row of its place.
     fn layout_by_place(&self) -> Result<Layout, Error> {
         let mut shape = [&[self.length], &self.shape[..]].concat();
         shape[self.axis + 1] = 1;
@@ -319,40 +306,38 @@ impl Server {
         self.by_pairs(a, lines, ordered).map(Some)
     }
 
-    /// Checks in a simulation, which knows the elements, that no three neighbours in order are too
-    /// close for the results at their ranks.
-    ///
-    /// Two close elements do no harm. Their steps add up to 1, so that each result lies between
-    /// them.
+    /// Checks that a distance of the elements is declared, and in a simulation, which knows the
+    /// elements, that it is right.
     fn check_distances(
         &self,
         a: &EncryptedArray,
         lines: &Lines,
         ordered: &Ordered,
     ) -> Result<(), Error> {
+        let Some(distance) = self.policy.distance else {
+            // Without the keys for it, a declaration would not help.
+            self.check_pairs(a, lines, ordered)?;
+            let what = "without look-up tables, values are only put in order if they are equal or \
+                        differ by a known distance. Declare it (Server::with_distance), or make \
+                        evaluation keys with tables (KeyRequest::look_ups).";
+            return Err(Error::argument(lines.operation, what));
+        };
         let values: Option<Vec<f64>> = self.known_elements(a).into_iter().collect();
         let Some(values) = values else { return Ok(()) };
-        let (gap, wanted) = (self.order_gap(a)?, ordered.ranks());
+        let (equal, apart) = (EQUAL * distance, (1.0 - EQUAL) * distance);
         for line in lines.all() {
             let mut sorted: Vec<f64> = line.iter().map(|i| values[*i]).collect();
             sorted.sort_by(f64::total_cmp);
-            for (first, three) in sorted.windows(3).enumerate() {
-                let (rises, width) =
-                    ([three[1] - three[0], three[2] - three[1]], three[2] - three[0]);
-                let are_close = rises.iter().all(|rise| *rise < gap) && width > EQUAL * gap;
-                if are_close && wanted.iter().any(|rank| (first..first + 3).contains(rank)) {
-                    let what = format!(
-                        "the values {}, {} and {} differ by less than {}, and results at their \
-                         places would be wrong. Use keys with look-up tables, declare a narrower \
-                         interval of the values, or round them to multiples of {}.",
-                        Short(three[0]),
-                        Short(three[1]),
-                        Short(three[2]),
-                        Short(gap),
-                        Short(gap)
-                    );
-                    return Err(Error::argument(lines.operation, what));
-                }
+            let is_close = |pair: &&[f64]| (equal..apart).contains(&(pair[1] - pair[0]));
+            if let Some(pair) = sorted.windows(2).find(is_close) {
+                let what = format!(
+                    "the values {} and {} differ by less than the declared distance of {}. \
+                     Declare a smaller one, or use keys with look-up tables.",
+                    Short(pair[0]),
+                    Short(pair[1]),
+                    Short(distance)
+                );
+                return Err(Error::argument(lines.operation, what));
             }
         }
         Ok(())
@@ -387,20 +372,38 @@ impl Server {
         });
         let arguments = format!("{:?} {ordered:?}", lines.axis);
         let result = self.perform_by_arguments(lines.operation, &arguments, [a], &[pairs]);
-        match result {
-            Err(Error::Capacity { .. } | Error::MissingKey { .. })
-                if self.bootstraps.is_none() && self.pegasus.is_none() =>
-            {
-                Err(match ordered {
-                    Ordered::Ranks => Error::NoKeys {
-                        operation: lines.operation,
-                        what: "this server has no bootstrapping keys. Make evaluation keys with \
-                               them (KeyRequest::bootstrapping).",
-                    },
-                    _ => without_tables(lines.operation),
-                })
+        result.map_err(|error| self.without_keys(error, lines, ordered))
+    }
+
+    /// Checks on a dry run that all pairs can be compared.
+    fn check_pairs(
+        &self,
+        a: &EncryptedArray,
+        lines: &Lines,
+        ordered: &Ordered,
+    ) -> Result<(), Error> {
+        self.check_real(a, lines.operation)?;
+        let pairs = Candidate::new("all pairs", |server: &Server, [a]: [&EncryptedArray; 1]| {
+            server.ordered(a, lines, ordered)
+        });
+        let checked = self.check_candidate(lines.operation, &pairs, [a]);
+        checked.map_err(|error| self.without_keys(error, lines, ordered))
+    }
+
+    /// Returns the error of a comparison of all pairs. If the server lacks keys for it, the error
+    /// names them.
+    fn without_keys(&self, error: Error, lines: &Lines, ordered: &Ordered) -> Error {
+        let is_missing = matches!(error, Error::Capacity { .. } | Error::MissingKey { .. });
+        match ordered {
+            _ if !is_missing || self.bootstraps.is_some() || self.pegasus.is_some() => {
+                error.during(lines.operation)
             }
-            result => result.map_err(|e| e.during(lines.operation)),
+            Ordered::Ranks => Error::NoKeys {
+                operation: lines.operation,
+                what: "this server has no bootstrapping keys. Make evaluation keys with them \
+                       (KeyRequest::bootstrapping).",
+            },
+            _ => without_tables(lines.operation),
         }
     }
 
@@ -630,12 +633,26 @@ impl Server {
         // The error of a difference of two independent elements.
         let noise = Noise::from_log2_std(-x.precision_bits(&self.session));
         let have = -noise.plus(noise).log2_std() - 0.25;
+        let default = |times: f64| times * DEFAULT_GAP / (1.0 - times * DEFAULT_GAP) * bound;
+        let gaps = match self.policy.distance {
+            Some(distance) => vec![(0.5 * distance).min(0.25 * bound)],
+            None => [1.0].into_iter().chain(WIDER_GAPS).map(default).collect(),
+        };
         let mut found = None;
-        for times in [1.0].into_iter().chain(WIDER_GAPS) {
-            let gap = times * DEFAULT_GAP / (1.0 - times * DEFAULT_GAP) * bound;
+        for gap in gaps {
             let how = Comparison { gap: Some(gap), precision, ..Comparison::default() };
             let plan = self.plan_in_stages(form, bound + gap, how, None, operation)?;
             let is_enough = plan.argument_precision() <= have;
+            if !is_enough && let Some(distance) = self.policy.distance {
+                let what = format!(
+                    "values with a precision of {have:.1} bits cannot be told apart at the \
+                     declared distance of {}, which takes {:.1} bits. Encrypt with a higher \
+                     precision, or use keys with look-up tables.",
+                    Short(distance),
+                    plan.argument_precision()
+                );
+                return Err(Error::argument(operation, what));
+            }
             found = Some((gap, plan));
             if is_enough {
                 break;

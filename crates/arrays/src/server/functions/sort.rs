@@ -160,7 +160,7 @@ impl Server {
     /// As [`Server::argmin`].
     pub fn argmax(&self, a: &EncryptedArray, axis: Option<usize>) -> Result<EncryptedArray, Error> {
         let lines = Lines::of(a.shape(), axis, "argmax")?;
-        // Of several largest elements, the first one has the highest rank.
+        // The first one of several largest elements has the highest rank.
         let last = Ordered::Places(vec![lines.length - 1], EqualElements::Falling);
         self.place(a, &lines, &last, Pegasus::argmax_digits)
     }

@@ -1,15 +1,18 @@
-//! Policy: the precision and the remaining capacity of results.
+//! Policy: the precision and the remaining capacity of results, and the distance of elements.
 
 use crate::Error;
 use crate::server::Server;
 
-/// The precision of results, and whether they keep capacity for a bootstrap.
+/// The precision of results, whether they keep capacity for a bootstrap, and what is declared of
+/// the operands.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
 pub(in crate::server) struct Policy {
     /// The precision of results, in bits after the binary point. `None` is that of the operands.
     pub(in crate::server) precision: Option<f64>,
     /// True if results need no capacity for a bootstrap.
     pub(in crate::server) finishing: bool,
+    /// The declared distance of elements that are put in order, unless they are equal.
+    pub(in crate::server) distance: Option<f64>,
 }
 
 impl Server {
@@ -44,5 +47,21 @@ impl Server {
     pub fn finishing(&self) -> Self {
         let policy = Policy { finishing: true, ..self.policy };
         Server { policy, ..self.clone() }
+    }
+
+    /// Returns this server for arrays whose elements are equal or differ by at least `distance`.
+    ///
+    /// Servers without look-up tables need this to put elements in order ([`Server::sort`] and its
+    /// like). A smaller distance takes a deeper comparison.
+    ///
+    /// # Errors
+    /// [`Error::Argument`] if the distance is not a finite number above 0.
+    pub fn with_distance(&self, distance: f64) -> Result<Self, Error> {
+        if !(distance.is_finite() && distance > 0.0) {
+            let what = format!("a distance of {distance}, and it must be above 0");
+            return Err(Error::argument("declare a distance", what));
+        }
+        let policy = Policy { distance: Some(distance), ..self.policy };
+        Ok(Server { policy, ..self.clone() })
     }
 }
