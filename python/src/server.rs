@@ -1,8 +1,8 @@
 //! The server, which computes on encrypted arrays.
 
 use hippocrene::{
-    Arithmetic, Array, Basis, Bits, Comparison, Error, Function, IntegerPolynomial, Integers,
-    Interval, Layout, Numbers, Polynomial, Residues, SmoothFunction, Tables, Tangents, Ties,
+    Application, Arithmetic, Array, Basis, Bits, Comparison, Error, Function, IntegerPolynomial,
+    Integers, Interval, Layout, Numbers, Polynomial, Residues, Ties,
 };
 use numpy::{Element, PyReadonlyArray1, PyReadonlyArrayDyn};
 use pyo3::{
@@ -23,81 +23,26 @@ use crate::numbers::{BigArray, FromPlain, Number, Plain};
 #[pyclass(frozen, module = "hippocrene._native")]
 pub(crate) struct Server(pub(crate) hippocrene::Server);
 
-/// A function of numbers, prepared to be applied without calling Python.
-enum Prepared {
-    /// The result itself, for an array of which all values are known.
-    Constant(Box<Array<Numbers>>),
-    Smooth(SmoothFunction),
-    Tables(Tables),
-    Tangents(Tangents),
-    /// By polynomials where they are possible, and by tables otherwise.
-    Either(SmoothFunction, Tables),
-}
-
-/// How a function is to be applied.
+/// [`Application`] as a dictionary.
 #[derive(FromPyObject)]
 #[pyo3(from_item_all)]
-struct Application {
+struct How {
     domain: Option<(f64, f64)>,
-    /// The largest error, or `None` for the default.
     error: Option<f64>,
-    /// The jumps and kinks, or `None` to look for them.
     breaks: Option<Vec<f64>>,
     gap: Option<f64>,
-    /// The largest number of look-ups for a value, or `None` to choose between tables and
-    /// polynomials.
     look_ups: Option<usize>,
     precise: bool,
 }
 
+impl From<How> for Application {
+    fn from(how: How) -> Self {
+        let How { domain, error, breaks, gap, look_ups, precise } = how;
+        Application { domain, error, breaks, gap, look_ups, precise }
+    }
+}
+
 impl Server {
-    /// Prepares a function for an array, by calling it on its domain.
-    fn prepared(
-        &self,
-        array: &Array<Numbers>,
-        f: impl Fn(f64) -> f64,
-        how: &Application,
-    ) -> Result<Prepared, Error> {
-        let interval = array.interval();
-        let ends = how.domain.unwrap_or((interval.low(), interval.high()));
-        if let Some(constant) = self.0.of_one_value(array, &f, how.domain)? {
-            return Ok(Prepared::Constant(Box::new(constant)));
-        }
-        if how.precise {
-            return self.0.tangents(f, ends).map(Prepared::Tangents);
-        }
-        if how.look_ups.is_some() {
-            return self.0.tables(f, ends, how.look_ups).map(Prepared::Tables);
-        }
-        let smooth = SmoothFunction::new(&f, ends, how.error, how.breaks.as_deref());
-        let useful = |tables: &Tables| how.error.is_none_or(|error| tables.deviation() <= error);
-        // Several tables have errors away from a jump too.
-        let jumps = smooth.as_ref().is_ok_and(|smooth| !smooth.jumps().is_empty());
-        match (smooth, self.0.tables(f, ends, jumps.then_some(1)).ok().filter(useful)) {
-            (Ok(smooth), Some(tables)) => Ok(Prepared::Either(smooth, tables)),
-            (Ok(smooth), None) => Ok(Prepared::Smooth(smooth)),
-            (Err(_), Some(tables)) => Ok(Prepared::Tables(tables)),
-            (Err(error), None) => Err(error),
-        }
-    }
-
-    fn applied(
-        &self,
-        array: &Array<Numbers>,
-        prepared: Prepared,
-        gap: Option<f64>,
-    ) -> Result<Array<Numbers>, Error> {
-        match prepared {
-            Prepared::Constant(result) => Ok(*result),
-            Prepared::Smooth(smooth) => self.0.apply_smooth(array, &smooth, gap),
-            Prepared::Tables(tables) => self.0.apply_tables(array, &tables),
-            Prepared::Tangents(tangents) => self.0.apply_tangents(array, &tangents),
-            Prepared::Either(smooth, tables) => {
-                self.0.apply_smooth_or_tables(array, &smooth, &tables, gap)
-            }
-        }
-    }
-
     /// Reads an array for this server. Elements that were read before are not read again.
     fn loaded<F: Held>(&self, py: Python<'_>, array: &EncryptedArray) -> Computed {
         detached(py, || {
@@ -817,15 +762,15 @@ impl Server {
         py: Python<'_>,
         array: &EncryptedArray,
         function: &Bound<'_, PyAny>,
-        how: Application,
+        how: How,
     ) -> Computed {
         let session = self.0.session();
         let array = detached(py, || Ok(array.read::<Numbers>(session)?.into_owned()))?;
         let calls = Calls::new(function);
-        let prepared = self.prepared(&array, |x| calls.value(x), &how);
+        let prepared = self.0.prepare(&array, |x| calls.value(x), how.into());
         calls.end()?;
         let prepared = prepared.map_err(|error| to_py(py, &error))?;
-        let result = detached(py, || self.applied(&array, prepared, how.gap))?;
+        let result = detached(py, || self.0.apply_prepared(&array, &prepared))?;
         Ok(Numbers::hold(result, session))
     }
 
@@ -835,27 +780,11 @@ impl Server {
         py: Python<'_>,
         array: &EncryptedArray,
         name: &str,
-        how: Application,
+        how: How,
     ) -> Computed {
         self.compute::<Numbers>(py, array, |server, array| {
             let function = Function::by_name(name).map_err(Error::from)?;
-            let ends = how.domain.unwrap_or((array.interval().low(), array.interval().high()));
-            function.check(ends).map_err(Error::from)?;
-            if how.precise {
-                return server.apply_function_precisely(array, function, how.domain);
-            }
-            // These have polynomials of high degrees.
-            let steep = function.is_steep() && how.error.is_none();
-            let of_steep = || server.apply_function(array, function, how.domain, how.look_ups);
-            let no_keys = match steep.then(of_steep) {
-                Some(Err(error @ Error::NoKeys { .. })) => Some(error),
-                Some(result) => return result,
-                None => None,
-            };
-            let applied = self
-                .prepared(array, |x| function.value(x), &how)
-                .and_then(|prepared| self.applied(array, prepared, how.gap));
-            applied.map_err(|error| no_keys.unwrap_or(error))
+            server.apply_named(array, function, how.into())
         })
     }
 

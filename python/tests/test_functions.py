@@ -101,6 +101,8 @@ def test_what_cannot_be_applied_is_explained() -> None:
         applied(math.tanh, error=0.0)
     with pytest.raises(ArgumentError, match=r"^apply: the gap is -1, and it must be above 0"):
         applied(math.tanh, gap=-1)
+    with pytest.raises(ArgumentError, match=r"^apply: an error, breaks and a gap are for polynom"):
+        applied(math.tanh, error=0.1, look_ups=2)
     with pytest.raises(TypeError, match="breaks are a list of numbers, not int"):
         applied(math.tanh, breaks=3)
     with pytest.raises(ArgumentError, match=r"the noise of the array makes errors of .* asked for"):

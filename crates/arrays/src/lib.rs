@@ -69,8 +69,9 @@ pub use layout::Layout;
 pub use look_ups::{LookUpKeys, LookUpPlan, LookUps, LookUpsDescription};
 pub use numbers::{EncryptedArray, Numbers, ScaleAndBound, capacity_bits, precision_bits};
 pub use server::{
-    Apart, Argument, Arithmetic, Capacity, Comparison, Computed, Diagonals, Extent, LinearMaps,
-    PlainNumbers, Polynomials, Server, ServerMemory, SharedErrors, SmoothFunction, Ties,
+    Apart, Application, Argument, Arithmetic, Capacity, Comparison, Computed, Diagonals, Extent,
+    LinearMaps, PlainNumbers, Polynomials, Prepared, Server, ServerMemory, SharedErrors,
+    SmoothFunction, Ties,
 };
 pub use session::Session;
 pub use settings::{Integers, Settings};

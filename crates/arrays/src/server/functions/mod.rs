@@ -1,5 +1,6 @@
 //! Functions of elements: arithmetic, polynomials, comparisons, look-up tables and sorting.
 
+pub(in crate::server) mod application;
 pub(in crate::server) mod arithmetic;
 pub(in crate::server) mod comparison;
 pub(in crate::server) mod comparison_by_tables;

@@ -3,7 +3,7 @@
 use hippocrene_ckks::{Ciphertext, Short};
 use hippocrene_pegasus::{Function, Pegasus, PegasusError, Tables, Tangents};
 
-use crate::server::{Server, functions::pieces::SmoothFunction, planner::choose::Candidate};
+use crate::server::Server;
 use crate::{Array, EncryptedArray, Error, Interval, Numbers, SlotContents};
 
 const APPLY: &str = "apply a function";
@@ -381,29 +381,6 @@ impl Server {
     /// The fraction of half the width of a domain by which values may exceed it in tables.
     fn table_margin(&self) -> Result<f64, Error> {
         Ok(self.pegasus(APPLY)?.plan().literal().margin)
-    }
-
-    /// Evaluates a function at every element by polynomials and comparisons
-    /// ([`Server::apply_smooth`]), or where a dry run finds that impossible, by look-up tables
-    /// ([`Server::apply_tables`]).
-    ///
-    /// # Errors
-    /// As [`Server::apply_tables`].
-    pub fn apply_smooth_or_tables(
-        &self,
-        a: &EncryptedArray,
-        smooth: &SmoothFunction,
-        tables: &Tables,
-        gap: Option<f64>,
-    ) -> Result<EncryptedArray, Error> {
-        let by_polynomials =
-            Candidate::new("polynomials", |server: &Server, [a]: [&EncryptedArray; 1]| {
-                server.apply_smooth(a, smooth, gap)
-            });
-        match self.check_candidate(APPLY, &by_polynomials, [a]) {
-            Ok(()) => by_polynomials.run(self, [a]),
-            Err(_) => self.apply_tables(a, tables),
-        }
     }
 
     /// In a simulation, which knows the elements, returns an element outside of these limits if
