@@ -30,7 +30,7 @@ pub(crate) fn to_py(py: Python<'_>, error: &hippocrene::Error) -> PyErr {
 }
 
 /// The words of the library's errors that name its Rust interface, and the same in Python.
-const IN_PYTHON: [(&str, &str); 18] = [
+const IN_PYTHON: [(&str, &str); 21] = [
     (
         "lack the conjugation (they",
         "lack the conjugation (conjugation=True), which for integers exchanges the two rows of \
@@ -88,6 +88,12 @@ const IN_PYTHON: [(&str, &str); 18] = [
         "Declare it, as in `with server.at_distance(0.5): ...`, or pass tables=True to \
          client.evaluation_keys.",
     ),
+    ("Allow a larger error, or a wider gap at jumps,", "Pass a larger error=, or gap= at jumps,"),
+    (
+        "Declare a larger distance of the values than",
+        "Declare a larger distance with server.at_distance than",
+    ),
+    ("Pass it as the gap, or", "Pass it as gap=, or"),
     ("Declare a wider interval,", "Pass a wider interval= (or bound=),"),
     ("(Server::declare_interval)", "(x.with_interval((low, high)))"),
     ("Use Server::declare_interval, which", "Use x.with_interval on a server, which"),

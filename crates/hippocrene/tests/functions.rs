@@ -90,6 +90,11 @@ fn gaps_are_wider_for_noisy_values() {
     check("relu", |x| x.max(0.0), &[], &got, stated, 0.0);
     let refused = server.apply_smooth(&noisy, &relu(Some(1e-3)), None).unwrap_err();
     assert!(matches!(refused, Error::Argument { .. }), "{refused}");
+    // The gap of a jump shows nowhere in the result, so it is never widened in silence.
+    let step = SmoothFunction::new(|x| f64::from(x > 0.5), (-4.0, 4.0), None, None).unwrap();
+    let refused = server.apply_smooth(&noisy, &step, None).unwrap_err().to_string();
+    assert!(refused.contains("the default gap of 0.015625, but one of "), "{refused}");
+    assert!(server.apply_smooth(&noisy, &step, Some(0.25)).is_ok());
 }
 
 #[test]

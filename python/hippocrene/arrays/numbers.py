@@ -789,17 +789,17 @@ class NumberArray(ArithmeticArray, holds=("numbers",)):
 
         There are two ways. The second one is taken where the first one is not possible:
 
-        - **Polynomials and comparisons** compute all values at once, in about a second. The largest error is `error`,
-          by default a 1024th of the range of the function on the domain. Jumps and kinks are found
-          from the values of the function, or you name them all with `breaks`. Each of them costs a
-          comparison. A value that is nearer to a jump than `gap`, by default a 512th of the width of
-          the domain, gets some number between the values on both sides. Keys with
-          ``bootstrapping=True`` restore the capacity that this uses.
+        - **Polynomials and comparisons** compute all values at once, in about a second. The largest
+          error is `error`, by default a 1024th of the range of the function on the domain. Jumps and
+          kinks are found from the values of the function, or you name them all with `breaks`. Each
+          of them costs a comparison. A value that is nearer to a jump than `gap`, by default a 512th
+          of the width of the domain, gets some number between the values on both sides. Kinks have
+          no gap. Keys with ``bootstrapping=True`` restore the capacity that this uses.
         - **Look-up tables** take about 25 ms for each value, and need keys with ``tables=True``.
 
         With `look_ups`, `precise` or a table, look-up tables are always used. Their error is about
-        as large as if each value were wrong by a 500th of the width of the domain. At a jump, that is about
-        the height of the jump. `look_ups`, from 1 to 4, is the largest number of look-ups for
+        as large as if each value were wrong by a 500th of the width of the domain. At a jump, that
+        is about the height of the jump. `look_ups`, from 1 to 4, is the largest number of look-ups for
         each value. Fewer are made if more do not help. For a function with jumps, such as rounding,
         use one look-up. With more tables, part of the error near a jump also appears at values that
         lie a half, a quarter, an eighth and so on of the domain away from the jump.

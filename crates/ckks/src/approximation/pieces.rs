@@ -114,13 +114,25 @@ impl Pieces {
         if places.len() > MAX_BREAKS {
             return fail(format!("{} breaks; the most are {MAX_BREAKS}", places.len()));
         }
+        let add = |pieces: &mut Pieces, ends| {
+            search.add_piece(pieces, ends).map_err(|error| match error {
+                CkksError::Argument { operation, what } => {
+                    let what = format!(
+                        "{what} If the function has another jump or kink there, name it too, or \
+                         name none to have all of them found."
+                    );
+                    CkksError::Argument { operation, what }
+                }
+                other => other,
+            })
+        };
         let mut from = low;
         for at in places {
-            search.add_piece(&mut pieces, (from, at))?;
+            add(&mut pieces, (from, at))?;
             pieces.breaks.push(search.break_at(at));
             from = at;
         }
-        search.add_piece(&mut pieces, (from, high))?;
+        add(&mut pieces, (from, high))?;
         Ok(pieces)
     }
 
@@ -423,5 +435,7 @@ mod tests {
         let pieces = Pieces::approximate(f64::abs, (-1.0, 1.0), 1e-3, Some(&[0.5, 0.0])).unwrap();
         assert_eq!(pieces.breaks().iter().map(|found| found.at).collect::<Vec<_>>(), [0.0, 0.5]);
         assert_eq!(pieces.polynomials().len(), 3);
+        let missing = Pieces::approximate(f64::signum, (-1.0, 1.0), 0.1, Some(&[0.5]));
+        assert!(missing.unwrap_err().to_string().contains("another jump or kink there"));
     }
 }

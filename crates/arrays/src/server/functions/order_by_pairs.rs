@@ -58,10 +58,9 @@ const MAX_ERROR_OF_RANKS: f64 = 1.0 / 32.0;
 /// precise first comparison, and makes the gap of the second one narrower.
 const MAX_ERROR_OF_RANKS_WITHIN: f64 = 1.0 / 16.0;
 
-/// Up to this share of the declared distance, elements count as equal, and their places decide
-/// their order. Elements that are closer by this share count as being at the distance. Chosen; ranks
-/// are then wrong by less than a hundredth.
-const EQUAL: f64 = 1.0 / 16.0;
+/// Tolerance of a simulation for the declared distance, as a share of it: for the rounding of
+/// values that are equal, or at the distance. Chosen.
+const DISTANCE_TOLERANCE: f64 = 1.0 / 1_048_576.0;
 
 /// A stage is planned with this many bits less than a bootstrap allows, since scales differ from
 /// the plan by half a bit in each product. Chosen.
@@ -324,7 +323,7 @@ impl Server {
         };
         let values: Option<Vec<f64>> = self.known_elements(a).into_iter().collect();
         let Some(values) = values else { return Ok(()) };
-        let (equal, apart) = (EQUAL * distance, (1.0 - EQUAL) * distance);
+        let (equal, apart) = (DISTANCE_TOLERANCE * distance, (1.0 - DISTANCE_TOLERANCE) * distance);
         for line in lines.all() {
             let mut sorted: Vec<f64> = line.iter().map(|i| values[*i]).collect();
             sorted.sort_by(f64::total_cmp);
@@ -396,7 +395,7 @@ impl Server {
         let is_missing = matches!(error, Error::Capacity { .. } | Error::MissingKey { .. });
         match ordered {
             _ if !is_missing || self.bootstraps.is_some() || self.pegasus.is_some() => {
-                error.during(lines.operation)
+                self.about_distance(error.during(lines.operation), lines)
             }
             Ordered::Ranks => Error::NoKeys {
                 operation: lines.operation,
@@ -404,6 +403,31 @@ impl Server {
                        (KeyRequest::bootstrapping).",
             },
             _ => without_tables(lines.operation),
+        }
+    }
+
+    /// Returns an error of lacking capacity or precision in terms of the declared distance.
+    fn about_distance(&self, error: Error, lines: &Lines) -> Error {
+        match (error, self.policy.distance) {
+            (Error::Capacity { source, .. }, Some(distance)) => {
+                let advice = format!(
+                    "Declare a larger distance of the values than {}, or take a preset with a \
+                     larger modulus, such as n16s",
+                    Short(distance)
+                );
+                Error::Capacity { source, advice }
+            }
+            (Error::Argument { operation, what }, Some(distance))
+                if operation != lines.operation =>
+            {
+                let what = format!(
+                    "the declared distance of {} is too small for the precision on the way \
+                     ({what}). Declare a larger one, or encrypt with a higher precision.",
+                    Short(distance)
+                );
+                Error::argument(lines.operation, what)
+            }
+            (error, _) => error,
         }
     }
 

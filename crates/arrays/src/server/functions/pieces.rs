@@ -47,6 +47,9 @@ const LARGEST_STEP_OF_A_KINK: f64 = 4.0 * SHARE;
 /// The default gap of a jump as a fraction of the width of the domain (chosen).
 const DEFAULT_GAP: f64 = 1.0 / 512.0;
 
+/// The largest gap of a kink as a fraction of the width of the domain (chosen).
+const WIDEST_AT_KINK: f64 = 1.0 / 16.0;
+
 /// Factors of the default error and the default gap, in the order in which they are tried (chosen).
 /// Later ones are for arrays with too much noise or too little capacity for the ones before.
 const WIDENED: [f64; 5] = [1.0, 2.0, 4.0, 8.0, 16.0];
@@ -202,8 +205,8 @@ impl Server {
     /// [`EncryptedArray::precision_bits`] states together with it. Where the function jumps, this
     /// holds for elements that are at least `gap` away from the jump. Nearer ones get some number
     /// between the values on both sides. The default gap is a 512th of the width of the domain. If
-    /// the array has too much noise or too little capacity, a default error or gap is up to 16 times
-    /// as large.
+    /// the array has too much noise or too little capacity, a default error is up to 16 times as
+    /// large, and the default gap of a jump is refused.
     ///
     /// # Errors
     /// [`Error::Argument`] when the array is complex or has values outside of the domain.
@@ -219,11 +222,18 @@ impl Server {
         let (values, error) = match function.pieces.breaks() {
             [] => (self.by_one_polynomial(a, function), function.error),
             _ => {
-                let tolerance = self.tolerance(a, function, gap);
+                let tolerance = self.tolerance(a, function, gap)?;
                 (self.by_pieces(a, function, tolerance), tolerance.error)
             }
         };
-        let values = values.map_err(|error| error.during(APPLY))?;
+        let values = values.map_err(|error| match error.during(APPLY) {
+            Error::Capacity { source, .. } if !function.pieces.breaks().is_empty() => {
+                let advice = "Allow a larger error, or a wider gap at jumps, or take a preset with \
+                              a larger modulus";
+                Error::Capacity { source, advice: advice.into() }
+            }
+            error => error,
+        })?;
         if !values.is_error_known() {
             return Ok(values);
         }
@@ -271,17 +281,22 @@ impl Server {
 
     /// Returns the error and the gap of the comparisons of a function.
     ///
-    /// Those that nobody asked for are the smallest of a few for which the comparisons are possible.
+    /// A default error is the smallest of a few for which the comparisons are possible. The result
+    /// states it.
+    ///
+    /// # Errors
+    /// [`Error::Argument`] if the default gap of a jump is not possible. It names one that is.
     fn tolerance(
         &self,
         a: &EncryptedArray,
         function: &SmoothFunction,
         gap: Option<f64>,
-    ) -> Tolerance {
+    ) -> Result<Tolerance, Error> {
         let (low, high) = function.pieces.ends();
+        let default_gap = DEFAULT_GAP * (high - low);
         let widened = |times: f64| Tolerance {
             error: if function.is_requested { function.error } else { times * function.error },
-            gap: gap.unwrap_or(times * DEFAULT_GAP * (high - low)),
+            gap: gap.unwrap_or(times * default_gap),
         };
         let is_possible = |tolerance: &Tolerance| {
             let run = |server: &Server, [a]: [&EncryptedArray; 1]| {
@@ -291,7 +306,18 @@ impl Server {
         };
         let count = if function.is_requested && gap.is_some() { 0 } else { WIDENED.len() };
         let mut tried = WIDENED[..count].iter().map(|times| widened(*times));
-        tried.find(is_possible).unwrap_or(widened(1.0))
+        let tolerance = tried.find(is_possible).unwrap_or(widened(1.0));
+        if gap.is_none() && tolerance.gap > default_gap && !function.jumps().is_empty() {
+            let what = format!(
+                "beside a jump, the noise and the capacity of the array do not allow the default \
+                 gap of {}, but one of {}. Pass it as the gap, or use more precise values or keys \
+                 with bootstraps.",
+                Short(default_gap),
+                Short(tolerance.gap)
+            );
+            return Err(Error::argument(APPLY, what));
+        }
+        Ok(tolerance)
     }
 
     /// Evaluates a function with breaks.
@@ -311,8 +337,9 @@ impl Server {
         if bits > MAX_COMPARISON_BITS {
             let what = format!(
                 "an error of {} needs comparisons of {bits} bits, and {MAX_COMPARISON_BITS} is the \
-                 most. Allow a larger error.",
-                Short(error)
+                 most. Allow an error of {}.",
+                Short(error),
+                Short(error * (bits - MAX_COMPARISON_BITS).exp2())
             );
             return Err(Error::argument(APPLY, what));
         }
@@ -325,7 +352,7 @@ impl Server {
             let at_kink = 2.0 * share / (parts.slopes[j] + parts.slopes[j + 1]);
             let is_kink = parts.steps[j].abs() <= LARGEST_STEP_OF_A_KINK * function.error;
             let (gap, at_ties) = match found.side {
-                _ if is_kink => (at_kink.min(widest), Ties::Half),
+                _ if is_kink => (at_kink.min(WIDEST_AT_KINK * width), Ties::Half),
                 Side::Above => (widest, Ties::One),
                 Side::Below => (widest, Ties::Zero),
                 Side::Neither => (widest, Ties::Half),
