@@ -40,6 +40,11 @@ const SHARE: f64 = 0.25;
 /// The share of the error of the result that one polynomial for all values may have (chosen).
 const SHARE_OF_ONE: f64 = 0.5;
 
+/// The standard deviation of the rounding errors of a polynomial, as a share of the error of the
+/// result (chosen). A normal error exceeds half of the result's error, 16 deviations, with
+/// probability `2^-190`.
+const SHARE_OF_NOISE: f64 = 1.0 / 32.0;
+
 /// The largest distance of two polynomials at a kink, as a fraction of the error of the result. Each
 /// of them differs from the function by a share of it.
 const LARGEST_STEP_OF_A_KINK: f64 = 4.0 * SHARE;
@@ -261,21 +266,19 @@ impl Server {
         if p.degree() == 0 {
             return self.constant(a, p.coefficients()[0]);
         }
-        let (low, high) = function.pieces.ends();
-        let steepness: f64 =
-            p.coefficients().iter().enumerate().map(|(k, c)| (k * k) as f64 * c.abs()).sum();
-        // Errors of the argument, mapped to [-1, 1], grow by the slope of the polynomial there.
-        let fine = (2.0 * steepness.max(1.0) / function.error).log2() - (0.5 * (high - low)).log2();
-        let a = self.with_finer(a, fine)?;
-        self.polynomial(&a, p)
+        let precision = (p.rounding_gain() / (SHARE_OF_NOISE * function.error)).log2();
+        self.polynomial(&self.with_possible_precision(a, precision)?, p)
     }
 
-    /// Returns the array with a higher requested precision, if the parameters allow it.
-    fn with_finer(&self, a: &EncryptedArray, bits: f64) -> Result<EncryptedArray, Error> {
-        let finer = bits.max(a.precision());
-        match self.session.settings().scale_of(finer).is_ok() {
-            true => a.clone().with_precision(finer, &self.session),
-            false => Ok(a.clone()),
+    /// Returns the array with another requested precision, if the parameters allow it.
+    fn with_possible_precision(
+        &self,
+        a: &EncryptedArray,
+        precision: f64,
+    ) -> Result<EncryptedArray, Error> {
+        match self.session.settings().scale_of(precision) {
+            Ok(_) => a.clone().with_precision(precision, &self.session),
+            Err(_) => Ok(a.clone()),
         }
     }
 
