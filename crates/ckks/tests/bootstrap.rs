@@ -505,7 +505,8 @@ fn measured_and_stated(c: &Arc<Context>, secrets: usize, literal: &BootstrapLite
         let y =
             s.bootstrapper.bootstrap(&s.encrypt(&values, Scale::power_of_two(38), bits)).unwrap();
         let got = c.decode_complex(&c.decrypt(&s.secret, &y).unwrap()).unwrap();
-        let sum: f64 = got.iter().zip(&values).map(|(g, v)| square_of(g - v, real)).sum();
+        let error = |(g, v): (&Complex64, &Complex64)| g - s.bootstrapper.plan().result_of(*v);
+        let sum: f64 = got.iter().zip(&values).map(|pair| square_of(error(pair), real)).sum();
         square_sum += sum / (slots * secrets) as f64;
         stated = y.precision_bits();
     }
@@ -538,6 +539,52 @@ fn estimates_are_as_large_as_errors() {
             "{slots} {order:?} {real}: {measured:.2}, estimated {estimated:.2}"
         );
     }
+}
+
+/// The stated error is that of the worst value, and the measured one the mean over all values.
+#[test]
+fn sines_are_as_precise_as_stated() {
+    let c = context(10, 19, true);
+    let reduction = ModularReduction::sine(17, -7f64.log2(), -40.0, 3).unwrap();
+    for (slots, real) in [(512, true), (512, false), (32, true)] {
+        let literal = literal(slots, Order::SlotsToCoefficientsFirst, real);
+        let literal = BootstrapLiteral { reduction: reduction.clone(), ..literal };
+        let (measured, stated) = measured_and_stated(&c, 3, &literal);
+        let excess = measured - stated;
+        assert!((-0.3..1.5).contains(&excess), "{slots} {real}: {measured:.2}, stated {stated:.2}");
+        // Larger values in the range make the result more precise than with a small ratio.
+        assert!(stated > 28.0, "{stated}");
+    }
+    let last = literal(512, Order::SlotsToCoefficientsLast, true);
+    let literal = BootstrapLiteral { reduction, ..last };
+    let refused = BootstrapPlan::new(c, literal).unwrap_err().to_string();
+    assert!(refused.contains("a sine needs slots to coefficients first"), "{refused}");
+}
+
+/// The values fill more of the range, so that sines leave more capacity at the same precision.
+#[test]
+fn keys_of_values_serve_sines() {
+    let c = context(8, 16, true);
+    for real in [true, false] {
+        let s = setup(Arc::clone(&c), literal(128, Order::SlotsToCoefficientsFirst, real));
+        let plan = s.bootstrapper.plan();
+        let sines = Arc::new(plan.of_sines().unwrap());
+        let values = square(128, true);
+        let bits = 40.0 + sines.capacity_needed();
+        let a = s.encrypt(&values, Scale::power_of_two(38), bits);
+        let y = s.bootstrapper.with_sines(Arc::clone(&sines)).bootstrap(&a).unwrap();
+        let got = c.decode_complex(&c.decrypt(&s.secret, &y).unwrap()).unwrap();
+        let error = |(g, v): (&Complex64, &Complex64)| (g - sines.result_of(*v)).re.abs();
+        let worst = got.iter().zip(&values).map(error).fold(0.0, f64::max);
+        assert!(y.precision_bits() > 24.0, "{}", y.precision_bits());
+        assert!(worst < 8.0 * (-y.precision_bits()).exp2(), "{worst:e} {}", y.precision_bits());
+        assert!(sines.output_bits() > plan.output_bits() + 40.0);
+        let used = c.parameters().log2(sines.raised()) - c.parameters().log2(y.modulus());
+        assert!((used - sines.bits()).abs() < 4.0, "{used} {}", sines.bits());
+    }
+    let last = literal(128, Order::SlotsToCoefficientsLast, true);
+    let refused = BootstrapPlan::new(c, last).unwrap().of_sines().unwrap_err().to_string();
+    assert!(refused.contains("sines need slots to coefficients first"), "{refused}");
 }
 
 /// If the reduction's polynomials are coarse, their error dominates. For real slots it is in the

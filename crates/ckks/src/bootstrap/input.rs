@@ -49,7 +49,14 @@ impl Bootstrapper {
         };
         // The range has to hold values plus errors.
         let error = ERROR_DEVIATIONS * (a.inner().noise().log2_std() - a.scale().log2()).exp2();
-        let need = |size: f64| a.scale().log2() + (size / literal.reduction.epsilon()).log2();
+        // A sine needs the exact scale. Other reductions only make use of a larger modulus.
+        let (extra, needed_extra) = match plan.log2_unit_error {
+            Some(error) => (-error, -error),
+            None => (EXTRA_MODULUS_BITS, 0.0),
+        };
+        let need = |size: f64| {
+            a.scale().log2() + (size / literal.reduction.epsilon()).log2() + needed_extra
+        };
         let (least, need) = (need(literal.bound), need(literal.bound + error));
         let have = e.log2(a.modulus());
         if (least..need).contains(&have) {
@@ -69,7 +76,8 @@ impl Bootstrapper {
             let need = capacity + need - have;
             return Err(CkksError::Capacity { operation: OPERATION, need, have: capacity });
         }
-        let middle = e.divisor_at_least(a.modulus(), need + EXTRA_MODULUS_BITS);
+        let need = need - needed_extra;
+        let middle = e.divisor_at_least(a.modulus(), need + extra);
         let constant = (e.log2(middle) - need).exp2().floor().max(1.0);
         let mut raised = a.into_owned();
         e.multiply_constant(&mut raised, constant as u128)?;

@@ -1,8 +1,9 @@
 //! The plan of a bootstrap: transforms, scales and moduli, without keys.
 
-use std::sync::Arc;
+use std::{f64::consts::TAU, sync::Arc};
 
 use hippocrene_rlwe::{self as rlwe, Modulus};
+use num_complex::Complex64;
 
 use super::{
     BootstrapLiteral, Order, approximation::Spread, failure::log2_failure_probability,
@@ -10,6 +11,7 @@ use super::{
 };
 use crate::{
     CkksError, Context, Scale, Short,
+    approximation::ModularReduction,
     circuits::{Direction, HomomorphicDft, Packing},
 };
 
@@ -26,6 +28,15 @@ pub(super) const ITERATION_DEVIATIONS: f64 = 16.0;
 
 /// Number of bits of the constant that the correction of an iteration is multiplied by. Chosen.
 pub(super) const CORRECTION_BITS: i32 = 6;
+
+/// The message ratio of sines. Chosen: with 1/7, typical activation functions are polynomials of
+/// the lowest degrees in the sine. With 1/6, functions that rise at the ends of their domain need
+/// higher ones.
+const SINE_RATIO: f64 = 1.0 / 7.0;
+
+/// The angle of a value of the bound in bootstraps of sines, in radians
+/// ([`BootstrapPlan::of_sines`]).
+pub const SINE_ANGLE: f64 = TAU * SINE_RATIO;
 
 /// The plan of a bootstrap, without keys.
 ///
@@ -94,6 +105,14 @@ pub struct BootstrapPlan {
     pub(super) approximation_of_errors: f64,
     /// The factors of the reduction's rounding errors.
     pub(super) gains: ReductionGains,
+    /// log2 of the message ratio: of a value of the bound as a share of `q0`.
+    pub(super) log2_ratio: f64,
+    /// log2 of a bound of the relative error of the unit of a sine ([`BootstrapPlan::result_of`]),
+    /// or `None` for other reductions.
+    ///
+    /// The scale at the base modulus is set by an integer factor with this number of bits. The
+    /// error that this makes in a value is at most half of the stated error of the polynomials.
+    pub(super) log2_unit_error: Option<f64>,
 }
 
 impl BootstrapPlan {
@@ -136,6 +155,8 @@ impl BootstrapPlan {
             approximation: 0.0,
             approximation_of_errors: 0.0,
             gains: literal.reduction.gains(1.0)?,
+            log2_ratio: literal.reduction.epsilon().log2(),
+            log2_unit_error: log2_unit_error(&literal),
             context: Arc::clone(&context),
             literal,
         };
@@ -150,13 +171,85 @@ impl BootstrapPlan {
             return Err(CkksError::Argument { operation: OPERATION, what });
         }
         plan.raised = plan.raised_for(plan.literal.output_bits)?;
+        plan.with_errors()
+    }
+
+    /// Returns the plan with the errors of its reduction.
+    fn with_errors(mut self) -> Result<Self, CkksError> {
         let (values, errors) =
-            (plan.literal.spread_of_values(), Spread::Normal(ITERATION_DEVIATIONS.recip()));
-        let deviation = plan.deviation();
-        plan.approximation = plan.literal.approximation_error(deviation, values);
-        plan.approximation_of_errors = plan.literal.approximation_error(deviation, errors);
-        plan.gains = plan.literal.reduction.gains(deviation)?;
-        Ok(plan)
+            (self.literal.spread_of_values(), Spread::Normal(ITERATION_DEVIATIONS.recip()));
+        let deviation = self.deviation();
+        self.approximation = self.literal.approximation_error(deviation, values);
+        if let Some(log2_error) = self.log2_unit_error {
+            let of_unit = (self.log2_ratio + log2_error).exp2();
+            self.approximation = self.approximation.hypot(of_unit);
+        }
+        self.approximation_of_errors = self.literal.approximation_error(deviation, errors);
+        self.gains = self.literal.reduction.gains(deviation)?;
+        Ok(self)
+    }
+
+    /// Whether [`BootstrapPlan::of_sines`] is possible.
+    pub(super) fn has_sines(&self) -> bool {
+        self.literal.order == Order::SlotsToCoefficientsFirst && !self.literal.first_slots
+    }
+
+    /// Returns the plan of a single bootstrap whose results are sines
+    /// ([`BootstrapPlan::result_of`]), with the relative precision of a single bootstrap of this
+    /// plan. The keys of this plan serve it, except for complex slots.
+    ///
+    /// A function of the values is a function of the sines. So a polynomial after this bootstrap
+    /// computes it, and the capacity that is left is larger than after a bootstrap of values: the
+    /// values may fill most of the range, which makes all scales smaller. The number of bits is
+    /// that by which the message ratio grows. Polynomials in the sine are Fourier series on a part
+    /// of the period (ePrint 2026/367).
+    ///
+    /// # Errors
+    /// Fails with [`CkksError::Argument`] if slots to coefficients comes last or only the first
+    /// slots are bootstrapped.
+    pub fn of_sines(&self) -> Result<Self, CkksError> {
+        if !self.has_sines() {
+            let what = "sines need slots to coefficients first, and bootstraps of all slots".into();
+            return Err(CkksError::Argument { operation: OPERATION, what });
+        }
+        let mut plan = self.with_moduli_of_sines()?;
+        let (reduction, log2_error) = (&self.literal.reduction, self.log2_relative_error());
+        plan.literal.reduction = ModularReduction::sine(
+            reduction.reach() as u32,
+            plan.log2_ratio,
+            plan.log2_ratio + log2_error,
+            reduction.doublings(),
+        )?;
+        plan.with_errors()
+    }
+
+    /// log2 of the error of the reduction as a share of the message ratio.
+    fn log2_relative_error(&self) -> f64 {
+        self.literal.reduction.log2_error() - self.literal.reduction.epsilon().log2()
+    }
+
+    /// Returns the plan of sines with its scales and moduli, but still with the reduction of this
+    /// plan. This is all that its keys depend on.
+    pub(super) fn with_moduli_of_sines(&self) -> Result<Self, CkksError> {
+        let saved = (SINE_RATIO / self.literal.reduction.epsilon()).log2().max(0.0).floor();
+        let mut literal = BootstrapLiteral { real: true, precision: None, ..self.literal.clone() };
+        literal.scale_bits -= saved;
+        literal.coefficients_to_slots.iter_mut().for_each(|level| level.scale_bits -= saved);
+        let (to_slots, _) = transforms(&self.context, &literal)?;
+        let ratio = (literal.bound / SINE_RATIO).log2();
+        let power = |bits: f64| {
+            let what = format!("a scale of 2^{}", Short(bits));
+            Scale::from_f64(bits.exp2()).ok_or(CkksError::Argument { operation: OPERATION, what })
+        };
+        Ok(BootstrapPlan {
+            scale: power(literal.scale_bits)?,
+            reduced_scale: power(literal.output_scale_bits + ratio)?,
+            to_slots: Arc::new(to_slots),
+            log2_ratio: SINE_RATIO.log2(),
+            log2_unit_error: Some(self.log2_relative_error() - 1.0),
+            literal,
+            ..self.clone()
+        })
     }
 
     /// Returns this plan for the dry run of `context`, which was made by
@@ -309,6 +402,23 @@ impl BootstrapPlan {
         self.literal.real && self.literal.order == Order::SlotsToCoefficientsLast
     }
 
+    /// Returns the value that a bootstrap returns for the value `x`: `x` itself, or if the reduction
+    /// is a sine, `sin(u x) / u` with `u = 2 pi epsilon / bound` of its real and imaginary parts.
+    pub fn result_of(&self, x: Complex64) -> Complex64 {
+        let reduction = &self.literal.reduction;
+        if !reduction.is_sine() {
+            return x;
+        }
+        let unit = self.literal.bound / reduction.epsilon();
+        let sine = |part: f64| unit * reduction.exact(part / unit);
+        Complex64::new(sine(x.re), sine(x.im))
+    }
+
+    /// Returns the number of bits by which the modulus must exceed the values at the base modulus.
+    pub(super) fn extra_bits(&self) -> f64 {
+        -self.log2_ratio - self.log2_unit_error.unwrap_or(0.0)
+    }
+
     /// The number of slots of the operand and of the result.
     pub fn operand_slots(&self) -> usize {
         if self.literal.first_slots { self.context.max_slots() } else { self.literal.slots }
@@ -371,12 +481,17 @@ impl BootstrapPlan {
     /// The bits of capacity ([`crate::Ciphertext::capacity_bits`]) that a ciphertext with values up
     /// to the bound needs to be bootstrapped.
     pub fn capacity_needed(&self) -> f64 {
-        let ratio = -self.literal.reduction.epsilon().log2();
         match self.literal.order {
-            Order::SlotsToCoefficientsFirst => self.to_coefficients.bits() + ratio,
-            Order::SlotsToCoefficientsLast => ratio,
+            Order::SlotsToCoefficientsFirst => self.to_coefficients.bits() + self.extra_bits(),
+            Order::SlotsToCoefficientsLast => self.extra_bits(),
         }
     }
+}
+
+/// See [`BootstrapPlan::log2_unit_error`].
+fn log2_unit_error(literal: &BootstrapLiteral) -> Option<f64> {
+    let reduction = &literal.reduction;
+    reduction.is_sine().then(|| reduction.log2_error() - reduction.epsilon().log2() - 1.0)
 }
 
 /// Creates the context of a sparse secret for ciphertexts modulo `base`. Its parameters have to

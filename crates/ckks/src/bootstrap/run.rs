@@ -5,6 +5,8 @@ use crate::{Ciphertext, CkksError};
 
 impl Bootstrapper {
     /// Restores the capacity of `a`: returns a ciphertext of the same values with a large modulus.
+    /// If the plan's reduction is a sine, the values are [`super::BootstrapPlan::result_of`] those
+    /// of `a`.
     ///
     /// The phases are [`Bootstrapper::lower`], [`Bootstrapper::raise`],
     /// [`Bootstrapper::coefficients_to_slots`], [`Bootstrapper::reduce`] and
@@ -46,10 +48,11 @@ impl Bootstrapper {
         let noise = out.inner().noise().with_common(common);
         out.inner_mut().set_noise(noise);
         out.set_bound(a.bound());
-        out.set_dry_run_values(match self.plan().literal.first_slots {
+        let values = match self.plan().literal.first_slots {
             true => a.dry_run_values().repeated(self.plan().literal.slots),
             false => a.dry_run_values().clone(),
-        });
+        };
+        out.set_dry_run_values(values.map(|x| self.plan().result_of(x)));
         Ok(out)
     }
 }

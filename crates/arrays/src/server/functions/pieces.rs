@@ -14,15 +14,16 @@
 use hippocrene_ckks::{
     Short,
     approximation::{Pieces, Side},
+    bootstrap::SINE_ANGLE,
     circuits::{Basis, Polynomial},
 };
 
 use crate::server::{
     Server,
     functions::comparison::{Comparison, Ties},
-    planner::choose::Candidate,
+    planner::choose::{Candidate, MARGIN_BITS_OF_UNKNOWN_GROWTH},
 };
-use crate::{EncryptedArray, Error, Interval, interval::INTERVAL_TOLERANCE};
+use crate::{Capacity, EncryptedArray, Error, Interval, interval::INTERVAL_TOLERANCE};
 
 const APPLY: &str = "apply a function";
 
@@ -82,6 +83,9 @@ const PLACES_PER_DEGREE: usize = 8;
 #[derive(Debug, Clone, PartialEq)]
 pub struct SmoothFunction {
     pieces: Pieces,
+    /// A smooth function as a polynomial of the sine of its argument, if there is one
+    /// ([`Server::bootstrap_to_sines`]).
+    of_sines: Option<Polynomial>,
     error: f64,
     /// True if the caller asked for this error.
     is_requested: bool,
@@ -112,7 +116,11 @@ impl SmoothFunction {
             [] => of_one,
             _ => Pieces::approximate(&f, domain, SHARE * error, breaks)?,
         };
-        Ok(SmoothFunction { pieces, error, is_requested })
+        let of_sines = match pieces.breaks() {
+            [] if pieces.polynomials()[0].degree() > 0 => polynomial_of_sines(f, domain, error),
+            _ => None,
+        };
+        Ok(SmoothFunction { pieces, of_sines, error, is_requested })
     }
 
     /// The largest error of the result, in addition to the noise of the array.
@@ -266,8 +274,26 @@ impl Server {
         if p.degree() == 0 {
             return self.constant(a, p.coefficients()[0]);
         }
-        let precision = (p.rounding_gain() / (SHARE_OF_NOISE * function.error)).log2();
-        self.polynomial(&self.with_possible_precision(a, precision)?, p)
+        let precise = |server: &Server, a: &EncryptedArray, p: &Polynomial| {
+            let bits = (p.rounding_gain() / (SHARE_OF_NOISE * function.error)).log2();
+            server.with_possible_precision(a, bits)
+        };
+        let a = &precise(self, a, p)?;
+        let one =
+            |server: &Server, [a]: [&EncryptedArray; 1]| server.polynomial_in_one_circuit(a, p);
+        let parts = |server: &Server, [a]: [&EncryptedArray; 1]| server.polynomial(a, p);
+        let mut candidates = vec![Candidate::new("one polynomial", one)];
+        if let Some(of_sines) = &function.of_sines {
+            let run = |server: &Server, [a]: [&EncryptedArray; 1]| {
+                let sines = server.bootstrap_to_sines(a, function.pieces.ends())?;
+                server.polynomial_in_one_circuit(&precise(server, &sines, of_sines)?, of_sines)
+            };
+            candidates
+                .push(Candidate::new("a polynomial of sines from a bootstrap", run).otherwise(1));
+        }
+        candidates.push(Candidate::new("polynomials with bootstraps", parts).otherwise(2));
+        let most_bits = p.depth() as f64 * self.form_of(&[a]).product_bits(self);
+        self.perform(APPLY, [a], most_bits + MARGIN_BITS_OF_UNKNOWN_GROWTH, &candidates)
     }
 
     /// Returns the array with another requested precision, if the parameters allow it.
@@ -404,6 +430,23 @@ impl Server {
         }
         Ok(sum)
     }
+}
+
+/// Returns the function as a polynomial of `sin(t SINE_ANGLE)`, where `t` rises from -1 to 1 on the
+/// domain. `None` if no polynomial has the error.
+fn polynomial_of_sines(
+    f: impl Fn(f64) -> f64,
+    (low, high): (f64, f64),
+    error: f64,
+) -> Option<Polynomial> {
+    let reach = SINE_ANGLE.sin();
+    let value = |sine: f64| {
+        let t = sine.clamp(-reach, reach).asin() / SINE_ANGLE;
+        f((low.midpoint(high) + 0.5 * (high - low) * t).clamp(low, high))
+    };
+    let pieces =
+        Pieces::approximate(value, (-reach, reach), SHARE_OF_ONE * error, Some(&[])).ok()?;
+    pieces.polynomials().first().cloned()
 }
 
 fn interval(low: f64, high: f64) -> Result<Interval, Error> {

@@ -1,16 +1,20 @@
 //! Bootstrapping, on request and where an operation lacks capacity.
 
-use std::{borrow::Cow, sync::Arc};
+use std::{
+    borrow::Cow,
+    sync::{Arc, OnceLock},
+};
 
 use hippocrene_ckks::{
-    Ciphertext, CkksError, Evaluator, NoRefresh, Refresh, Short,
-    bootstrap::{BootstrapLiteral, BootstrapPlan, Bootstrapper},
+    Ciphertext, CkksError, Evaluator, NoRefresh, Refresh, Scale, Short,
+    bootstrap::{BootstrapLiteral, BootstrapPlan, Bootstrapper, SINE_ANGLE},
 };
 
 use crate::server::{Server, planner::choose::Circuit};
 use crate::{
-    Arithmetic, Array, BootstrappingKeys, Capacity, EncryptedArray, Error, Layout, Numbers,
-    Session, SlotContents, bootstrapping, numbers::precision_bits,
+    Arithmetic, Array, BootstrappingKeys, Capacity, EncryptedArray, Error, Interval, Layout,
+    Numbers, PlainNumbers, Session, SlotContents, bootstrapping, interval::INTERVAL_TOLERANCE,
+    numbers::precision_bits,
 };
 
 const OPERATION: &str = "bootstrap";
@@ -30,6 +34,9 @@ const MIN_PRECISION_SHARE: f64 = 0.5;
 pub(in crate::server) struct Bootstraps {
     real: Bootstrapper,
     complex: Option<Bootstrapper>,
+    /// The bootstrapper of sines, which is made when it is needed.
+    sines: OnceLock<Bootstrapper>,
+    plan_of_sines: Arc<PlanOfSines>,
     precision: f64,
     /// The size of the keys of the sparse secret, in bytes.
     pub(in crate::server) key_bytes: usize,
@@ -37,6 +44,23 @@ pub(in crate::server) struct Bootstraps {
     reserve: f64,
     /// The largest capacity that a bootstrap leaves, in bits, give or take a few.
     max_capacity: f64,
+}
+
+/// The plan of sines of a server and of its dry runs. It takes about half a second to make.
+#[derive(Debug)]
+struct PlanOfSines {
+    plain: Arc<BootstrapPlan>,
+    made: OnceLock<Arc<BootstrapPlan>>,
+}
+
+impl PlanOfSines {
+    fn get(&self) -> Result<&Arc<BootstrapPlan>, CkksError> {
+        if let Some(plan) = self.made.get() {
+            return Ok(plan);
+        }
+        let plan = Arc::new(self.plain.of_sines()?);
+        Ok(self.made.get_or_init(|| plan))
+    }
 }
 
 /// Minimum number of bits by which the estimated error, a standard deviation, must be smaller than
@@ -67,8 +91,13 @@ impl Bootstraps {
             (bootstrapping::reserve(&real), bootstrapping::capacity_after(&real));
         let make = |plan| Bootstrapper::new(plan, evaluator.clone(), Some(Arc::clone(&prepared)));
         Ok(Bootstraps {
+            plan_of_sines: Arc::new(PlanOfSines {
+                plain: Arc::clone(&real),
+                made: OnceLock::new(),
+            }),
             real: make(real)?,
             complex: complex.map(make).transpose()?,
+            sines: OnceLock::new(),
             precision: keys.precision(),
             key_bytes: prepared.bytes(),
             reserve,
@@ -82,8 +111,27 @@ impl Bootstraps {
         Ok(Bootstraps {
             real: beside(&self.real)?,
             complex: self.complex.as_ref().map(beside).transpose()?,
+            sines: OnceLock::new(),
+            plan_of_sines: Arc::clone(&self.plan_of_sines),
             ..*self
         })
+    }
+
+    /// Returns the bootstrapper whose results are sines, for real arrays.
+    ///
+    /// # Errors
+    /// [`CkksError::Argument`] if the keys are for the first slots only.
+    fn of_sines(&self) -> Result<&Bootstrapper, CkksError> {
+        if let Some(sines) = self.sines.get() {
+            return Ok(sines);
+        }
+        let plan = self.plan_of_sines.get()?;
+        let context = self.real.evaluator().context();
+        let plan = match Arc::ptr_eq(plan.context(), context) {
+            true => Arc::clone(plan),
+            false => Arc::new(plan.dry_run_beside(Arc::clone(context))?),
+        };
+        Ok(self.sines.get_or_init(|| self.real.with_sines(plan)))
     }
 
     /// Returns the bootstrapper of arrays of this form.
@@ -314,6 +362,65 @@ impl Server {
             }
             None => Ok(out),
         }
+    }
+
+    /// Restores the capacity of an array and returns the sines of its elements: `sin(t SINE_ANGLE)`,
+    /// where `t` rises from -1 to 1 while an element rises from `low` to `high`.
+    ///
+    /// A polynomial of the result is a function of the elements. More capacity is left for it than
+    /// after a bootstrap of the elements ([`BootstrapPlan::of_sines`]).
+    ///
+    /// # Errors
+    /// As [`Server::bootstrap`]. [`Error::Argument`] also if elements may lie outside of `[low,
+    /// high]`, if their error is not known or not small compared with the interval, and if the keys
+    /// are for the first slots only.
+    pub(in crate::server) fn bootstrap_to_sines(
+        &self,
+        a: &EncryptedArray,
+        (low, high): (f64, f64),
+    ) -> Result<EncryptedArray, Error> {
+        let bootstraps = self.bootstraps.as_ref().ok_or(NO_KEYS)?;
+        let bootstrapper = bootstraps.of_sines()?;
+        a.check_error_known(OPERATION)?;
+        let (middle, half) = (low.midpoint(high), 0.5 * (high - low));
+        let exceeds = |what: &str| Error::argument(OPERATION, format!("{what} the interval"));
+        let slack = INTERVAL_TOLERANCE * half;
+        if a.is_complex() || !Interval::finite(low - slack, high + slack)?.covers(a.interval()) {
+            return Err(exceeds("elements may lie outside of"));
+        }
+        let mut centred = match middle == 0.0 {
+            true => Cow::Borrowed(a),
+            false => Cow::Owned(self.add_plain(a, Numbers::plain(&vec![-middle; a.size()]))?),
+        };
+        // The bound also holds for stray slots. Other slots without an element hold zeros.
+        if centred.bound() > half * (1.0 + INTERVAL_TOLERANCE) {
+            if a.has_strays() {
+                return Err(exceeds("stray slots may lie outside of"));
+            }
+            centred.to_mut().set_bound(half);
+        }
+        let largest = (half.log2() - MIN_BITS_BELOW_BOUND).exp2();
+        let is_small =
+            |(scale, noise, slots)| (-precision_bits(scale, noise, slots)).exp2() < largest;
+        if !centred.estimates().all(is_small) {
+            return Err(exceeds("errors are not small compared with"));
+        }
+        let plan = bootstrapper.plan();
+        let factor = |value: f64| {
+            Scale::from_f64(value).ok_or_else(|| exceeds("the parameters are too small for"))
+        };
+        // Elements are read in a unit in which `half` is the bound of the plan, and results in one
+        // in which they are sines.
+        let bound = plan.literal().bound;
+        let (before, after) = (factor(half / bound)?, factor(bound / SINE_ANGLE)?);
+        let sines = self.map_as_it_is(&centred, OPERATION, true, |_, x| {
+            let mut read = x.clone().read_at(x.scale().times(before));
+            read.set_bound(read.bound().min(bound));
+            let out = bootstrapper.bootstrap(&read)?;
+            let scale = out.scale().times(after);
+            Ok(out.read_at(scale))
+        })?;
+        Ok(sines.of_interval(Interval::symmetric(SINE_ANGLE.sin())))
     }
 
     /// Returns `out`, the result of bootstrapping `a`, with zeros restored in slots without an
