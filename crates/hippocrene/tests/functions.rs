@@ -143,7 +143,7 @@ fn smooth_functions_are_computed_in_one_bootstrap() {
         let x: Vec<f64> = (0..50).map(|i| low + (high - low) * f64::from(i) / 49.0).collect();
         let interval = Interval::new(low, high).unwrap();
         let a = client.encrypt(&x[..], &[50]).unwrap().with_interval(interval).unwrap();
-        let a = server.bootstrap_to(&a, Some(server.bootstrap_reserve().unwrap() + 4.0)).unwrap();
+        let a = server.bootstrap_to(&a, Some(server.bootstrap_reserve().unwrap() + 1.0)).unwrap();
         let function = SmoothFunction::new(f, (low, high), Some(1e-2), None).unwrap();
         let before = server.bootstraps();
         let y = server.apply_smooth(&a, &function, None).unwrap();
@@ -159,13 +159,14 @@ fn smooth_functions_are_computed_in_one_bootstrap() {
 
 /// On the parameters of n15, a sigmoid leaves capacity for the next bootstrap.
 #[test]
-fn a_sigmoid_after_a_bootstrap_can_be_bootstrapped_again() {
+fn layers_of_sigmoids_take_a_bootstrap_each() {
     let settings = Preset::by_name("n15").unwrap().settings().unwrap();
     let simulation = Simulation::with_bootstrapping(settings, Bootstrapping::default()).unwrap();
     let x: Vec<f64> = (0..65).map(|i| 0.25 * f64::from(i) - 8.0).collect();
     let x = simulation.encrypt((&x[..]).into(), &[65], &Encryption::default()).unwrap();
     let server = simulation.server();
-    let mut x = server.bootstrap(&x.with_bound(8.0).unwrap()).unwrap();
+    let least = server.bootstrap_reserve().unwrap() + 1.0;
+    let mut x = server.bootstrap_to(&x.with_bound(8.0).unwrap(), Some(least)).unwrap();
     let before = server.bootstraps();
     for layers in 1..4 {
         let sigmoid = SmoothFunction::new(

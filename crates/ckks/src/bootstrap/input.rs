@@ -49,13 +49,8 @@ impl Bootstrapper {
         };
         // The range has to hold values plus errors.
         let error = ERROR_DEVIATIONS * (a.inner().noise().log2_std() - a.scale().log2()).exp2();
-        // A sine needs the exact scale. Other reductions only make use of a larger modulus.
-        let (extra, needed_extra) = match plan.log2_unit_error {
-            Some(error) => (-error, -error),
-            None => (EXTRA_MODULUS_BITS, 0.0),
-        };
         let need = |size: f64| {
-            a.scale().log2() + (size / literal.reduction.epsilon()).log2() + needed_extra
+            a.scale().log2() + (size / literal.reduction.epsilon()).log2() + plan.unit_bits
         };
         let (least, need) = (need(literal.bound), need(literal.bound + error));
         let have = e.log2(a.modulus());
@@ -76,8 +71,8 @@ impl Bootstrapper {
             let need = capacity + need - have;
             return Err(CkksError::Capacity { operation: OPERATION, need, have: capacity });
         }
-        let need = need - needed_extra;
-        let middle = e.divisor_at_least(a.modulus(), need + extra);
+        let need = need - plan.unit_bits;
+        let middle = e.divisor_at_least(a.modulus(), need + EXTRA_MODULUS_BITS);
         let constant = (e.log2(middle) - need).exp2().floor().max(1.0);
         let mut raised = a.into_owned();
         e.multiply_constant(&mut raised, constant as u128)?;

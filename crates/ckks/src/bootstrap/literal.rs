@@ -43,8 +43,8 @@ pub struct BootstrapLiteral {
     pub sparse_weight: Option<usize>,
     /// The reduction modulo 1. Its `epsilon` is the message ratio: a value of `bound` is `epsilon
     /// q0` at the base modulus. With a sine ([`ModularReduction::sine`]), results are sines
-    /// ([`BootstrapPlan::result_of`](super::BootstrapPlan::result_of)). This requires slots to
-    /// coefficients first and no iterations.
+    /// ([`Bootstrapper::bootstrap_to_sines`](super::Bootstrapper::bootstrap_to_sines)). This
+    /// requires slots to coefficients first and no iterations.
     pub reduction: ModularReduction,
     /// Bits of the scale at which the reduction's cosine is evaluated.
     pub scale_bits: f64,

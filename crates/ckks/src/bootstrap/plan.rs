@@ -1,9 +1,8 @@
 //! The plan of a bootstrap: transforms, scales and moduli, without keys.
 
-use std::{f64::consts::TAU, sync::Arc};
+use std::sync::Arc;
 
 use hippocrene_rlwe::{self as rlwe, Modulus};
-use num_complex::Complex64;
 
 use super::{
     BootstrapLiteral, Order, approximation::Spread, failure::log2_failure_probability,
@@ -29,14 +28,14 @@ pub(super) const ITERATION_DEVIATIONS: f64 = 16.0;
 /// Number of bits of the constant that the correction of an iteration is multiplied by. Chosen.
 pub(super) const CORRECTION_BITS: i32 = 6;
 
-/// The message ratio of sines. Chosen: with 1/7, typical activation functions are polynomials of
-/// the lowest degrees in the sine. With 1/6, functions that rise at the ends of their domain need
-/// higher ones.
-const SINE_RATIO: f64 = 1.0 / 7.0;
+/// The largest message ratio of sines. Chosen: near 1/7, typical activation functions are
+/// polynomials of the lowest degrees in the sine. Functions that rise at the ends of their domain
+/// would need higher ones for larger ratios.
+const SINE_RATIO: f64 = 1.0 / 6.5;
 
-/// The angle of a value of the bound in bootstraps of sines, in radians
-/// ([`BootstrapPlan::of_sines`]).
-pub const SINE_ANGLE: f64 = TAU * SINE_RATIO;
+/// The scale at the base modulus is set by an integer factor with at least this number of bits. So
+/// the actual ratio of sines is at least 15/16 of the largest. Chosen.
+const SINE_UNIT_BITS: f64 = 4.0;
 
 /// The plan of a bootstrap, without keys.
 ///
@@ -107,12 +106,8 @@ pub struct BootstrapPlan {
     pub(super) gains: ReductionGains,
     /// log2 of the message ratio: of a value of the bound as a share of `q0`.
     pub(super) log2_ratio: f64,
-    /// log2 of a bound of the relative error of the unit of a sine ([`BootstrapPlan::result_of`]),
-    /// or `None` for other reductions.
-    ///
-    /// The scale at the base modulus is set by an integer factor with this number of bits. The
-    /// error that this makes in a value is at most half of the stated error of the polynomials.
-    pub(super) log2_unit_error: Option<f64>,
+    /// The least number of bits of the factor that sets the scale at the base modulus.
+    pub(super) unit_bits: f64,
 }
 
 impl BootstrapPlan {
@@ -156,7 +151,7 @@ impl BootstrapPlan {
             approximation_of_errors: 0.0,
             gains: literal.reduction.gains(1.0)?,
             log2_ratio: literal.reduction.epsilon().log2(),
-            log2_unit_error: log2_unit_error(&literal),
+            unit_bits: if literal.reduction.is_sine() { SINE_UNIT_BITS } else { 0.0 },
             context: Arc::clone(&context),
             literal,
         };
@@ -180,10 +175,6 @@ impl BootstrapPlan {
             (self.literal.spread_of_values(), Spread::Normal(ITERATION_DEVIATIONS.recip()));
         let deviation = self.deviation();
         self.approximation = self.literal.approximation_error(deviation, values);
-        if let Some(log2_error) = self.log2_unit_error {
-            let of_unit = (self.log2_ratio + log2_error).exp2();
-            self.approximation = self.approximation.hypot(of_unit);
-        }
         self.approximation_of_errors = self.literal.approximation_error(deviation, errors);
         self.gains = self.literal.reduction.gains(deviation)?;
         Ok(self)
@@ -195,8 +186,9 @@ impl BootstrapPlan {
     }
 
     /// Returns the plan of a single bootstrap whose results are sines
-    /// ([`BootstrapPlan::result_of`]), with the relative precision of a single bootstrap of this
-    /// plan. The keys of this plan serve it, except for complex slots.
+    /// ([`Bootstrapper::bootstrap_to_sines`](super::Bootstrapper::bootstrap_to_sines)), with the
+    /// relative precision of a single bootstrap of this plan. The keys of this plan serve it, except
+    /// for complex slots.
     ///
     /// A function of the values is a function of the sines. So a polynomial after this bootstrap
     /// computes it, and the capacity that is left is larger than after a bootstrap of values: the
@@ -246,7 +238,7 @@ impl BootstrapPlan {
             reduced_scale: power(literal.output_scale_bits + ratio)?,
             to_slots: Arc::new(to_slots),
             log2_ratio: SINE_RATIO.log2(),
-            log2_unit_error: Some(self.log2_relative_error() - 1.0),
+            unit_bits: SINE_UNIT_BITS,
             literal,
             ..self.clone()
         })
@@ -368,10 +360,13 @@ impl BootstrapPlan {
     /// Returns the scale of `t/q0` after only the coefficients of powers of `X^(N/2n)` are left in
     /// the sum: `q0 N/(2n)`.
     pub(super) fn raised_scale(&self) -> Scale {
-        let parameters = self.context.parameters();
-        let moduli = parameters.limb_moduli(self.base).into_iter();
-        let q0 = moduli.fold(Scale::power_of_two(0), Scale::times_integer);
-        q0.times_integer((self.context.max_slots() / self.literal.slots) as u64)
+        self.base_scale().times_integer((self.context.max_slots() / self.literal.slots) as u64)
+    }
+
+    /// Returns `q0` as a scale.
+    pub(super) fn base_scale(&self) -> Scale {
+        let moduli = self.context.parameters().limb_moduli(self.base).into_iter();
+        moduli.fold(Scale::power_of_two(0), Scale::times_integer)
     }
 
     /// The expected Hamming weight of the secret under which the modulus is raised.
@@ -402,21 +397,9 @@ impl BootstrapPlan {
         self.literal.real && self.literal.order == Order::SlotsToCoefficientsLast
     }
 
-    /// Returns the value that a bootstrap returns for the value `x`: `x` itself, or if the reduction
-    /// is a sine, `sin(u x) / u` with `u = 2 pi epsilon / bound` of its real and imaginary parts.
-    pub fn result_of(&self, x: Complex64) -> Complex64 {
-        let reduction = &self.literal.reduction;
-        if !reduction.is_sine() {
-            return x;
-        }
-        let unit = self.literal.bound / reduction.epsilon();
-        let sine = |part: f64| unit * reduction.exact(part / unit);
-        Complex64::new(sine(x.re), sine(x.im))
-    }
-
     /// Returns the number of bits by which the modulus must exceed the values at the base modulus.
     pub(super) fn extra_bits(&self) -> f64 {
-        -self.log2_ratio - self.log2_unit_error.unwrap_or(0.0)
+        self.unit_bits - self.log2_ratio
     }
 
     /// The number of slots of the operand and of the result.
@@ -486,12 +469,6 @@ impl BootstrapPlan {
             Order::SlotsToCoefficientsLast => self.extra_bits(),
         }
     }
-}
-
-/// See [`BootstrapPlan::log2_unit_error`].
-fn log2_unit_error(literal: &BootstrapLiteral) -> Option<f64> {
-    let reduction = &literal.reduction;
-    reduction.is_sine().then(|| reduction.log2_error() - reduction.epsilon().log2() - 1.0)
 }
 
 /// Creates the context of a sparse secret for ciphertexts modulo `base`. Its parameters have to

@@ -14,7 +14,6 @@
 use hippocrene_ckks::{
     Short,
     approximation::{Pieces, Side},
-    bootstrap::SINE_ANGLE,
     circuits::{Basis, Polynomial},
 };
 
@@ -40,6 +39,9 @@ const SHARE: f64 = 0.25;
 
 /// The share of the error of the result that one polynomial for all values may have (chosen).
 const SHARE_OF_ONE: f64 = 0.5;
+
+/// The share of the error of the result that a polynomial has from which others are made (chosen).
+const SHARE_OF_CLOSER: f64 = 1.0 / 32.0;
 
 /// The standard deviation of the rounding errors of a polynomial, as a share of the error of the
 /// result (chosen). A normal error exceeds half of the result's error, 16 deviations, with
@@ -83,9 +85,8 @@ const PLACES_PER_DEGREE: usize = 8;
 #[derive(Debug, Clone, PartialEq)]
 pub struct SmoothFunction {
     pieces: Pieces,
-    /// A smooth function as a polynomial of the sine of its argument, if there is one
-    /// ([`Server::bootstrap_to_sines`]).
-    of_sines: Option<Polynomial>,
+    /// A closer polynomial of a smooth function, for bootstraps of sines.
+    closer: Option<Polynomial>,
     error: f64,
     /// True if the caller asked for this error.
     is_requested: bool,
@@ -116,11 +117,12 @@ impl SmoothFunction {
             [] => of_one,
             _ => Pieces::approximate(&f, domain, SHARE * error, breaks)?,
         };
-        let of_sines = match pieces.breaks() {
-            [] if pieces.polynomials()[0].degree() > 0 => polynomial_of_sines(f, domain, error),
+        let closer = match pieces.breaks() {
+            [] => Pieces::approximate(&f, domain, SHARE_OF_CLOSER * error, Some(&[])).ok(),
             _ => None,
         };
-        Ok(SmoothFunction { pieces, of_sines, error, is_requested })
+        let closer = closer.and_then(|pieces| pieces.polynomials().first().cloned());
+        Ok(SmoothFunction { pieces, closer, error, is_requested })
     }
 
     /// The largest error of the result, in addition to the noise of the array.
@@ -283,10 +285,11 @@ impl Server {
             |server: &Server, [a]: [&EncryptedArray; 1]| server.polynomial_in_one_circuit(a, p);
         let parts = |server: &Server, [a]: [&EncryptedArray; 1]| server.polynomial(a, p);
         let mut candidates = vec![Candidate::new("one polynomial", one)];
-        if let Some(of_sines) = &function.of_sines {
+        if let Some(closer) = &function.closer {
             let run = |server: &Server, [a]: [&EncryptedArray; 1]| {
-                let sines = server.bootstrap_to_sines(a, function.pieces.ends())?;
-                server.polynomial_in_one_circuit(&precise(server, &sines, of_sines)?, of_sines)
+                let (sines, angle) = server.bootstrap_to_sines(a, function.pieces.ends())?;
+                let p = of_sines(closer, function.pieces.ends(), angle, function.error)?;
+                server.polynomial_in_one_circuit(&precise(server, &sines, &p)?, &p)
             };
             candidates
                 .push(Candidate::new("a polynomial of sines from a bootstrap", run).otherwise(1));
@@ -432,21 +435,25 @@ impl Server {
     }
 }
 
-/// Returns the function as a polynomial of `sin(t SINE_ANGLE)`, where `t` rises from -1 to 1 on the
-/// domain. `None` if no polynomial has the error.
-fn polynomial_of_sines(
-    f: impl Fn(f64) -> f64,
+/// Returns a function as a polynomial of `sin(angle t)`, where `t` rises from -1 to 1 on the domain.
+/// `f` has a [`SHARE_OF_CLOSER`] of the error.
+///
+/// # Errors
+/// [`Error::Argument`] if no polynomial has the error.
+fn of_sines(
+    f: &Polynomial,
     (low, high): (f64, f64),
+    angle: f64,
     error: f64,
-) -> Option<Polynomial> {
-    let reach = SINE_ANGLE.sin();
+) -> Result<Polynomial, Error> {
+    let reach = angle.sin();
     let value = |sine: f64| {
-        let t = sine.clamp(-reach, reach).asin() / SINE_ANGLE;
-        f((low.midpoint(high) + 0.5 * (high - low) * t).clamp(low, high))
+        let t = sine.clamp(-reach, reach).asin() / angle;
+        f.evaluate((low.midpoint(high) + 0.5 * (high - low) * t).clamp(low, high))
     };
-    let pieces =
-        Pieces::approximate(value, (-reach, reach), SHARE_OF_ONE * error, Some(&[])).ok()?;
-    pieces.polynomials().first().cloned()
+    let error = (SHARE_OF_ONE - SHARE_OF_CLOSER) * error;
+    let pieces = Pieces::approximate(value, (-reach, reach), error, Some(&[]))?;
+    Ok(pieces.polynomials()[0].clone())
 }
 
 fn interval(low: f64, high: f64) -> Result<Interval, Error> {

@@ -7,7 +7,7 @@ use std::{
 
 use hippocrene_ckks::{
     Ciphertext, CkksError, Evaluator, NoRefresh, Refresh, Scale, Short,
-    bootstrap::{BootstrapLiteral, BootstrapPlan, Bootstrapper, SINE_ANGLE},
+    bootstrap::{BootstrapLiteral, BootstrapPlan, Bootstrapper},
 };
 
 use crate::server::{Server, planner::choose::Circuit};
@@ -364,8 +364,9 @@ impl Server {
         }
     }
 
-    /// Restores the capacity of an array and returns the sines of its elements: `sin(t SINE_ANGLE)`,
-    /// where `t` rises from -1 to 1 while an element rises from `low` to `high`.
+    /// Restores the capacity of an array and returns the sines of its elements, `sin(angle t)`, where
+    /// `t` rises from -1 to 1 while an element rises from `low` to `high`. Returns also the angle,
+    /// which depends on the scale of the array.
     ///
     /// A polynomial of the result is a function of the elements. More capacity is left for it than
     /// after a bootstrap of the elements ([`BootstrapPlan::of_sines`]).
@@ -378,7 +379,7 @@ impl Server {
         &self,
         a: &EncryptedArray,
         (low, high): (f64, f64),
-    ) -> Result<EncryptedArray, Error> {
+    ) -> Result<(EncryptedArray, f64), Error> {
         let bootstraps = self.bootstraps.as_ref().ok_or(NO_KEYS)?;
         let bootstrapper = bootstraps.of_sines()?;
         a.check_error_known(OPERATION)?;
@@ -409,18 +410,25 @@ impl Server {
         let factor = |value: f64| {
             Scale::from_f64(value).ok_or_else(|| exceeds("the parameters are too small for"))
         };
-        // Elements are read in a unit in which `half` is the bound of the plan, and results in one
-        // in which they are sines.
+        // Elements are read in a unit in which `half` is the bound of the plan.
         let bound = plan.literal().bound;
-        let (before, after) = (factor(half / bound)?, factor(bound / SINE_ANGLE)?);
-        let sines = self.map_as_it_is(&centred, OPERATION, true, |_, x| {
-            let mut read = x.clone().read_at(x.scale().times(before));
+        let factor = factor(half / bound)?;
+        let inputs = centred.expanded(&self.session);
+        let results = self.session.compute_each(inputs.len(), |i| {
+            let x = &inputs[i];
+            let mut read = x.clone().into_owned().read_at(x.scale().times(factor));
             read.set_bound(read.bound().min(bound));
-            let out = bootstrapper.bootstrap(&read)?;
-            let scale = out.scale().times(after);
-            Ok(out.read_at(scale))
+            Ok::<_, Error>(bootstrapper.bootstrap_to_sines(&read)?)
         })?;
-        Ok(sines.of_interval(Interval::symmetric(SINE_ANGLE.sin())))
+        let unit = results.first().map_or(0.0, |(_, unit)| *unit);
+        if results.iter().any(|(_, other)| *other != unit) {
+            return Err(Error::argument(OPERATION, "the ciphertexts have different scales"));
+        }
+        let sines = results.into_iter().map(|(sine, _)| sine).collect();
+        let (form, slots) = (self.form_of(&[&*centred]), centred.slot_contents());
+        let sines = Array::from_ciphertexts(a.layout().clone(), form, slots, sines);
+        let angle = unit * bound;
+        Ok((sines.of_interval(Interval::symmetric(angle.sin())), angle))
     }
 
     /// Returns `out`, the result of bootstrapping `a`, with zeros restored in slots without an
