@@ -111,18 +111,21 @@ impl SmoothFunction {
         let least = if largest == 0.0 { LEAST_RANGE } else { LEAST_RANGE * largest };
         let default = DEFAULT_ERROR * (high - low).max(least);
         let (error, is_requested) = (error.unwrap_or(default), error.is_some());
+        let smooth = Pieces::approximate(&f, domain, SHARE_OF_CLOSER * error, breaks);
+        if let Some(closer) = smooth.ok().filter(|pieces| pieces.breaks().is_empty()) {
+            // A function may be slow, and its polynomial is not.
+            let closer = closer.polynomials()[0].clone();
+            let share = (SHARE_OF_ONE - SHARE_OF_CLOSER) * error;
+            let pieces = Pieces::approximate(|x| closer.evaluate(x), domain, share, Some(&[]))?;
+            return Ok(SmoothFunction { pieces, closer: Some(closer), error, is_requested });
+        }
         // A smooth function leaves more of the error to its polynomial.
         let of_one = Pieces::approximate(&f, domain, SHARE_OF_ONE * error, breaks)?;
         let pieces = match of_one.breaks() {
             [] => of_one,
             _ => Pieces::approximate(&f, domain, SHARE * error, breaks)?,
         };
-        let closer = match pieces.breaks() {
-            [] => Pieces::approximate(&f, domain, SHARE_OF_CLOSER * error, Some(&[])).ok(),
-            _ => None,
-        };
-        let closer = closer.and_then(|pieces| pieces.polynomials().first().cloned());
-        Ok(SmoothFunction { pieces, closer, error, is_requested })
+        Ok(SmoothFunction { pieces, closer: None, error, is_requested })
     }
 
     /// The largest error of the result, in addition to the noise of the array.
