@@ -44,7 +44,7 @@ pub(super) const BOUND: f64 = 8.0;
 
 /// Returns parameters with 14 units of 48 bits and the sprout. Keys have two digits, which need
 /// less memory than three.
-fn parameters() -> Result<Parameters> {
+pub(super) fn parameters() -> Result<Parameters> {
     let design = Design {
         log_degree: 16,
         secret: SecretDistribution::Ternary,
