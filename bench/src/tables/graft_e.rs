@@ -41,8 +41,6 @@ const SCALE_BITS: i32 = 66;
 const FRESH_BITS: u32 = 11 * 66;
 /// The paper's gain.
 const GAIN: f64 = 2.2;
-/// The precision that the scale is for.
-const PRECISION_BITS: f64 = 53.0;
 
 /// Returns the simple chain. A product drops two primes.
 fn simple() -> Result<Parameters> {
@@ -84,13 +82,16 @@ fn ours() -> Result<Parameters> {
     Ok(Parameters::new(design.literal()?)?)
 }
 
+/// Returns the parameters of a chain.
+type Chain = fn() -> Result<Parameters>;
+
 fn fresh(parameters: &Parameters) -> Modulus {
     near(parameters, f64::from(FRESH_BITS), 1.0)
 }
 
 fn run(session: &mut Session) -> Result<Vec<Row>> {
     const SIMPLE: &str = "simple";
-    let grafts: [(&str, fn() -> Result<Parameters>); 2] =
+    let grafts: [(&str, Chain); 2] =
         [("grafted, 61-bit words", grafted), ("grafted, 48-bit words", ours)];
     let mut kernels = vec![session.kernel, Kernel::Portable];
     kernels.dedup();
@@ -111,13 +112,13 @@ fn run(session: &mut Session) -> Result<Vec<Row>> {
             rows.push(Row::new(named("limbs"), limbs[1], "").against(SIMPLE, limbs[0]));
             let row = Row::new(named("a key switch, digits of the set"), base[1], "ms");
             rows.push(row.against(SIMPLE, base[0]));
+            // The paper's gain is for its words, on a machine where all words cost the same.
+            let target = (kernel == Kernel::Portable && name == grafts[0].0).then_some(GAIN);
             let row = Row::new(named("a product"), product[1], "ms");
-            rows.push(row.against(SIMPLE, product[0]).target(Some(GAIN)));
-            for (name, bits) in [(SIMPLE, precision[0]), (name, precision[1])] {
-                let name = format!("{name}: precision of the product, kernel {kernel}");
-                let row = Row::more_is_better(name, bits, "bits");
-                rows.push(row.against("double precision", PRECISION_BITS).target(Some(1.0)));
-            }
+            rows.push(row.against(SIMPLE, product[0]).target(target));
+            let row =
+                Row::more_is_better(named("precision in the worst slot"), precision[1], "bits");
+            rows.push(row.against(SIMPLE, precision[0]));
         }
     }
     Ok(rows)

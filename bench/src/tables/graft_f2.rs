@@ -5,16 +5,16 @@ use std::sync::Arc;
 
 use hippocrene::Preset;
 use hippocrene_ckks::{
-    Ciphertext, Context,
+    Ciphertext, Context, Scale,
     bootstrap::{BootstrapLiteral, BootstrapPlan},
 };
 use hippocrene_ring::Threads;
-use hippocrene_rlwe as rlwe;
+use hippocrene_rlwe::{self as rlwe, Profile};
 
 use super::{
     Table, boot,
     boot::{Client, SCALE, ciphertext},
-    boot_15,
+    boot_15, simulate,
 };
 use crate::{
     Result,
@@ -22,20 +22,43 @@ use crate::{
     session::{NamedWorks, Session},
 };
 
-/// The table.
-pub const TABLE: Table = Table {
-    name: "graft-f2",
-    about: "GRAFT F.2: a bootstrap to the base modulus and 74 bits, against one to all bits, each \
-            followed by its share of the product of a plain matrix of 16 x 16 with 16 \
-            ciphertexts. As in the paper, the product takes one level, and the encrypted rows \
-            are coefficients of polynomials, so that it only multiplies by integers and adds. \
-            It is computed at the lower modulus in both cases. N = 2^15 with the preset n15, and \
-            N = 2^16 with n16s. Slots are complex. The paper does not state its parameters",
+/// The table at `N = 2^15`.
+pub const AT_15: Table = Table {
+    name: "graft-f2-15",
+    about: "GRAFT F.2 at N = 2^15, with the preset n15: a bootstrap to the base modulus and 74 \
+            bits, against one to all bits, each followed by its share of the product of a plain \
+            matrix of 16 x 16 with 16 ciphertexts. As in the paper, the product takes one level, \
+            and the encrypted rows are coefficients of polynomials, so that it only multiplies by \
+            integers and adds. It is computed at the lower modulus in both cases. Slots are \
+            complex. The paper does not state its parameters",
+    memory: "3 GB",
+    time: "1 minute",
+    live: &[],
+    plot: false,
+    run: |session| SETS[0].rows(session),
+};
+
+/// The table at `N = 2^16`.
+pub const AT_16: Table = Table {
+    name: "graft-f2-16",
+    about: "GRAFT F.2 at N = 2^16: as graft-f2-15, with the preset n16s",
     memory: "7 GB",
     time: "2 minutes",
     live: &[],
     plot: false,
-    run,
+    run: |session| SETS[1].rows(session),
+};
+
+/// The table of predictions.
+pub const PREDICTED: Table = Table {
+    name: "graft-f2",
+    about: "GRAFT F.2: the bootstraps of graft-f2-15 and graft-f2-16 as predicted by simulations \
+            with a profile of this machine, without residues and with little memory",
+    memory: "500 MB",
+    time: "1 minute",
+    live: &[],
+    plot: false,
+    run: predictions,
 };
 
 /// The bits of the scale for the product, above the base modulus.
@@ -57,22 +80,49 @@ const SETS: [Set; 2] = [
     Set { preset: boot::PRESET, literal: boot::literal, gain: 1.51 },
 ];
 
-fn run(session: &mut Session) -> Result<Vec<Row>> {
+/// Predicts the bootstraps of both sets.
+fn predictions(session: &mut Session) -> Result<Vec<Row>> {
+    let profile = Profile::measure(session.kernel, |_, _| ())?;
     let mut rows = Vec::new();
     for set in SETS {
-        rows.extend(set.rows(session)?);
+        let side = simulate::Side::dry_run(Preset::by_name(set.preset)?.parameters()?, &profile)?;
+        let plan = Arc::new(set.plan(&side.context)?);
+        let bootstrapper = simulate::bootstrapper(&side, &plan)?;
+        let bits = f64::from(SCALE) + 2.0 + plan.capacity_needed();
+        let slots = boot::values(plan.literal().slots, false);
+        let a = side.encrypt(&slots, Scale::power_of_two(SCALE), bits)?;
+        let mut works = NamedWorks::default();
+        for bits in [Some(set.low_bits(&plan)), None] {
+            let (bootstrapper, a) = (&bootstrapper, &a);
+            works.add("bootstrap", move || Ok(bootstrapper.bootstrap_to(a, bits).map(drop)?));
+        }
+        let seconds = simulate::predicted(&side, works)?;
+        let name = format!("{}, to {} bits: bootstrap, predicted", set.preset, set.low_bits(&plan));
+        let row = Row::new(name, seconds[0], "s");
+        let all = format!("to all {:.0} bits", plan.output_bits());
+        rows.push(row.against(all, seconds[1]).target(Some(set.gain)));
     }
     Ok(rows)
 }
 
 impl Set {
+    /// Returns the plan of bootstraps of complex slots to all bits.
+    fn plan(&self, context: &Arc<Context>) -> Result<BootstrapPlan> {
+        let literal = BootstrapLiteral { output_bits: None, ..(self.literal)(false)? };
+        Ok(BootstrapPlan::new(Arc::clone(context), literal)?)
+    }
+
+    /// The bits of the lower modulus.
+    fn low_bits(&self, plan: &BootstrapPlan) -> f64 {
+        plan.literal().base_bits + PRODUCT_BITS
+    }
+
     fn rows(&self, session: &mut Session) -> Result<Vec<Row>> {
         let context =
             Arc::new(Context::new(Preset::by_name(self.preset)?.parameters()?, Threads::single())?);
-        let literal = BootstrapLiteral { output_bits: None, ..(self.literal)(false)? };
-        let plan = Arc::new(BootstrapPlan::new(Arc::clone(&context), literal)?);
+        let plan = Arc::new(self.plan(&context)?);
         let (client, _) = Client::generate(&plan)?;
-        let (low, all) = (plan.literal().base_bits + PRODUCT_BITS, plan.output_bits());
+        let (low, all) = (self.low_bits(&plan), plan.output_bits());
         let (a, _) = ciphertext(&client, &plan)?;
         let bootstrapper = client.bootstrapper(Arc::clone(&plan))?;
         let bootstrapped = bootstrapper.bootstrap_to(&a, Some(low))?;
@@ -116,7 +166,6 @@ fn row_of_product(context: &Context, a: &Ciphertext) -> Result<rlwe::Ciphertext>
 #[cfg(test)]
 mod tests {
     use super::*;
-    use hippocrene_ckks::Scale;
     use hippocrene_rlwe::{Modulus, SecretKey};
 
     /// With constants in the slots, the row is their product with `1 + sum_j j 2^34 / 16`, over the

@@ -25,7 +25,7 @@ pub const TABLE: Table = Table {
             16 that a client would otherwise send, in words of 8 bytes as the paper counts them \
             or as we store them, and the time to send them at 1 Gbit/s. 48 is the paper's number \
             of keys for a bootstrap by Lattigo",
-    memory: "5 GB",
+    memory: "4 GB",
     time: "about 20 seconds",
     live: &[],
     plot: false,
