@@ -55,8 +55,8 @@ fn simple() -> Result<Parameters> {
     sizes.parameters()
 }
 
-/// Returns the grafted chain of GRAFT D.2: 14 factors of Q, each of which is a digit, and one
-/// special prime. (GRAFT counts 15 words of 61 bits, which is above CCKS23's log PQ.)
+/// Returns the grafted chain of GRAFT D.2: 14 digits of one factor of Q each, and one special
+/// prime. (GRAFT counts 15 words of 61 bits, which is above CCKS23's log PQ.)
 fn grafted() -> Result<Parameters> {
     let sizes = Sizes {
         log_n: LOG_N,

@@ -45,7 +45,7 @@ const BOOTSTRAP_KEYS: usize = 48;
 struct SentKey {
     /// With residues in words of 8 bytes.
     words: usize,
-    /// With residues in as many bits as they need, and half of the polynomials as a seed.
+    /// With packed residues, and half of the polynomials as a seed.
     seeded: usize,
 }
 

@@ -72,10 +72,10 @@ impl Evaluator {
         Ok(self.partial_recombinations(a)?.pop().expect("a tuple has at least two parts"))
     }
 
-    /// Returns the partial recombinations `S_0, .., S_{t-1}`, of which [`Evaluator::tuple`] makes
-    /// the same tuple again. The last one is [`Evaluator::rcb`].
+    /// Returns the partial recombinations `S_0, .., S_{t-1}`. The last one is [`Evaluator::rcb`].
     ///
     /// They are ciphertexts like any others, so a tuple is stored and sent as these.
+    /// [`Evaluator::tuple`] makes the same tuple from them again.
     ///
     /// # Errors
     /// Fails as [`Evaluator::rcb`] does.
