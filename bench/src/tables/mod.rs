@@ -48,6 +48,7 @@ mod pegasus_fig7;
 mod pegasus_fig8;
 mod pegasus_rings;
 mod pegasus_slots;
+mod pegasus_threads;
 mod planner;
 mod second;
 mod she;
@@ -136,9 +137,9 @@ const ALL: &[Table] = &[
     pegasus_slots::TABLE,
     pegasus_6::TABLE,
     pegasus_7::TABLE,
-    pegasus_rings::THREADS,
+    pegasus_threads::TABLE,
     pegasus_fig7::TABLE,
-    pegasus_rings::RINGS,
+    pegasus_rings::TABLE,
     pegasus_fig8::TABLE,
     pegasus_8::TABLE,
     planner::TABLE,

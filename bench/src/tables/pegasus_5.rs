@@ -42,7 +42,7 @@ const LOOK_UP: &str = "one table";
 const SWITCH_TARGET: f64 = 6.5;
 const LOOK_UP_TARGET: f64 = 9.4;
 /// The number of look-ups in one call.
-pub(super) const TOGETHER: usize = 8;
+const TOGETHER: usize = 8;
 /// The number of values for which a function's error is measured.
 const VALUES: usize = 64;
 /// The domain is `[-DOMAIN, DOMAIN]`.

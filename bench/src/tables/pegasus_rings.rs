@@ -1,5 +1,4 @@
-//! The tables `pegasus-fig7-rings` and `pegasus-6-threads`: look-ups of single numbers by ring
-//! degree (PEGASUS Fig. 7), and on two threads (Table VI).
+//! The table `pegasus-fig7-rings`: look-ups of single numbers by ring degree, as in PEGASUS Fig. 7.
 
 use hippocrene_fhew::{
     BlindRotationKey, LookupTable, LweCiphertext, LweParameters, LweSecretKey,
@@ -10,17 +9,17 @@ use hippocrene_rlwe::SecretDistribution;
 
 use super::{
     Table,
-    pegasus_5::{DOMAIN, FUNCTIONS, TOGETHER, errors, inputs},
+    pegasus_5::{DOMAIN, FUNCTIONS, errors, inputs},
 };
 use crate::{
     Result,
     plot::{Panel, Plot},
     report::Row,
-    session::{NamedWorks, Session},
+    session::Session,
 };
 
-/// The table of ring degrees.
-pub const RINGS: Table = Table {
+/// The table.
+pub const TABLE: Table = Table {
     name: "pegasus-fig7-rings",
     about: "PEGASUS Fig. 7 for single numbers: -log2 of the mean error of functions on [-8, 8] \
             by one table, and the time of a look-up, for rings of degree 2^11 to 2^14. Inputs \
@@ -31,21 +30,7 @@ pub const RINGS: Table = Table {
     time: "about 1 minute",
     live: &[],
     plot: true,
-    run: rings,
-};
-
-/// The table of threads.
-pub const THREADS: Table = Table {
-    name: "pegasus-6-threads",
-    about: "PEGASUS Table VI on two threads: look-ups a second with lut12, eight at a time, \
-            against one thread. The other functions of Table VI are sequences of such look-ups. \
-            The paper has 1.06 look-ups a second on one thread and 3.95 on four, a gain of 0.93 \
-            for each thread. Ours do not include the switch back",
-    memory: "1 GB",
-    time: "about half a minute",
-    live: &[],
-    plot: false,
-    run: threads,
+    run,
 };
 
 const LOG_DEGREES: [u32; 4] = [11, 12, 13, 14];
@@ -93,7 +78,7 @@ impl Keys {
     }
 }
 
-fn rings(session: &mut Session) -> Result<Vec<Row>> {
+fn run(session: &mut Session) -> Result<Vec<Row>> {
     let mut rows = Vec::new();
     let mut curves = FUNCTIONS.map(|(name, _)| (name.to_string(), Vec::new()));
     let mut times = Vec::new();
@@ -129,32 +114,6 @@ fn rings(session: &mut Session) -> Result<Vec<Row>> {
         ],
     };
     Ok(rows)
-}
-
-fn threads(session: &mut Session) -> Result<Vec<Row>> {
-    let Some(cores) = session.cores.clone().filter(|cores| cores.count() > 1) else {
-        return Ok(vec![Row::missing("there is one core only")]);
-    };
-    let keys = Keys::new(12)?;
-    let tables = keys.tables()?;
-    let inputs = keys.inputs(&tables[0])?;
-    let items: Vec<(&LweCiphertext, &LookupTable)> =
-        inputs[..TOGETHER].iter().map(|(_, input)| (input, &tables[0])).collect();
-    let (one, two) = (Threads::single(), Threads::new(2)?);
-    cores.spread(&two)?;
-    let mut works = NamedWorks::default();
-    for threads in [&one, &two] {
-        let (rotation, items) = (&keys.rotation, &items);
-        works.add("look-ups", move || Ok(rotation.look_up_all(items, threads).map(drop)?));
-    }
-    let times = session.time_named(12, works)?;
-    let a_second = |i: usize| TOGETHER as f64 / times[i].1;
-    let paper = session.papers.find("pegasus-6", "look-ups a second");
-    Ok(vec![
-        Row::more_is_better("one thread: look-ups a second", a_second(0), "/s").paper(paper),
-        Row::more_is_better("two threads: look-ups a second", a_second(1), "/s")
-            .against("one thread", a_second(0)),
-    ])
 }
 
 #[cfg(test)]

@@ -295,7 +295,10 @@ fn partial_recombinations_make_the_same_tuple() {
                 assert!(error.log2() < 3.0 - pair[0].precision_bits(), "{length}: {error:e}");
             }
             let again = s.evaluator.tuple(&partial, divisor).unwrap();
-            assert_eq!(again.parts(), a.parts());
+            assert_eq!(again.length(), a.length());
+            // The estimates of the noise are rounded.
+            let same = again.parts().iter().zip(a.parts()).all(|(x, y)| x.parts() == y.parts());
+            assert!(same, "tuples of {length}");
             assert_eq!((again.scale(), again.bound()), (a.scale(), a.bound()));
             assert!((again.noise().log2_std() - a.noise().log2_std()).abs() < 1e-9);
             assert!((again.low().log2_std() - a.low().log2_std()).abs() < 0.1);
