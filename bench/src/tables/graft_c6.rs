@@ -27,7 +27,8 @@ pub const TABLE: Table = Table {
 
 const LOG_DEGREES: [u32; 3] = [13, 14, 15];
 const FERMAT: u64 = 65_537;
-/// The bits of `g`. Centred products modulo `2^15` are at most `N 2^28`, and `65537 g` is below `2^61`.
+/// The bits of `g`. Centred products modulo `2^15` are at most `N 2^28`, and `65537 g` is below
+/// `2^61`.
 const LIFTED_BITS: u32 = 44;
 /// The digits of the key switch. Chosen.
 const DIGITS: usize = 3;

@@ -22,12 +22,14 @@ pub const TABLE: Table = Table {
     name: "graft-d",
     about: "GRAFT D.2: a product of pairs at a scale of 57 bits, divided by 2^19, at N = 2^15. \
             The simple chain is that of CCKS23: Q = 61 + 3 x 23 + 18 x 38 bits, P = 61 bits. It \
-            has 22 digits there and 20 here, because primes of 23 bits share digits. The grafted one has 61-bit words, 14 digits and the same fresh modulus of \
-            814 bits. The 48-bit words have 17 digits and two special primes. (The log PQ of the \
-            grafted chains are above the 128-bit limit. They are only timed.) The paper's 2.41 is \
-            (22 x 23)/(14 x 15), digits times factors of PQ, and is not measured there. Our products use planned gadgets, which have larger digits on \
-            the simple chain. Key switches are also timed with the digits of the sets. The \
-            portable kernel takes the same time for all words, as on the paper's machine",
+            has 22 digits there and 20 here, because primes of 23 bits share digits. The grafted \
+            one has 61-bit words, 14 digits and the same fresh modulus of 814 bits. The 48-bit \
+            words have 17 digits and two special primes. (The log PQ of the grafted chains are \
+            above the 128-bit limit. They are only timed.) The paper's 2.41 is (22 x 23)/(14 x \
+            15), digits times factors of PQ, and is not measured there. Our products use planned \
+            gadgets, which have larger digits on the simple chain. Key switches are also timed \
+            with the digits of the sets. The portable kernel takes the same time for all words, \
+            as on the paper's machine",
     memory: "2 GB",
     time: "about 1 minute",
     live: &[],

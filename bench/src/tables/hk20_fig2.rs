@@ -83,8 +83,9 @@ fn chebyshev_bound(degree: usize) -> f64 {
 /// The largest index of the Bessel functions. They are 0 in `f64` from there on.
 const MAX_ORDER: usize = 300;
 
-/// Returns the Bessel functions `J_0(x)` to `J_300(x)`, for `x` from 50 to 100, by Miller's recurrence
-/// `J_(j-1) = (2 j/x) J_j - J_(j+1)` from the highest index down. It is stable in this direction.
+/// Returns the Bessel functions `J_0(x)` to `J_300(x)`, for `x` from 50 to 100.
+///
+/// Miller's recurrence `J_(j-1) = (2 j/x) J_j - J_(j+1)` is stable from the highest index down.
 fn bessel(x: f64) -> Vec<f64> {
     let mut values = vec![0.0; MAX_ORDER + 2];
     values[MAX_ORDER] = 1e-200;

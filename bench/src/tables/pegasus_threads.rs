@@ -1,4 +1,5 @@
-//! The table `pegasus-6-threads`: functions of single numbers on two threads, as in PEGASUS Table VI.
+//! The table `pegasus-6-threads`: functions of single numbers on two threads, as in PEGASUS Table
+//! VI.
 
 use std::time::Instant;
 
@@ -63,8 +64,7 @@ fn numbers(setup: &Setup, count: usize, factor: f64) -> Result<Numbers> {
 /// A function of single numbers.
 struct Work {
     name: String,
-    /// The number of results, of which the table shows how many there are in a second. If it is 0,
-    /// the table shows the time.
+    /// The number of results. The table shows the results in a second, or the time if this is 0.
     results: usize,
     run: fn(&Pegasus, &Numbers) -> Result<()>,
     numbers: fn(&Setup) -> Result<Numbers>,
