@@ -30,7 +30,7 @@ pub const TABLE: Table = Table {
             to coefficients come first, and the modulus is raised under a sparse secret (h' = \
             32). Shown: time by phase, precision, remaining modulus, keys and memory, for \
             complex slots and for real ones with the same keys, to the modulus that Lattigo's \
-            bootstrap leaves and to a smaller one",
+            bootstrap leaves",
     memory: "11 GB, with --peers 14 GB",
     time: "about 2 minutes, with --peers 10",
     live: &["openfhe-bootstrap", "lattigo-bootstrap-16"],
@@ -52,8 +52,6 @@ const PEERS: Peers = Peers {
         ("peak memory", [Some(13.6 / 7.0), None]),
     ],
 };
-/// GRAFT's gain by a lower modulus of the result at this ring degree (F.2).
-const LOWER_OUTPUT: f64 = 1.51;
 /// log2 of the scale of the operand and of the result.
 pub(super) const SCALE: i32 = 40;
 
@@ -176,12 +174,9 @@ fn run(session: &mut Session) -> Result<Vec<Row>> {
     let context =
         Arc::new(Context::new(Preset::by_name(PRESET)?.parameters()?, Threads::single())?);
     let plan = Arc::new(BootstrapPlan::new(Arc::clone(&context), literal(false)?)?);
-    let all = BootstrapLiteral { output_bits: None, ..literal(false)? };
-    let all = Arc::new(BootstrapPlan::new(Arc::clone(&context), all)?);
-    let (client, made) = Client::generate(&all)?;
+    let (client, made) = Client::generate(&plan)?;
     let mut rows = session.live.missing();
     rows.extend(bootstrap(session, &PEERS, &client, plan, "complex")?);
-    rows.extend(lower_output(session, &client, all)?);
     let real = Arc::new(BootstrapPlan::new(context, literal(true)?)?);
     rows.extend(bootstrap(session, &PEERS, &client, real, "real")?);
     rows.extend(set_up(session, &PEERS, &client, &made));
@@ -230,40 +225,6 @@ pub(super) fn ciphertext(
     let plaintext =
         context.encode((&z[..]).into(), literal.slots, Scale::power_of_two(SCALE), low)?;
     Ok((context.encrypt(&client.secret, &plaintext)?.expand(context), z))
-}
-
-/// Measures GRAFT F.2: a bootstrap to a base modulus and a scale of 74 bits, for one product with a
-/// matrix, against one to the full modulus.
-fn lower_output(
-    session: &mut Session,
-    client: &Client,
-    plan: Arc<BootstrapPlan>,
-) -> Result<Vec<Row>> {
-    let (bits, all) = (plan.literal().base_bits + 74.0, plan.output_bits());
-    let (a, _) = ciphertext(client, &plan)?;
-    let bootstrapper = client.bootstrapper(plan)?;
-    let start = Instant::now();
-    bootstrapper.bootstrap_to(&a, Some(bits))?;
-    let first = start.elapsed().as_secs_f64();
-    let mut works = NamedWorks::default();
-    for bits in [Some(bits), None] {
-        let bootstrapper = &bootstrapper;
-        let a = &a;
-        works.add("bootstrap", move || {
-            bootstrapper.bootstrap_to(a, bits)?;
-            Ok(())
-        });
-    }
-    let times = session.time_named(client.context.parameters().log_degree(), works)?;
-    let (time, whole) = (times[0].1, times[1].1);
-    let name = format!("complex, to a modulus of {bits} bits");
-    Ok(vec![
-        Row::new(format!("{name}: bootstrap"), time, "s")
-            .against("the same, to all bits", whole)
-            .target(Some(LOWER_OUTPUT)),
-        Row::new(format!("complex, to a modulus of {all:.0} bits: bootstrap"), whole, "s"),
-        Row::new(format!("{name}: the first, matrices encoded"), first, "s"),
-    ])
 }
 
 /// Returns the mean and the largest error of real and imaginary parts, or of real parts only.

@@ -39,7 +39,7 @@ pub const TABLE: Table = Table {
     run,
 };
 
-const PRESET: &str = "n15";
+pub(super) const PRESET: &str = "n15";
 const PEERS: Peers =
     Peers { group: "bootstrap N = 2^15", targets: &[("bootstrap", [Some(8.0), None])] };
 
@@ -48,7 +48,7 @@ const OUTPUT_BITS: f64 = 108.0;
 
 /// Returns the plan: four levels from coefficients to slots and three back, and a cosine with two
 /// doublings, on values up to 2^-10 of `q0`.
-fn literal(real: bool) -> Result<BootstrapLiteral> {
+pub(super) fn literal(real: bool) -> Result<BootstrapLiteral> {
     let level = |radix_log2, scale_bits| DftLevel { radix_log2, scale_bits };
     Ok(BootstrapLiteral {
         slots: 1 << 14,

@@ -16,9 +16,14 @@ mod graft_6;
 mod graft_7;
 mod graft_8;
 mod graft_9;
+mod graft_c6;
+mod graft_d;
+mod graft_e;
+mod graft_f2;
 mod hk20;
 mod hk20_7;
 mod hk20_cosine;
+mod hk20_fig2;
 mod integers;
 mod key_switch;
 mod laks;
@@ -34,6 +39,7 @@ mod mg23_fig1;
 mod ntt;
 mod ops;
 mod pairs;
+mod pegasus_3;
 mod pegasus_4;
 mod pegasus_5;
 mod pegasus_6;
@@ -41,7 +47,9 @@ mod pegasus_7;
 mod pegasus_8;
 mod pegasus_fig7;
 mod pegasus_fig8;
+mod pegasus_rings;
 mod pegasus_slots;
+mod pegasus_threads;
 mod planner;
 mod second;
 mod she;
@@ -93,10 +101,17 @@ const ALL: &[Table] = &[
     graft_9::TABLE,
     graft_10::TABLE,
     graft_12::TABLE,
+    graft_c6::TABLE,
+    graft_d::TABLE,
+    graft_e::TABLE,
+    graft_f2::PREDICTED,
+    graft_f2::AT_15,
+    graft_f2::AT_16,
     word::TABLE,
     tuple::TABLE,
     hk20_cosine::DEGREES,
     hk20_cosine::PRODUCTS,
+    hk20_fig2::TABLE,
     hk20::TABLE,
     hk20_7::TABLE,
     sign::TABLE,
@@ -118,12 +133,15 @@ const ALL: &[Table] = &[
     mg23_9::TABLE,
     mg23_fig1::TABLE,
     second::TABLE,
+    pegasus_3::TABLE,
     pegasus_4::TABLE,
     pegasus_5::TABLE,
     pegasus_slots::TABLE,
     pegasus_6::TABLE,
     pegasus_7::TABLE,
+    pegasus_threads::TABLE,
     pegasus_fig7::TABLE,
+    pegasus_rings::TABLE,
     pegasus_fig8::TABLE,
     pegasus_8::TABLE,
     planner::TABLE,

@@ -46,7 +46,7 @@ const TOGETHER: usize = 8;
 /// The number of values for which a function's error is measured.
 const VALUES: usize = 64;
 /// The domain is `[-DOMAIN, DOMAIN]`.
-const DOMAIN: f64 = 8.0;
+pub(super) const DOMAIN: f64 = 8.0;
 
 pub(super) type Function = fn(f64) -> f64;
 
@@ -160,7 +160,7 @@ fn set(session: &mut Session, preset: &Preset) -> Result<Vec<Row>> {
 
 /// Returns the mean and the largest absolute error of a table at these inputs. Its entries have the
 /// given scale.
-fn errors(
+pub(super) fn errors(
     key: &PreparedBlindRotationKey,
     ring: &LweSecretKey,
     inputs: &[(f64, LweCiphertext)],
@@ -181,7 +181,7 @@ fn errors(
 
 /// Returns numbers spread evenly over the domain, with their encryptions. The ends are left out,
 /// because noise would lead out of the domain there.
-fn inputs(secret: &LweSecretKey, scale: f64) -> Result<Vec<(f64, LweCiphertext)>> {
+pub(super) fn inputs(secret: &LweSecretKey, scale: f64) -> Result<Vec<(f64, LweCiphertext)>> {
     let q = secret.parameters().modulus() as i64;
     (0..VALUES)
         .map(|i| {

@@ -44,7 +44,7 @@ pub(super) const BOUND: f64 = 8.0;
 
 /// Returns parameters with 14 units of 48 bits and the sprout. Keys have two digits, which need
 /// less memory than three.
-fn parameters() -> Result<Parameters> {
+pub(super) fn parameters() -> Result<Parameters> {
     let design = Design {
         log_degree: 16,
         secret: SecretDistribution::Ternary,
@@ -70,7 +70,17 @@ pub(super) struct Setup {
 impl Setup {
     /// Makes keys for the tables of this name.
     pub fn new(tables: &str, slots: &[usize]) -> Result<Self> {
-        let context = Arc::new(Context::new(parameters()?, Threads::single())?);
+        Setup::of(parameters()?, Threads::single(), tables, slots)
+    }
+
+    /// As [`Setup::new`], with these parameters of CKKS and on these threads.
+    pub fn of(
+        parameters: Parameters,
+        threads: Threads,
+        tables: &str,
+        slots: &[usize],
+    ) -> Result<Self> {
+        let context = Arc::new(Context::new(parameters, threads)?);
         let rlwe = context.rlwe();
         let literal = PegasusLiteral::of(&Preset::by_name(tables)?, slots.to_vec(), BOUND, 30.0)?;
         let plan = Arc::new(PegasusPlan::new(Arc::clone(&context), literal)?);

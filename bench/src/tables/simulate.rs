@@ -36,14 +36,14 @@ const HOISTED: i64 = 8;
 const MATRIX: usize = 16;
 
 /// A client and an evaluator, with or without residues.
-struct Side {
-    context: Arc<Context>,
+pub(super) struct Side {
+    pub(super) context: Arc<Context>,
     secret: SecretKey,
     keys: Arc<PreparedEvaluationKeys>,
 }
 
 impl Side {
-    fn dry_run(parameters: Parameters, profile: &Profile) -> Result<Self> {
+    pub(super) fn dry_run(parameters: Parameters, profile: &Profile) -> Result<Self> {
         let rlwe = hippocrene_rlwe::Context::dry_run(parameters, Threads::single())?;
         let context = Arc::new(Context::of(Arc::new(rlwe.with_profile(profile.clone())))?);
         let secret = SecretKey::generate(context.rlwe())?;
@@ -63,7 +63,12 @@ impl Side {
         Evaluator::new(Arc::clone(&self.context), Arc::clone(&self.keys))
     }
 
-    fn encrypt(&self, values: &[Complex64], scale: Scale, bits: f64) -> Result<Ciphertext> {
+    pub(super) fn encrypt(
+        &self,
+        values: &[Complex64],
+        scale: Scale,
+        bits: f64,
+    ) -> Result<Ciphertext> {
         let modulus = self.context.parameters().grafted_modulus(bits);
         let plaintext = self.context.encode(values.into(), values.len(), scale, modulus)?;
         Ok(self.context.encrypt(&self.secret, &plaintext)?.expand(&self.context))
@@ -146,7 +151,7 @@ fn works<'a>(
 }
 
 /// Returns the predicted seconds of each piece of work when it runs for the second time.
-fn predicted(side: &Side, works: NamedWorks) -> Result<Vec<f64>> {
+pub(super) fn predicted(side: &Side, works: NamedWorks) -> Result<Vec<f64>> {
     let rlwe = side.context.rlwe();
     let mut seconds = Vec::new();
     for (_, mut work) in works.into_works() {
@@ -188,7 +193,8 @@ fn predicted_row(name: &str, predicted: f64, measured: f64) -> Row {
     Row::new(name, 1e3 * predicted, "ms").against("measured", 1e3 * measured)
 }
 
-fn bootstrapper(side: &Side, plan: &Arc<BootstrapPlan>) -> Result<Bootstrapper> {
+/// Returns a bootstrapper with keys for the sparse secret of the plan.
+pub(super) fn bootstrapper(side: &Side, plan: &Arc<BootstrapPlan>) -> Result<Bootstrapper> {
     let keys = plan.encapsulation_keys(&side.secret)?.ok_or("the plan has a sparse secret")?;
     let sparse_context = plan.sparse_context().ok_or("the plan has a sparse secret")?;
     let keys = Arc::new(keys.prepare(side.context.rlwe(), sparse_context)?);

@@ -268,6 +268,44 @@ fn products_in_a_row_take_little_capacity() {
     assert_eq!(recombined(&s, &sum), twice);
 }
 
+/// Tuples are stored as their partial recombinations. After products, too, these are ciphertexts of
+/// the stated scales and noise, and make the same tuple.
+#[test]
+fn partial_recombinations_make_the_same_tuple() {
+    let s = setup();
+    let (x, scale) = (random(&s, 0.4), Scale::power_of_two(BITS));
+    for length in [2, 3] {
+        let divisor = s.evaluator.tuple_divisor(scale, length, 1.0).unwrap();
+        let fresh = encrypt(&s, &x, scale, length, divisor);
+        let square = s.evaluator.tuple_mul(&fresh, &fresh, scale).unwrap();
+        for a in [fresh, square] {
+            let partial = s.evaluator.partial_recombinations(&a).unwrap();
+            assert_eq!(partial.len(), length);
+            assert_eq!(partial[length - 1], s.evaluator.rcb(&a).unwrap());
+            for pair in partial.windows(2) {
+                assert_eq!(pair[1].scale(), pair[0].scale().times_integer(divisor));
+                let values = |c: &Ciphertext| {
+                    s.context.decode_complex(&s.context.decrypt(&s.secret, c).unwrap()).unwrap()
+                };
+                let error = values(&pair[0])
+                    .iter()
+                    .zip(values(&pair[1]))
+                    .map(|(a, b)| (a - b).norm())
+                    .fold(0.0, f64::max);
+                assert!(error.log2() < 3.0 - pair[0].precision_bits(), "{length}: {error:e}");
+            }
+            let again = s.evaluator.tuple(&partial, divisor).unwrap();
+            assert_eq!(again.length(), a.length());
+            // The estimates of the noise are rounded.
+            let same = again.parts().iter().zip(a.parts()).all(|(x, y)| x.parts() == y.parts());
+            assert!(same, "tuples of {length}");
+            assert_eq!((again.scale(), again.bound()), (a.scale(), a.bound()));
+            assert!((again.noise().log2_std() - a.noise().log2_std()).abs() < 1e-9);
+            assert!((again.low().log2_std() - a.low().log2_std()).abs() < 0.1);
+        }
+    }
+}
+
 #[test]
 fn mismatched_tuples_are_refused() {
     let s = setup();

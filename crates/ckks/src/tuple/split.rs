@@ -69,14 +69,31 @@ impl Evaluator {
     /// Fails if `a` was made with other parameters, or if it is a tensor product that was not
     /// relinearised.
     pub fn rcb(&self, a: &Tuple) -> Result<Ciphertext, CkksError> {
+        Ok(self.partial_recombinations(a)?.pop().expect("a tuple has at least two parts"))
+    }
+
+    /// Returns the partial recombinations `S_0, .., S_{t-1}`. The last one is [`Evaluator::rcb`].
+    ///
+    /// They are ciphertexts like any others, so a tuple is stored and sent as these.
+    /// [`Evaluator::tuple`] makes the same tuple from them again.
+    ///
+    /// # Errors
+    /// Fails as [`Evaluator::rcb`] does.
+    pub fn partial_recombinations(&self, a: &Tuple) -> Result<Vec<Ciphertext>, CkksError> {
         const OPERATION: &str = "recombine a tuple";
-        let mut sum = self.partial(a)?.pop().expect("a tuple has at least two parts");
-        if sum.parts().len() != 2 {
-            let have = sum.parts().len();
-            return Err(rlwe::RlweError::Parts { operation: OPERATION, have, need: 2 }.into());
-        }
-        sum.set_noise(a.noise);
-        Ciphertext::from_parts(self.context(), sum, a.scale, a.slots, a.bound)
+        let last = a.length() - 1;
+        let whole = |(k, mut sum): (usize, rlwe::Ciphertext)| {
+            if sum.parts().len() != 2 {
+                let have = sum.parts().len();
+                return Err(rlwe::RlweError::Parts { operation: OPERATION, have, need: 2 }.into());
+            }
+            // The parts but the first decrypt to the errors of these sums times `q_div`.
+            let of_low = a.low.scaled(-(a.divisor as f64).log2());
+            sum.set_noise(if k == last { a.noise } else { of_low });
+            let scale = divided(a.scale, a.divisor, last - k);
+            Ciphertext::from_parts(self.context(), sum, scale, a.slots, a.bound)
+        };
+        self.partial(a)?.into_iter().enumerate().map(whole).collect()
     }
 
     /// Returns the partial recombinations `S_0, .., S_{t-1}`.
