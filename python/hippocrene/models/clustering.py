@@ -146,9 +146,15 @@ class EncryptedKMeans:
     - A list of indices of points, such as ``[0, 17, 42]``: these points are the centroids. The
       server can also make this start.
 
-    `tables` are those of `LookUps`, ``"lut12"`` or ``"lut13"``. With ``"lut13"``, fewer points that
-    are almost equally near to two centroids are assigned to the wrong one, but it needs more than
-    twice the time. The preset ``"n15"`` is large enough for it.
+    By default, the server compares the distances of all points at once, with bootstraps. This
+    needs a preset with bootstraps, such as ``"n15"``. A point whose squared distances to two
+    centroids differ by less than a 15th of the squared radius of all points belongs to both in
+    part, and its label is the nearer one.
+
+    With `tables`, which are those of `LookUps`, the server looks up one point after the other. This
+    takes more than five times as long, and points near the border belong to one centroid only. With
+    ``"lut13"`` instead of ``"lut12"``, fewer of them are assigned to the wrong centroid, but it
+    needs more than twice the time. The preset ``"n15"`` is large enough for both.
 
     An initial centroid far outside the points, or a point far from all others, makes the other
     distances too small to be distinguished. `encrypt` warns in this case.
@@ -161,7 +167,7 @@ class EncryptedKMeans:
         max_iter: int = 5,
         init: str | npt.ArrayLike = "k-means++",
         random_state: int | None = None,
-        tables: str = "lut12",
+        tables: str | None = None,
     ) -> None:
         self.n_clusters = _at_least_one(n_clusters, "n_clusters", "cluster")
         self.max_iter = _at_least_one(max_iter, "max_iter", "iteration")
@@ -508,8 +514,8 @@ class EncryptedKMeans:
                 f"{remedy}"
             )
 
-    def _tables(self) -> str:
-        return text(self.tables, "k-means: tables")
+    def _tables(self) -> str | None:
+        return None if self.tables is None else text(self.tables, "k-means: tables")
 
     def _rows(self, points: npt.ArrayLike) -> npt.NDArray[np.float64]:
         rows = rows_of_doubles(points, "k-means")

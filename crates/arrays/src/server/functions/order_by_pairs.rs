@@ -615,7 +615,7 @@ impl Server {
     /// bits of capacity for further use if possible.
     ///
     /// The stages of the plan may use all of the capacity, or only as much as a bootstrap restores.
-    fn steps(
+    pub(in crate::server) fn steps(
         &self,
         a: &EncryptedArray,
         how: Comparison,
