@@ -13,7 +13,7 @@ const OPERATION: &str = "plan k-means";
 /// Precision of the bootstraps of k-means in slots, in bits after the binary point. Chosen: with
 /// fewer bits there is room for more of an iteration between two bootstraps, and errors of
 /// centroids grow.
-const BOOTSTRAP_PRECISION_BITS: f64 = 10.0;
+const BOOTSTRAP_PRECISION_BITS: f64 = 9.0;
 
 /// Bits by which the modulus of fresh points exceeds that of bootstrapped centroids. Chosen:
 /// points are brought to the modulus of the centroids.

@@ -11,7 +11,7 @@ use std::{
     time::Instant,
 };
 
-use hippocrene_ckks::{Ciphertext, Evaluator, Scale, Values};
+use hippocrene_ckks::{Ciphertext, Evaluator, Scale, Values, circuits::LinearTransform};
 use hippocrene_pegasus::IterationTimes;
 use hippocrene_rlwe::Noise;
 
@@ -24,6 +24,9 @@ use crate::{Array, EncryptedArray, Error, Layout, Numbers, Shape, SlotContents};
 /// have errors.
 const DIFFERENCE_BOUND: f64 = 4.25;
 
+/// Bound of distances without the square of the point, in the unit ball. They are at most 3.
+const DISTANCE_BOUND: f64 = 3.2;
+
 /// The gap of the comparisons, as a share of their bound. Chosen: points whose squared distances to
 /// two centroids differ by less belong to both in part.
 const GAP_SHARE: f64 = 1.0 / 64.0;
@@ -31,19 +34,25 @@ const GAP_SHARE: f64 = 1.0 / 64.0;
 /// Precision of the comparisons in bits. Chosen.
 const COMPARISON_PRECISION_BITS: f64 = 8.0;
 
-/// log2 of the scale of the maps' diagonals. Chosen: the zeros and ones of these maps repeat, so
-/// rounding them has an error of about `2^-17`.
-const MAP_SCALE_BITS: f64 = 18.0;
+/// log2 of the scale of the maps' diagonals. Chosen: in a ring of degree `2^15`, the rounding of
+/// diagonals has an error of at most `2^-12` in distances.
+const MAP_SCALE_BITS: f64 = 22.0;
 
-/// log2 of the scale of products of bits. Chosen: their error is then `2^-13`.
-const BIT_SCALE_BITS: f64 = 26.0;
+/// log2 of the scale of products of bits, and of the diagonals of their map. Chosen: in a ring of
+/// degree `2^15`, their errors are then below those of a bootstrap.
+const BIT_SCALE_BITS: f64 = 22.0;
+const BIT_MAP_SCALE_BITS: f64 = 16.0;
 
-/// log2 of the scale of the polynomial of reciprocals. Chosen: an error of 1 % of a reciprocal only
-/// changes the length of a step.
-const RECIPROCAL_SCALE_BITS: f64 = 25.0;
+/// log2 of the scale of the polynomial of reciprocals. Chosen: an error of a few percent of a
+/// reciprocal only changes the length of a step.
+const RECIPROCAL_SCALE_BITS: f64 = 22.0;
+
+/// log2 of the scale of the steps of centroids. Chosen: their error is then below that of the
+/// bootstrap of centroids.
+const STEP_SCALE_BITS: f64 = 24.0;
 
 /// Capacity in reserve, in bits, for scales and moduli that differ from the plan. Chosen.
-const MARGIN_BITS: f64 = 8.0;
+const MARGIN_BITS: f64 = 4.0;
 
 /// Returns the least capacity of centroids, in bits, with which an iteration can begin, if bootstraps
 /// need this reserve.
@@ -120,7 +129,7 @@ impl InSlots<'_> {
         // Sums in slots without a distance do not matter.
         products.set_bound(1.0);
         let mut sums = e.inner_sum(&products, 1, self.circuit.shape.stride())?;
-        sums.set_bound(DIFFERENCE_BOUND);
+        sums.set_bound(DISTANCE_BOUND);
         Ok(sums)
     }
 
@@ -143,8 +152,8 @@ impl InSlots<'_> {
         }
         let mut bits = all.ok_or_else(|| Error::Internal("there are no comparisons".into()))?;
         if let Some(map) = &circuit.bits {
-            bits = self.mapped(&bits, map, BIT_SCALE_BITS)?;
-            bits = e.inner_sum(&bits, 1, circuit.shape.stride())?;
+            bits = self.mapped(&bits, map, BIT_MAP_SCALE_BITS, BIT_SCALE_BITS)?;
+            bits = self.copied(bits)?;
             bits.set_bound(1.0);
         }
         self.with_capacity(bits, self.bits_of_update())
@@ -159,11 +168,10 @@ impl InSlots<'_> {
         count: usize,
     ) -> Result<Ciphertext, Error> {
         let (e, circuit) = (self.evaluator(), &self.circuit);
-        let mut x = self.mapped(distances, &circuit.differences[group], SLOT_SCALE_BITS)?;
+        let mut x =
+            self.mapped(distances, &circuit.differences[group], MAP_SCALE_BITS, SLOT_SCALE_BITS)?;
         if circuit.is_of_two() {
-            // All other slots are zero, so this copies the last coordinate to all of them.
-            x.set_bound(1.0);
-            x = e.inner_sum(&x, 1, circuit.shape.stride())?;
+            x = self.copied(x)?;
         }
         let shifts = circuit.shifts(group, count);
         let shifts =
@@ -179,6 +187,17 @@ impl InSlots<'_> {
         let mut steps = self.one(&steps)?.into_owned();
         steps.set_bound(1.0);
         Ok(steps)
+    }
+
+    /// Copies the last coordinate to all of them. The others are zero.
+    fn copied(&self, a: Ciphertext) -> Result<Ciphertext, Error> {
+        let stride = self.circuit.shape.stride();
+        let (noise, zeros) = (a.inner().noise(), a.inner().noise().in_zeros());
+        // The bound does not grow, and every sum has the error of one value and those of zeros.
+        let mut small = a;
+        small.set_bound(1.0);
+        let copies = self.evaluator().inner_sum(&small, 1, stride)?;
+        Ok(copies.with_noise(noise.plus(zeros.scaled(0.5 * (stride as f64).log2()))))
     }
 
     /// Multiplies the bits of all places of a group. The product is in the first one.
@@ -219,7 +238,7 @@ impl InSlots<'_> {
             // The scale of products is smaller by the number of points, and the sums are read at
             // the unit.
             let product = e.mul_rescale(&left, &right, unit.over(count))?;
-            let members = e.rescale(bits, scale(RECIPROCAL_SCALE_BITS)?)?;
+            let members = bits.clone();
             sums = Some(match sums {
                 None => [product, members],
                 Some([sum, before]) => [added(e, &sum, &product)?, added(e, &before, &members)?],
@@ -246,6 +265,8 @@ impl InSlots<'_> {
         let target = scale(RECIPROCAL_SCALE_BITS)?;
         let reciprocals = e.polynomial_of_reals(&x, &circuit.reciprocal, target)?;
         let reciprocals = without_error(&reciprocals, circuit.max_reciprocal);
+        let unit = scale(STEP_SCALE_BITS)?;
+        let sum = e.rescale(&sum, unit)?;
         let (left, right) = self.in_one_modulus(&reciprocals, &sum)?;
         let mut step = e.mul_rescale(&left, &right, unit)?;
         step.set_bound(2.0);
@@ -285,12 +306,17 @@ impl InSlots<'_> {
         Ok(self.one(&self.server.bootstrap(&centroids)?)?.into_owned())
     }
 
-    /// Returns `a` with this capacity and that of a later bootstrap. Bootstraps it if it has less.
+    /// Returns bits with this capacity and that of a later bootstrap. Bootstraps them if they have
+    /// less.
     fn with_capacity(&self, a: Ciphertext, bits: f64) -> Result<Ciphertext, Error> {
         let refresh = self.server.refresh(&self.form())?;
         let need = bits + refresh.reserve();
         let useful = need.min(refresh.max_capacity());
-        Ok(refresh.refresh(Cow::Owned(a), useful, useful, OPERATION)?.into_owned())
+        let a = refresh.refresh(Cow::Owned(a), useful, useful, OPERATION)?;
+        // At a smaller scale, the next products use less capacity.
+        let mut a = self.evaluator().rescale(&a, scale(BIT_SCALE_BITS)?)?;
+        a.set_bound(1.0);
+        Ok(a)
     }
 
     /// The capacity, in bits, that products of bits and their map use.
@@ -298,7 +324,7 @@ impl InSlots<'_> {
         let levels = f64::from(self.circuit.places().ilog2()) + self.groups_bits();
         match self.circuit.is_of_two() {
             true => 0.0,
-            false => levels * BIT_SCALE_BITS + MAP_SCALE_BITS + MARGIN_BITS,
+            false => levels * BIT_SCALE_BITS + BIT_MAP_SCALE_BITS + MARGIN_BITS,
         }
     }
 
@@ -313,7 +339,7 @@ impl InSlots<'_> {
         let points = (circuit.shape.points() as f64).log2();
         let depth = circuit.reciprocal.depth() as f64;
         let reciprocals = depth * RECIPROCAL_SCALE_BITS + circuit.max_reciprocal.log2();
-        points + reciprocals + SLOT_SCALE_BITS + MARGIN_BITS
+        points + reciprocals + STEP_SCALE_BITS + MARGIN_BITS
     }
 
     /// The capacity, in bits, that a comparison leaves if a bootstrap restores that much.
@@ -346,10 +372,11 @@ impl InSlots<'_> {
     fn mapped(
         &self,
         a: &Ciphertext,
-        map: &hippocrene_ckks::circuits::LinearTransform,
+        map: &LinearTransform,
+        diagonal_bits: f64,
         scale_bits: f64,
     ) -> Result<Ciphertext, Error> {
-        let (diagonals, target) = (scale(MAP_SCALE_BITS)?, scale(scale_bits)?);
+        let (diagonals, target) = (scale(diagonal_bits)?, scale(scale_bits)?);
         let mapped = self.evaluator().linear_transforms_at(&[a], map, diagonals, target)?.pop();
         mapped.ok_or_else(|| Error::Internal("a map without a result".into()))
     }
