@@ -135,19 +135,14 @@ impl InSlots<'_> {
 
     /// Returns the bits of the points of a ciphertext of distances.
     fn winners(&self, distances: &Ciphertext, count: usize) -> Result<Ciphertext, Error> {
-        let (e, circuit) = (self.evaluator(), &self.circuit);
+        let circuit = &self.circuit;
         let mut all: Option<Ciphertext> = None;
         for group in 0..circuit.differences.len() {
             let nearer = self.compared(distances, group, count)?;
             let nearer = self.product_of_places(nearer)?;
             all = Some(match all {
                 None => nearer,
-                Some(before) => {
-                    let (left, right) = self.in_one_modulus(&before, &nearer)?;
-                    let mut both = e.mul_rescale(&left, &right, scale(BIT_SCALE_BITS)?)?;
-                    both.set_bound(1.0);
-                    both
-                }
+                Some(before) => self.product(before, nearer)?,
             });
         }
         let mut bits = all.ok_or_else(|| Error::Internal("there are no comparisons".into()))?;
@@ -187,6 +182,16 @@ impl InSlots<'_> {
         let mut steps = self.one(&steps)?.into_owned();
         steps.set_bound(1.0);
         Ok(steps)
+    }
+
+    /// Multiplies the bits of two groups.
+    fn product(&self, a: Ciphertext, b: Ciphertext) -> Result<Ciphertext, Error> {
+        let need = BIT_SCALE_BITS + BIT_MAP_SCALE_BITS + MARGIN_BITS;
+        let (a, b) = (self.with_capacity(a, need)?, self.with_capacity(b, need)?);
+        let (a, b) = self.in_one_modulus(&a, &b)?;
+        let mut both = self.evaluator().mul_rescale(&a, &b, scale(BIT_SCALE_BITS)?)?;
+        both.set_bound(1.0);
+        Ok(both)
     }
 
     /// Copies the last coordinate to all of them. The others are zero.
@@ -319,18 +324,13 @@ impl InSlots<'_> {
         Ok(a)
     }
 
-    /// The capacity, in bits, that products of bits and their map use.
+    /// The capacity, in bits, that the products of a group and the map of bits use.
     fn bits_of_product(&self) -> f64 {
-        let levels = f64::from(self.circuit.places().ilog2()) + self.groups_bits();
+        let levels = f64::from(self.circuit.places().ilog2());
         match self.circuit.is_of_two() {
             true => 0.0,
             false => levels * BIT_SCALE_BITS + BIT_MAP_SCALE_BITS + MARGIN_BITS,
         }
-    }
-
-    /// The number of products of groups.
-    fn groups_bits(&self) -> f64 {
-        self.circuit.differences.len() as f64 - 1.0
     }
 
     /// The capacity, in bits, that new centroids use.
