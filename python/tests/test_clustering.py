@@ -275,8 +275,9 @@ def test_clusters_in_slots_and_a_run_that_was_killed(tmp_path):
     new = model.encrypt_new(client, [[5.0, 0.0], [7.1, 2.1], [99.0, 0.0]], resumed)
     assert model.decrypt(client, model.predict(new, server)).labels_.tolist() == [0, 1, 1]
     # Points that were encrypted for tables have too little capacity.
+    assert read.n_iter_ == 2
     for_tables = EncryptedKMeans(2, init=points[:2], tables="lut11").encrypt(client, points)
-    with pytest.raises(ArgumentError, match="too few to compute in slots"):
+    with pytest.raises(ArgumentError, match="bits of capacity, and .* are needed to compute in slots"):
         model.fit(for_tables, server)
 
 

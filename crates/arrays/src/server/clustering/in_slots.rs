@@ -31,6 +31,10 @@ const DISTANCE_BOUND: f64 = 3.2;
 /// two centroids differ by less belong to both in part.
 const GAP_SHARE: f64 = 1.0 / 64.0;
 
+/// The capacity, in bits, that the first polynomial of a comparison uses at least. It has three levels
+/// at about the scale of distances.
+const MIN_STAGE_BITS: f64 = 80.0;
+
 /// Precision of the comparisons in bits. Chosen.
 const COMPARISON_PRECISION_BITS: f64 = 8.0;
 
@@ -57,7 +61,7 @@ const MARGIN_BITS: f64 = 4.0;
 /// Returns the least capacity of centroids, in bits, with which an iteration can begin, if bootstraps
 /// need this reserve.
 pub(super) fn least(reserve: f64) -> f64 {
-    reserve + SLOT_SCALE_BITS + MAP_SCALE_BITS
+    reserve + SLOT_SCALE_BITS + MAP_SCALE_BITS + MIN_STAGE_BITS
 }
 
 /// K-means in slots on a server.

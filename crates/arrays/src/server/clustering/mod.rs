@@ -283,20 +283,21 @@ impl Server {
     fn method(&self, clusters: &Clustering, operation: &'static str) -> Result<Method<'_>, Error> {
         let capacity = clusters.centroids.capacity_bits(&self.session);
         // Centroids of the tables have less capacity than bootstrapped ones.
-        let is_in_slots =
-            self.bootstrap_reserve().is_some_and(|reserve| capacity >= in_slots::least(reserve));
-        match &self.k_means {
-            Some(k_means) if !is_in_slots => Ok(Method::Tables(k_means)),
-            _ if is_in_slots => self.in_slots(clusters.shape()).map(Method::Slots),
-            _ if self.bootstraps.is_some() => {
+        let least = self.bootstrap_reserve().map(in_slots::least);
+        match (&self.k_means, least) {
+            (_, Some(least)) if capacity >= least => {
+                self.in_slots(clusters.shape()).map(Method::Slots)
+            }
+            (Some(k_means), _) => Ok(Method::Tables(k_means)),
+            (None, Some(least)) => {
                 let what = format!(
-                    "the centroids have {capacity:.0} bits of capacity, too few to compute in \
-                     slots. Encrypt the points for slots (KMeansMethod::Slots), or make evaluation \
-                     keys with look-up tables."
+                    "the centroids have {capacity:.0} bits of capacity, and {least:.0} are needed \
+                     to compute in slots. Encrypt the points for slots, and make the keys for that \
+                     (KMeansMethod::Slots), or use look-up tables (KMeansMethod::Tables)."
                 );
                 Err(Error::argument(operation, what))
             }
-            _ => {
+            (None, None) => {
                 let what = "this server has no keys for k-means. Make evaluation keys with them \
                             (KMeansMethod::key_request).";
                 Err(Error::NoKeys { operation, what })
