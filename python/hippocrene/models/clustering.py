@@ -170,9 +170,10 @@ class EncryptedKMeans:
     part, and its label is the nearer one.
 
     With `tables`, which are those of `LookUps`, the server looks up one point after the other. This
-    takes more than five times as long, and points near the border belong to one centroid only. With
-    ``"lut13"`` instead of ``"lut12"``, fewer of them are assigned to the wrong centroid, but it
-    needs more than twice the time. The preset ``"n15"`` is large enough for both.
+    takes less time for about ten points, and many times as long for hundreds (see `simulate`).
+    Points near the border then belong to one centroid only. With ``"lut13"`` instead of
+    ``"lut12"``, fewer of them are assigned to the wrong centroid, but it needs more than twice the
+    time. The preset ``"n15"`` is large enough for both.
 
     An initial centroid far outside the points, or a point far from all others, makes the other
     distances too small to be distinguished. `encrypt` warns in this case.
