@@ -348,8 +348,8 @@ fn lloyd(shape: Shape, points: &[f64], start: &[f64], iterations: usize) -> (Vec
     (centroids, labels)
 }
 
-/// Returns `count` points around as many centres as there are clusters, and centroids to start from.
-/// The centres are at a distance of at least 1 from each other.
+/// Returns `count` points around as many centres as there are clusters, and centroids to start
+/// from. The centres are at a distance of at least 1 from each other.
 fn blobs(count: usize, dimension: usize, clusters: usize) -> (Vec<f64>, Vec<f64>) {
     let noise = numbers(count * dimension, 3);
     let centre = |j: usize, c: usize| if c == 0 { j as f64 } else { (j * j % 3) as f64 };

@@ -12,15 +12,15 @@ impl ClientKey {
     ///
     /// [`Server::assign_new_points`](crate::Server::assign_new_points) assigns them. There may be
     /// from 1 point up to the number of the other points. The coordinate system is read from
-    /// `clusters`, and `method` is that of the server's keys, whatever its shape. Points outside the
-    /// ball of the other points are moved into it so that the nearest centroid stays the nearest
-    /// ([`Shape::new_points_in_slots`](crate::Shape::new_points_in_slots)).
+    /// `clusters`, and `method` is that of the server's keys, whatever its shape. Points outside
+    /// the ball of the other points are moved into it so that the nearest centroid stays the
+    /// nearest ([`Shape::new_points_in_slots`](crate::Shape::new_points_in_slots)).
     ///
     /// # Errors
     /// [`Error::Argument`] when the number of coordinates does not make rows of such points, a
     /// coordinate is not finite, or a point is so far out that squared distances are too large for
-    /// a double. Also as [`ClientKey::encrypt_points`], and as [`ClientKey::decrypt`] for the arrays that are
-    /// read from `clusters`.
+    /// a double. Also as [`ClientKey::encrypt_points`], and as [`ClientKey::decrypt`] for the arrays
+    /// that are read from `clusters`.
     pub fn encrypt_new_points(
         &self,
         method: impl Into<KMeansMethod>,

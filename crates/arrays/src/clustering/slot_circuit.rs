@@ -99,7 +99,8 @@ impl SlotCircuit {
         if self.is_of_two() { 1 } else { self.clusters().min(self.shape.stride()) }
     }
 
-    /// Returns the shifts of the slots of a group of comparisons, in a ciphertext of `count` points.
+    /// Returns the shifts of the slots of a group of comparisons, in a ciphertext of `count`
+    /// points.
     pub(crate) fn shifts(&self, group: usize, count: usize) -> Vec<f64> {
         let mut shifts = vec![0.0; self.slots];
         for (first, (i, j)) in self.first_slots() {

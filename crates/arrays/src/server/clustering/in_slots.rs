@@ -31,7 +31,7 @@ const DISTANCE_BOUND: f64 = 3.2;
 /// two centroids differ by less belong to both in part.
 const GAP_SHARE: f64 = 1.0 / 64.0;
 
-/// The capacity, in bits, that the first polynomial of a comparison uses at least. It has three levels
+/// The least capacity, in bits, that the first polynomial of a comparison uses. It has three levels
 /// at about the scale of distances.
 const MIN_STAGE_BITS: f64 = 80.0;
 
@@ -58,8 +58,8 @@ const STEP_SCALE_BITS: f64 = 24.0;
 /// Capacity in reserve, in bits, for scales and moduli that differ from the plan. Chosen.
 const MARGIN_BITS: f64 = 4.0;
 
-/// Returns the least capacity of centroids, in bits, with which an iteration can begin, if bootstraps
-/// need this reserve.
+/// Returns the least capacity of centroids, in bits, with which an iteration can begin. `reserve` is
+/// what a bootstrap needs.
 pub(super) fn least(reserve: f64) -> f64 {
     reserve + SLOT_SCALE_BITS + MAP_SCALE_BITS + MIN_STAGE_BITS
 }

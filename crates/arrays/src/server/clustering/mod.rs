@@ -1,5 +1,5 @@
-//! K-means on encrypted points, by look-up tables ([`hippocrene_pegasus::KMeans`]) or by comparisons
-//! in slots ([`in_slots`]).
+//! K-means on encrypted points, by look-up tables ([`hippocrene_pegasus::KMeans`]) or by
+//! comparisons in slots ([`in_slots`]).
 
 mod in_slots;
 
@@ -37,10 +37,10 @@ impl Server {
     /// Computes one iteration of k-means from `clusters`, on the points of `points`. Also returns
     /// the time of each part.
     ///
-    /// A server with keys of look-up tables for k-means uses these. A server with bootstrapping keys
-    /// compares the distances of all points in slots. With both, the client decides by the method
-    /// that it encrypts with ([`KMeansMethod`](crate::KMeansMethod)). In slots, comparisons count as
-    /// look-ups, and there is no extraction and no repacking.
+    /// A server with keys of look-up tables for k-means uses these. A server with bootstrapping
+    /// keys compares the distances of all points in slots. With both, the client decides by the
+    /// method that it encrypts with ([`KMeansMethod`](crate::KMeansMethod)). In slots, comparisons
+    /// count as look-ups, and there is no extraction and no repacking.
     ///
     /// The same operands give the same result, bit for bit, in every process.
     ///

@@ -75,8 +75,8 @@ const SHORT_STAGES: [&str; 4] = [
     "polynomials in short stages for bootstraps with 3 more bits",
 ];
 
-/// Name and tier of the candidate whose stages also fit the capacity of the operand. Its first stage
-/// then needs no bootstrap before, which would make close values unequal.
+/// Name and tier of the candidate whose stages also fit the capacity of the operand. Then no
+/// bootstrap comes before the first stage, which needs more precise values than later ones.
 const FITTING_STAGES: &str = "polynomials in stages that fit the operand";
 const FITTING_STAGES_TIER: usize = 6;
 
