@@ -7,8 +7,8 @@ use crate::errors::{detached, to_py};
 use crate::files::{PyLimits, limits, load, to_python, with_files};
 use crate::numbers::{Plain, Slices, to_numpy};
 use hippocrene::{
-    BigFloat, Bits, Bootstrapping, Encryption, Error, Integers, Interval, KeyRequest, LookUps,
-    Numbers, Preset, Residues, Settings, Shape, Stored, wire::Kind,
+    BigFloat, Bits, Bootstrapping, Encryption, Error, Integers, Interval, KMeansMethod, KeyRequest,
+    LookUps, Numbers, Preset, Residues, Settings, Shape, Stored, wire::Kind,
 };
 use num_bigint::BigInt;
 use numpy::{PyReadonlyArrayDyn, PyUntypedArrayMethods};
@@ -62,17 +62,17 @@ pub(crate) fn requested(
 /// The number of points, the dimension, and the number of clusters.
 pub(crate) type Sizes = (usize, usize, usize);
 
-pub(crate) fn clustering_look_ups(
-    tables: &str,
+pub(crate) fn clustering_method(
+    tables: Option<&str>,
     (points, dimension, clusters): Sizes,
-) -> Result<LookUps, Error> {
+) -> Result<KMeansMethod, Error> {
     let shape = Shape::new(points, dimension, clusters)?;
-    Ok(LookUps { clusters: Some(shape), ..LookUps::by_name(tables)? })
-}
-
-pub(crate) fn clustering_request(tables: &str, sizes: Sizes) -> Result<KeyRequest, Error> {
-    let look_ups = Some(clustering_look_ups(tables, sizes)?);
-    Ok(KeyRequest { look_ups, ..KeyRequest::only([]) })
+    Ok(match tables {
+        Some(tables) => {
+            KMeansMethod::Tables(LookUps { clusters: Some(shape), ..LookUps::by_name(tables)? })
+        }
+        None => KMeansMethod::Slots(shape),
+    })
 }
 
 /// The properties of a bootstrap.
@@ -373,17 +373,25 @@ with_files!(
     fn clustering_keys(
         &self,
         py: Python<'_>,
-        tables: &str,
+        tables: Option<&str>,
         sizes: Sizes,
     ) -> PyResult<EvaluationKeys> {
-        detached(py, || self.0.evaluation_keys(&clustering_request(tables, sizes)?))
-            .map(EvaluationKeys)
+        detached(py, || {
+            let method = clustering_method(tables, sizes)?;
+            self.0.evaluation_keys(&method.key_request(self.0.session())?)
+        })
+        .map(EvaluationKeys)
     }
 
     /// The standard deviation of the error of compared squared distances in k-means, divided by the
     /// square of the radius.
-    fn nearest_deviation(&self, py: Python<'_>, tables: &str, sizes: Sizes) -> PyResult<f64> {
-        detached(py, || self.0.nearest_deviation(&clustering_look_ups(tables, sizes)?))
+    fn nearest_deviation(
+        &self,
+        py: Python<'_>,
+        tables: Option<&str>,
+        sizes: Sizes,
+    ) -> PyResult<f64> {
+        detached(py, || self.0.nearest_deviation(clustering_method(tables, sizes)?))
     }
 
     fn second(&self, py: Python<'_>, capacity: f64) -> PyResult<Self> {

@@ -1,14 +1,14 @@
 //! K-means on encrypted points, which are exchanged, saved and resumed as bytes.
 
 use hippocrene::{
-    Clustering, EncryptedArray, Error, IterationTimes, LookUps, Session, Stored,
+    Clustering, EncryptedArray, Error, IterationTimes, Session, Stored,
     wire::{self, Kind, Limits},
 };
 use pyo3::{prelude::*, pybacked::PyBackedBytes, types::PyBytes};
 use std::path::PathBuf;
 
 use crate::{
-    client::{ClientKey, Sizes, clustering_look_ups, clustering_request, settings},
+    client::{ClientKey, Sizes, clustering_method, settings},
     errors::detached,
     files::{HeldBytes, load, to_python},
     server::Server,
@@ -78,14 +78,14 @@ impl Clusters {
     fn encrypt(
         py: Python<'_>,
         client: &ClientKey,
-        tables: &str,
+        tables: Option<&str>,
         sizes: Sizes,
         points: Vec<f64>,
         start: Vec<f64>,
     ) -> PyResult<Self> {
         detached(py, || {
-            let look_ups = clustering_look_ups(tables, sizes)?;
-            Self::made(&client.0.encrypt_points(&look_ups, &points, &start)?)
+            let method = clustering_method(tables, sizes)?;
+            Self::made(&client.0.encrypt_points(method, &points, &start)?)
         })
     }
 
@@ -94,13 +94,15 @@ impl Clusters {
         &self,
         py: Python<'_>,
         client: &ClientKey,
-        tables: &str,
+        tables: Option<&str>,
         points: Vec<f64>,
     ) -> PyResult<Self> {
         detached(py, || {
             let clusters = self.read(client.0.session())?;
-            let look_ups = LookUps::by_name(tables)?;
-            Self::made(&client.0.encrypt_new_points(&look_ups, &clusters, &points)?)
+            let shape = clusters.shape();
+            let sizes = (shape.points(), shape.dimension(), shape.clusters());
+            let method = clustering_method(tables, sizes)?;
+            Self::made(&client.0.encrypt_new_points(method, &clusters, &points)?)
         })
     }
 
@@ -216,7 +218,7 @@ fn digests(origin: hippocrene::Origin) -> OriginDigests {
 pub(crate) fn simulate_clustering(
     py: Python<'_>,
     preset: &str,
-    tables: &str,
+    tables: Option<&str>,
     sizes: Sizes,
     points: Vec<f64>,
     start: Vec<f64>,
@@ -224,18 +226,18 @@ pub(crate) fn simulate_clustering(
     new: Option<Vec<f64>>,
 ) -> PyResult<(Option<Values>, SimulationReport)> {
     detached(py, || {
-        let wanted = clustering_look_ups(tables, sizes)?;
+        let method = clustering_method(tables, sizes)?;
         let settings = settings(preset, None, None, None)?;
-        let request = clustering_request(tables, sizes)?;
+        let request = method.key_request(&Session::dry_run(settings.clone())?)?;
         let simulation = hippocrene::Simulation::with_keys(settings, &request)?;
-        let points = simulation.encrypt_points(&wanted, &points, &start)?;
+        let points = simulation.encrypt_points(method, &points, &start)?;
         simulation.restart();
         let mut clusters = points.clone();
         for _ in 0..iterations {
             clusters = simulation.server().cluster(&points, &clusters)?.0;
         }
         if let Some(new) = new {
-            let new = simulation.encrypt_new_points(&wanted, &clusters, &new)?;
+            let new = simulation.encrypt_new_points(method, &clusters, &new)?;
             simulation.restart();
             clusters = simulation.server().assign_new_points(&new, &clusters)?.0;
         }

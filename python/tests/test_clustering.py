@@ -24,6 +24,7 @@ from hippocrene import (
     EvaluationKeys,
     FormatError,
     MissingKeyError,
+    ParameterError,
     Server,
     ShapeError,
 )
@@ -254,6 +255,48 @@ def test_a_run_is_simulated():
         model.simulate_predict(points, [[1.0, 2.0, 3.0]])
 
 
+def test_clusters_in_slots_and_a_run_that_was_killed(tmp_path):
+    client = Client.generate("n15")
+    points, labels = points_of_two_clusters()
+    model = EncryptedKMeans(2, max_iter=2, init=points[:2])
+    keys = model.evaluation_keys(client, points.shape)
+    keys.save(tmp_path / "keys")
+    server = served(tmp_path / "keys")
+    sent = model.encrypt(client, points)
+    with pytest.raises(KilledError):
+        model.fit(sent, server, checkpoint=tmp_path / "checkpoint", progress=killed)
+    resumed = model.fit(sent, server, checkpoint=tmp_path / "checkpoint").clusters_
+    assert resumed.to_bytes() == model.fit(sent, keys).clusters_.to_bytes()
+    assert model.seconds_[0]["repacking"] == 0 < model.seconds_[0]["look-ups"]
+    read = model.decrypt(client, resumed)
+    assert (read.labels_ == labels).all()
+    means = np.array([points[labels == j].mean(axis=0) for j in range(2)])
+    assert np.max(abs(read.cluster_centers_ - means)) < 0.1
+    new = model.encrypt_new(client, [[5.0, 0.0], [7.1, 2.1], [99.0, 0.0]], resumed)
+    assert model.decrypt(client, model.predict(new, server)).labels_.tolist() == [0, 1, 1]
+    # Points that were encrypted for tables have too little capacity.
+    assert read.n_iter_ == 2
+    for_tables = EncryptedKMeans(2, init=points[:2], tables="lut11").encrypt(client, points)
+    with pytest.raises(ArgumentError, match="bits of capacity, and .* are needed to compute in slots"):
+        model.fit(for_tables, server)
+
+
+def test_a_run_in_slots_is_simulated():
+    points, labels = points_of_two_clusters()
+    told = EncryptedKMeans(2, max_iter=2, init=[0, 1]).simulate(points)
+    assert (told.labels == labels).all()
+    means = np.array([points[labels == j].mean(axis=0) for j in range(2)])
+    assert np.max(abs(told.cluster_centers - means)) < 0.1
+    assert "look up" not in told.operations
+    assert list(told.seconds_by_method) == ["slots", "lut12"]
+    assert told.seconds == told.seconds_by_method["slots"]
+    assert told.seconds < told.seconds_by_method["lut12"]
+    assert "time with lut12" in told._repr_html_()
+    # Small presets have no bootstraps, and no tables either.
+    with pytest.raises(ParameterError):
+        EncryptedKMeans(2).simulate(points, preset="n13")
+
+
 def test_what_is_not_possible_is_refused(client, server):
     points, _ = points_of_two_clusters()
     model = EncryptedKMeans(2)
@@ -349,9 +392,9 @@ def test_what_is_not_possible_is_refused(client, server):
             "k-means: random_state is 'a'",
         ),
         (
-            lambda: EncryptedKMeans(2, tables=None).simulate(points),
+            lambda: EncryptedKMeans(2, tables=3).simulate(points),
             TypeError,
-            "tables is text, not NoneType",
+            "tables is text, not int",
         ),
         (
             lambda: model.evaluation_keys(client, 3),

@@ -42,7 +42,7 @@ pub use array::Array;
 pub use bits::{BitArray, BitKeys, BitServer, Bits};
 pub use bootstrapping::{Bootstrapping, BootstrappingDescription, BootstrappingKeys};
 pub use client::ClientKey;
-pub use clustering::{Clustering, Origin};
+pub use clustering::{Clustering, KMeansMethod, Origin};
 pub use elements::{CiphertextBody, Elements};
 pub use encryption::Encryption;
 pub use error::{Error, format_shape};

@@ -28,7 +28,7 @@ pub use hippocrene_arrays::{
     Comparison, Complex64, Computed, DecisionTree, Diagonals, Elements, EncryptedArray, Encryption,
     Error, EvaluationKeys, Extent, FeatureRanges, Fingerprint, Fresh, Function, Gate, GateArray,
     GateClient, GateKeys, GateServer, IntegerArray, IntegerPolynomial, Integers, Interval,
-    IterationTimes, KeyRequest, Layout, LinearMaps, LookUpKeys, LookUpPlan, LookUps,
+    IterationTimes, KMeansMethod, KeyRequest, Layout, LinearMaps, LookUpKeys, LookUpPlan, LookUps,
     LookUpsDescription, Numbers, Origin, Padding, PlainNumbers, Polynomial, Polynomials, Prepared,
     PublicKey, Purpose, Report, Residues, ScaleAndBound, Scheme, Seed, Server, ServerMemory,
     Session, Settings, Shape, SharedErrors, Simulation, SlotContents, SmoothFunction, Tables,

@@ -4,8 +4,8 @@
 #[allow(dead_code)] // the tests of files use the rest of it
 use crate::common::{insecure_grafted, numbers};
 use hippocrene::{
-    ClientKey, Clustering, EncryptedArray, Error, EvaluationKeys, KeyRequest, LookUps, Server,
-    Shape, Simulation, Stored, wire,
+    ClientKey, Clustering, EncryptedArray, Error, EvaluationKeys, KMeansMethod, KeyRequest,
+    LookUps, Server, Shape, Simulation, Stored, wire,
 };
 use hippocrene_rlwe::SecretDistribution;
 
@@ -315,4 +315,220 @@ fn clustering_without_keys_or_with_invalid_points_is_refused() {
     let wide = LookUps { clusters: Some(Shape::new(4, 600, 2).unwrap()), ..asked };
     let refused = wide.plan(client.session()).unwrap_err().to_string();
     assert!(refused.contains("takes 2048 slots, there are 1024"), "{refused}");
+}
+
+const SPARSE: SecretDistribution = SecretDistribution::SparseTernary { weight: 64 };
+
+/// Returns the centroids and the labels of some iterations by Lloyd, row by row.
+fn lloyd(shape: Shape, points: &[f64], start: &[f64], iterations: usize) -> (Vec<f64>, Vec<usize>) {
+    let d = shape.dimension();
+    let (mut centroids, mut labels) = (start.to_vec(), Vec::new());
+    for _ in 0..iterations {
+        let distance = |x: &[f64], j: usize| -> f64 {
+            x.iter().zip(&centroids[j * d..]).map(|(x, c)| (x - c).powi(2)).sum()
+        };
+        let nearest = |x: &[f64]| {
+            let nearer = |j: &usize, k: &usize| distance(x, *j).total_cmp(&distance(x, *k));
+            (0..shape.clusters()).min_by(nearer).unwrap()
+        };
+        labels = points.chunks_exact(d).map(nearest).collect();
+        for j in 0..shape.clusters() {
+            let members: Vec<&[f64]> = points
+                .chunks_exact(d)
+                .zip(&labels)
+                .filter(|(_, k)| **k == j)
+                .map(|(x, _)| x)
+                .collect();
+            for c in (0..d).filter(|_| !members.is_empty()) {
+                let sum: f64 = members.iter().map(|x| x[c]).sum();
+                centroids[j * d + c] = sum / members.len() as f64;
+            }
+        }
+    }
+    (centroids, labels)
+}
+
+/// Returns `count` points around as many centres as there are clusters, and centroids to start
+/// from. The centres are at a distance of at least 1 from each other.
+fn blobs(count: usize, dimension: usize, clusters: usize) -> (Vec<f64>, Vec<f64>) {
+    let noise = numbers(count * dimension, 3);
+    let centre = |j: usize, c: usize| if c == 0 { j as f64 } else { (j * j % 3) as f64 };
+    let points: Vec<f64> = (0..count * dimension)
+        .map(|k| centre(k / dimension % clusters, k % dimension) + 0.12 * noise[k])
+        .collect();
+    let start = (0..clusters * dimension)
+        .map(|k| centre(k / dimension, k % dimension) + if k % 2 == 0 { 0.2 } else { -0.2 })
+        .collect();
+    (points, start)
+}
+
+/// Returns the largest distance of a point from the mean of all.
+fn radius(points: &[f64], d: usize) -> f64 {
+    let rows = points.len() / d;
+    let mean: Vec<f64> =
+        (0..d).map(|c| points.iter().skip(c).step_by(d).sum::<f64>() / rows as f64).collect();
+    let norm = |x: &[f64]| x.iter().zip(&mean).map(|(x, m)| (x - m).powi(2)).sum::<f64>().sqrt();
+    points.chunks_exact(d).map(norm).fold(0.0, f64::max)
+}
+
+/// One test with one key: two iterations in files, in parts, from chosen points, and new points.
+#[test]
+fn clusters_in_slots_of_points_in_files() {
+    let client = ClientKey::generate_with(insecure_grafted(9, 20, SPARSE), 2).unwrap();
+    // 32 points of 8 slots each fit a ciphertext, so there are two, and the second is not full.
+    let shape = Shape::new(45, 2, 3).unwrap();
+    let method = KMeansMethod::Slots(shape);
+    let request = method.key_request(client.session()).unwrap();
+    let keys = client.evaluation_keys(&request).unwrap().to_bytes();
+    let server = Server::new(EvaluationKeys::from_bytes_insecure(&keys, 2).unwrap()).unwrap();
+    assert_eq!(server.clusters(), None);
+    let session = server.session();
+    let (values, start) = blobs(45, 2, 3);
+    let sent = client.encrypt_points(method, &values, &start).unwrap().to_bytes();
+    let sent = Clustering::from_bytes(&sent, session).unwrap();
+    let (first, times) = server.cluster(&sent, &sent).unwrap();
+    assert!(times.look_ups > times.distance && times.repacking.is_zero());
+    let resumed = Clustering::from_bytes(&first.to_bytes(), session).unwrap();
+    let second = server.cluster(&sent, &resumed).unwrap().0;
+    let (expected, labels) = lloyd(shape, &values, &start, 2);
+    let (centroids, found) = client.decrypt_clusters(&second).unwrap();
+    assert_eq!((found.unwrap(), second.iteration()), (labels, 2));
+    let near = |have: &[f64], need: &[f64], off: f64| {
+        let off = off * radius(&values, 2);
+        have.iter().zip(need).for_each(|(x, y)| assert!((x - y).abs() < off, "{have:?} {need:?}"));
+    };
+    near(&centroids, &expected, 0.03);
+
+    let blocks = sent.blocks().unwrap();
+    assert_eq!(blocks.len(), 2);
+    let assigned: Vec<EncryptedArray> = blocks
+        .iter()
+        .enumerate()
+        .map(|(i, block)| server.assign_block(block, i, &resumed).unwrap().0)
+        .map(|bits| EncryptedArray::from_bytes(&bits.to_bytes(), session).unwrap())
+        .collect();
+    let parts = server.update_clusters(&sent, &assigned, &resumed).unwrap().0;
+    assert_eq!(parts.to_bytes(), second.to_bytes());
+    let begun = server.start_clusters(&sent, &[1, 42, 35]).unwrap();
+    let chosen: Vec<f64> =
+        [1, 42, 35].iter().flat_map(|i| values[2 * i..2 * i + 2].to_vec()).collect();
+    near(&client.decrypt_clusters(&begun).unwrap().0, &chosen, 0.02);
+    let moved = server.cluster(&sent, &begun).unwrap().0;
+    assert_eq!(
+        client.decrypt_clusters(&moved).unwrap().1.unwrap(),
+        lloyd(shape, &values, &chosen, 1).1
+    );
+
+    let new = [0.1, 0.0, 0.9, 1.1, 50.0, 40.0, -7.0, 0.5];
+    let sent_new = client.encrypt_new_points(method, &second, &new).unwrap();
+    let assigned_new = server.assign_new_points(&sent_new, &second).unwrap().0;
+    assert_eq!(client.decrypt_clusters(&assigned_new).unwrap().1.unwrap(), [0, 1, 2, 0]);
+
+    // A simulation takes the same steps.
+    let settings = client.session().settings().clone();
+    let simulation = Simulation::with_keys(settings, &request).unwrap();
+    let drawn = simulation.encrypt_points(method, &values, &start).unwrap();
+    simulation.restart();
+    let simulated = simulation.server().cluster(&drawn, &drawn).unwrap().0;
+    let report = simulation.report();
+    assert!(report.bootstraps > 0 && report.look_ups.is_none());
+    let keys = server.evaluator().keys();
+    let degree = session.context().rlwe().degree();
+    for steps in report.rotations() {
+        let modulus = session.context().parameters().top();
+        assert!(keys.rotation_count(degree, session.slots(), steps, modulus).is_some(), "{steps}");
+    }
+    near(
+        &simulation.clusters(&simulated).unwrap().0,
+        &client.decrypt_clusters(&first).unwrap().0,
+        0.03,
+    );
+
+    let tables = LookUps { tables: "lut11", clusters: Some(shape), ..LookUps::default() };
+    let of_functions = LookUps { clusters: None, ..tables };
+    let text = |error: Error| error.to_string();
+    for (refused, what) in [
+        (
+            client.encrypt_points(&of_functions, &values, &start).map(|_| ()),
+            "for functions, not for clusters",
+        ),
+        (server.assign_block(&blocks[0], 2, &first).map(|_| ()), "there is no ciphertext 2"),
+        (
+            server.update_clusters(&sent, &assigned[..1], &first).map(|_| ()),
+            "1 ciphertexts of points: there are 2",
+        ),
+        (server.start_clusters(&sent, &[1, 2, 45]).map(|_| ()), "3 of 0 to 44 are needed"),
+        (server.cluster(&second, &second).map(|_| ()), "the first operand has no points"),
+        (server.cluster(&sent_new, &second).map(|_| ()), "encrypted for existing clusters"),
+        (server.assign_new_points(&sent_new, &first).map(|_| ()), "for other clusters"),
+    ] {
+        let refused = text(refused.unwrap_err());
+        assert!(refused.contains(what), "{refused}");
+    }
+    let again = client.encrypt_points(method, &values, &start).unwrap();
+    assert!(text(server.cluster(&again, &first).unwrap_err()).contains("made of other points"));
+    let few = KMeansMethod::Slots(Shape::new(44, 2, 3).unwrap());
+    let few = client.encrypt_points(few, &values[2..], &start).unwrap();
+    assert!(text(server.cluster(&few, &first).unwrap_err()).contains("44 points of dimension 2"));
+}
+
+#[test]
+fn simulated_clusters_in_slots_are_those_of_lloyd() {
+    let settings = insecure_grafted(9, 20, SPARSE);
+    for (count, dimension, clusters) in [
+        (20, 2, 2),
+        (20, 1, 2),
+        (24, 3, 3),
+        (25, 2, 4),
+        (30, 1, 5),
+        (33, 4, 6),
+        (35, 2, 7),
+        (64, 8, 8),
+    ] {
+        let shape = Shape::new(count, dimension, clusters).unwrap();
+        let method = KMeansMethod::Slots(shape);
+        let session = hippocrene::Session::dry_run(settings.clone()).unwrap();
+        let request = method.key_request(&session).unwrap();
+        let simulation = Simulation::with_keys(settings.clone(), &request).unwrap();
+        let (values, start) = blobs(count, dimension, clusters);
+        let sent = simulation.encrypt_points(method, &values, &start).unwrap();
+        let mut state = sent.clone();
+        for _ in 0..2 {
+            state = simulation.server().cluster(&sent, &state).unwrap().0;
+        }
+        let (centroids, labels) = simulation.clusters(&state).unwrap();
+        let (expected, nearest) = lloyd(shape, &values, &start, 2);
+        assert_eq!(labels.unwrap(), nearest, "{shape:?}");
+        let off = 0.05 * radius(&values, dimension);
+        for (x, y) in centroids.iter().zip(&expected) {
+            assert!((x - y).abs() < off, "{shape:?}: {centroids:?} instead of {expected:?}");
+        }
+    }
+}
+
+#[test]
+fn empty_clusters_in_slots_stay_near_their_place_and_ties_are_shared() {
+    let settings = insecure_grafted(9, 20, SPARSE);
+    let run = |shape: Shape, points: &[f64], start: &[f64]| {
+        let method = KMeansMethod::Slots(shape);
+        let session = hippocrene::Session::dry_run(settings.clone()).unwrap();
+        let request = method.key_request(&session).unwrap();
+        let simulation = Simulation::with_keys(settings.clone(), &request).unwrap();
+        let sent = simulation.encrypt_points(method, points, start).unwrap();
+        let made = simulation.server().cluster(&sent, &sent).unwrap().0;
+        simulation.clusters(&made).unwrap()
+    };
+    // The second cluster has no point. In units of the radius, it moves by less than 1/20.
+    let (centroids, labels) =
+        run(Shape::new(4, 1, 2).unwrap(), &[-1.0, -0.9, -0.8, -0.7], &[-0.85, 1.0]);
+    assert_eq!(labels.unwrap(), [0; 4]);
+    assert!(
+        (centroids[0] + 0.85).abs() < 0.05 && (centroids[1] - 1.0).abs() < 0.1,
+        "{centroids:?}"
+    );
+    // The point in the middle counts half for each cluster.
+    let (centroids, _) = run(Shape::new(3, 1, 2).unwrap(), &[-1.0, 0.0, 1.0], &[-1.0, 1.0]);
+    for (x, sign) in centroids.iter().zip([-1.0, 1.0]) {
+        assert!((x - sign * 2.0 / 3.0).abs() < 0.03, "{centroids:?}");
+    }
 }

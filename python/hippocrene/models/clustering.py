@@ -7,6 +7,7 @@ import functools
 import math
 import warnings
 from collections.abc import Callable, Iterable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
@@ -16,7 +17,14 @@ import numpy.typing as npt
 
 from hippocrene import _native
 from hippocrene.client import Client
-from hippocrene.errors import ArgumentError, FileError, ShapeError, file_errors
+from hippocrene.errors import (
+    ArgumentError,
+    CapacityError,
+    FileError,
+    ParameterError,
+    ShapeError,
+    file_errors,
+)
 from hippocrene.files import FilePath, file_path, raw_bytes, reading
 from hippocrene.html_tables import Cell, table
 from hippocrene.keys import EvaluationKeys
@@ -32,7 +40,10 @@ if TYPE_CHECKING:
     from hippocrene.distributed import Cluster
 
 SECTORS = ("distance", "extraction", "look-ups", "repacking", "centroids")
-"""The parts of an iteration whose times `EncryptedKMeans.seconds_` holds."""
+"""The parts of an iteration whose times `EncryptedKMeans.seconds_` holds.
+
+In slots, comparisons count as look-ups, and nothing is extracted or repacked.
+"""
 
 
 class EncryptedClusters:
@@ -104,6 +115,9 @@ class KMeansSimulation:
     """The number of the centroid that was nearest to each point in the last iteration."""
     seconds: float
     """The predicted time for all iterations on one thread of this machine, in seconds."""
+    seconds_by_method: Mapping[str, float]
+    """The predicted time by method: ``"slots"`` and the name of the tables, as far as the preset
+    has room for them."""
     operations: Mapping[str, tuple[int, float]]
     """For each operation, its count and its total seconds, in descending order of the seconds."""
     peak_memory: int
@@ -115,6 +129,10 @@ class KMeansSimulation:
         """Return the figures as HTML tables, for notebooks."""
         facts: list[tuple[str, Cell]] = [
             ("time", f"{time_text(self.seconds)} on one thread, as predicted"),
+            *(
+                (f"time with {name}", time_text(seconds))
+                for name, seconds in self.seconds_by_method.items()
+            ),
             ("memory", f"{size_text(self.peak_memory)} at most"),
             ("keys", size_text(self.key_bytes)),
         ]
@@ -146,9 +164,16 @@ class EncryptedKMeans:
     - A list of indices of points, such as ``[0, 17, 42]``: these points are the centroids. The
       server can also make this start.
 
-    `tables` are those of `LookUps`, ``"lut12"`` or ``"lut13"``. With ``"lut13"``, fewer points that
-    are almost equally near to two centroids are assigned to the wrong one, but it needs more than
-    twice the time. The preset ``"n15"`` is large enough for it.
+    By default, the server compares the distances of all points at once, with bootstraps. This
+    needs a preset with bootstraps, such as ``"n15"``. A point whose squared distances to two
+    centroids differ by less than a 15th of the squared radius of all points belongs to both in
+    part, and its label is the nearer one.
+
+    With `tables`, which are those of `LookUps`, the server looks up one point after the other. This
+    takes less time for about ten points, and many times as long for hundreds (see `simulate`).
+    Points near the border then belong to one centroid only. With ``"lut13"`` instead of
+    ``"lut12"``, fewer of them are assigned to the wrong centroid, but it needs more than twice the
+    time. The preset ``"n15"`` is large enough for both.
 
     An initial centroid far outside the points, or a point far from all others, makes the other
     distances too small to be distinguished. `encrypt` warns in this case.
@@ -161,7 +186,7 @@ class EncryptedKMeans:
         max_iter: int = 5,
         init: str | npt.ArrayLike = "k-means++",
         random_state: int | None = None,
-        tables: str = "lut12",
+        tables: str | None = None,
     ) -> None:
         self.n_clusters = _at_least_one(n_clusters, "n_clusters", "cluster")
         self.max_iter = _at_least_one(max_iter, "max_iter", "iteration")
@@ -212,7 +237,7 @@ class EncryptedKMeans:
     def evaluation_keys(self, client: Client, shape: tuple[int, int]) -> EvaluationKeys:
         """Make the keys for points of shape ``(n_samples, n_features)``.
 
-        They need about 1 GB with the preset ``"n15"``.
+        They need about 0.6 GB with the preset ``"n15"``, and 1 GB with tables.
         """
         check_type(client, Client, "keys are made by Client")
         return EvaluationKeys(client._raw.clustering_keys(self._tables(), self._sizes(shape)))
@@ -337,22 +362,37 @@ class EncryptedKMeans:
     def _simulated(
         self, rows: npt.NDArray[np.float64], new: npt.NDArray[np.float64] | None, preset: str
     ) -> KMeansSimulation:
-        sizes = self._sizes(rows.shape)
         start = self.start(rows)
-        found, report = _native.simulate_clustering(
-            text(preset, "k-means: a preset"),
-            self._tables(),
-            sizes,
-            rows.ravel().tolist(),
-            start.ravel().tolist(),
-            self.max_iter,
-            None if new is None else new.ravel().tolist(),
-        )
+        tables = self._tables()
+
+        def simulated(
+            tables: str | None,
+        ) -> tuple[
+            tuple[list[float], list[int] | None] | None,
+            _native.SimulationReport,
+        ]:
+            return _native.simulate_clustering(
+                text(preset, "k-means: a preset"),
+                tables,
+                self._sizes(rows.shape),
+                rows.ravel().tolist(),
+                start.ravel().tolist(),
+                self.max_iter,
+                None if new is None else new.ravel().tolist(),
+            )
+
+        found, report = simulated(tables)
+        by_method = {tables or _SLOTS: report.seconds}
+        other = None if tables else _TABLES
+        # A preset may have room for one method only.
+        with suppress(ArgumentError, CapacityError, ParameterError):
+            by_method[other or _SLOTS] = simulated(other)[1].seconds
         centres, labels = (None, None) if found is None else found
         return KMeansSimulation(
             cluster_centers=None if centres is None else np.array(centres).reshape(start.shape),
             labels=None if labels is None else np.array(labels, dtype=np.int64),
             seconds=report.seconds,
+            seconds_by_method=by_method,
             operations={name: (count, seconds) for name, count, seconds in report.operations},
             peak_memory=report.peak_memory,
             key_bytes=report.key_bytes,
@@ -460,7 +500,7 @@ class EncryptedKMeans:
         These are the centroids of `clusters_`.
 
         The labels are encrypted, and the client reads them with `decrypt`. They are computed as in
-        an iteration of `fit`, with as many look-ups per point, the same accuracy and the same keys.
+        an iteration of `fit`, with the same accuracy and the same keys.
         Points that were encrypted for other clusters than `clusters_` are refused. A model that
         only predicts is given its clusters with ``model.clusters_ = EncryptedClusters.load(..)``.
 
@@ -508,8 +548,8 @@ class EncryptedKMeans:
                 f"{remedy}"
             )
 
-    def _tables(self) -> str:
-        return text(self.tables, "k-means: tables")
+    def _tables(self) -> str | None:
+        return None if self.tables is None else text(self.tables, "k-means: tables")
 
     def _rows(self, points: npt.ArrayLike) -> npt.NDArray[np.float64]:
         rows = rows_of_doubles(points, "k-means")
@@ -551,6 +591,12 @@ class EncryptedKMeans:
 
 
 _PARAMETERS = ("n_clusters", "max_iter", "init", "random_state", "tables")
+
+_SLOTS = "slots"
+"""The name of k-means by comparisons in slots."""
+
+_TABLES = "lut12"
+"""The tables that a simulation compares with comparisons in slots."""
 
 _MOST_WRONG = 0.05
 """The expected share of wrongly assigned points above which `EncryptedKMeans.encrypt` warns."""

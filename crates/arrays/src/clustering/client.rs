@@ -1,20 +1,19 @@
 //! The client's part of k-means.
 
 use hippocrene_ckks::{Scale, Values};
-use hippocrene_pegasus::KMeansPlan;
 use zeroize::Zeroizing;
 
-use super::{Clustering, centroid_layout, point_layout};
+use super::{Clustering, KMeansMethod, centroid_layout, point_layout};
 use crate::{
-    CiphertextBody, ClientKey, EncryptedArray, Encryption, Error, Fresh, Layout, LookUps, Numbers,
-    Shape, SlotContents,
+    CiphertextBody, ClientKey, EncryptedArray, Encryption, Error, Fresh, Layout, Numbers, Shape,
+    SlotContents,
 };
 
 const OPERATION: &str = "encrypt points";
 
 impl ClientKey {
-    /// Encrypts points and the centroids to start from, both row by row, for a server whose keys
-    /// are for `look_ups`.
+    /// Encrypts points and the centroids to start from, both row by row, for a server that has the
+    /// keys of `method`. [`LookUps`](crate::LookUps) of clusters are a method too.
     ///
     /// Coordinates are first taken relative to the mean of the points. Then they are divided by the
     /// largest distance of any point or centroid from that mean. Mean and distance stay secret.
@@ -22,19 +21,22 @@ impl ClientKey {
     /// # Errors
     /// [`Error::Argument`] in one of these cases:
     ///
-    /// - the look-ups are not for clusters,
+    /// - the method is that of look-ups, and these are not for clusters,
     /// - the number of coordinates does not match their shape,
     /// - a coordinate is not finite,
     /// - a distance is too large for a double, or too small for the parameters.
     ///
-    /// Also as [`LookUps::plan`], and as [`ClientKey::encrypt`] for the mean and that distance.
+    /// Also as [`LookUps::plan`](crate::LookUps::plan) and
+    /// [`Bootstrapping::plan`](crate::Bootstrapping::plan), and as [`ClientKey::encrypt`] for the
+    /// mean and that distance.
     pub fn encrypt_points(
         &self,
-        look_ups: &LookUps,
+        method: impl Into<KMeansMethod>,
         points: &[f64],
         start: &[f64],
     ) -> Result<Clustering, Error> {
-        let shape = shape_of(look_ups)?;
+        let method = method.into();
+        let shape = method.shape().map_err(|error| error.during(OPERATION))?;
         for (numbers, rows, of) in
             [(points, shape.points(), "points"), (start, shape.clusters(), "centroids")]
         {
@@ -54,7 +56,7 @@ impl ClientKey {
                 return Err(Error::argument(OPERATION, what));
             }
         }
-        let plan = look_ups.clustering(self.session(), shape)?;
+        let encoding = method.encoding(self.session())?;
         let frame = frame(shape, points, start);
         if frame.iter().any(|x| !x.is_finite()) {
             return Err(Error::argument(OPERATION, "distances are too large for a number"));
@@ -62,12 +64,13 @@ impl ClientKey {
         let inside = |values: &[f64]| Zeroizing::new(to_frame(values, &frame));
         let (points, start) = (inside(points), inside(start));
         let slots = self.session().slots();
-        let rows = shape.points_in_slots(&points, plan.points_per_ciphertext())?;
+        let rows = shape.points_in_slots(&points, encoding.together)?;
         let layout = point_layout(shape, shape.points(), slots)?;
-        let points = self.repeated(&rows, layout, &plan, plan.point_bits())?;
+        let points = self.repeated(&rows, layout, encoding.scale_bits, encoding.point_bits)?;
         let start = [shape.centroids_in_slots(&start)?];
         let layout = centroid_layout(shape, slots)?;
-        let centroids = self.repeated(&start, layout, &plan, plan.centroid_bits())?;
+        let (scale_bits, centroid_bits) = (encoding.scale_bits, encoding.centroid_bits);
+        let centroids = self.repeated(&start, layout, scale_bits, centroid_bits)?;
         // The relative precision is the same for any radius, however small.
         let smaller = (-frame[shape.dimension()].log2()).max(0.0).ceil();
         let precision = Some(self.session().settings().precision() + smaller);
@@ -87,13 +90,14 @@ impl ClientKey {
     /// The standard deviation of the error when squared distances to centroids are compared.
     ///
     /// It is relative to the square of the largest distance of a point, or of a starting centroid,
-    /// from the mean of the points. See [`KMeansPlan::nearest_deviation`].
+    /// from the mean of the points. With tables, it is
+    /// [`KMeansPlan::nearest_deviation`](hippocrene_pegasus::KMeansPlan::nearest_deviation). In
+    /// slots, it is a bound that follows from the error of the centroids.
     ///
     /// # Errors
     /// As [`ClientKey::encrypt_points`].
-    pub fn nearest_deviation(&self, look_ups: &LookUps) -> Result<f64, Error> {
-        let plan = look_ups.clustering(self.session(), shape_of(look_ups)?)?;
-        Ok(plan.nearest_deviation()?)
+    pub fn nearest_deviation(&self, method: impl Into<KMeansMethod>) -> Result<f64, Error> {
+        method.into().nearest_deviation(self.session())
     }
 
     /// Decrypts the centroids, row by row, and the cluster of every point.
@@ -114,17 +118,17 @@ impl ClientKey {
     /// Encrypts vectors of slots, one ciphertext for each, and repeats each vector up to the last
     /// slot.
     ///
-    /// The scale is that of `plan`, and the modulus is the grafted modulus of `bits` bits.
+    /// The scale has `scale_bits` bits, and the modulus is the grafted modulus of `bits` bits.
     pub(super) fn repeated(
         &self,
         slots: &[Vec<f64>],
         layout: Layout,
-        plan: &KMeansPlan,
+        scale_bits: f64,
         bits: f64,
     ) -> Result<EncryptedArray, Error> {
         let context = self.session().context();
         let modulus = context.parameters().grafted_modulus(bits);
-        let scale = Scale::from_f64(plan.slot_scale_bits().exp2())
+        let scale = Scale::from_f64(scale_bits.exp2())
             .ok_or_else(|| Error::Internal("the plan has no scale".into()))?;
         let encrypt = |slots: &Vec<f64>| {
             let all = Zeroizing::new(slots.repeat(self.session().slots() / slots.len()));
@@ -160,11 +164,6 @@ impl Clustering {
             |bits: &[f64]| (1..k).fold(0, |best, j| if bits[j] > bits[best] { j } else { best });
         Ok((centroids, Some(bits.chunks_exact(k).map(label).collect())))
     }
-}
-
-fn shape_of(look_ups: &LookUps) -> Result<Shape, Error> {
-    let refused = || Error::argument(OPERATION, "the look-ups are for functions, not for clusters");
-    look_ups.clusters.ok_or_else(refused)
 }
 
 /// The mean of the points, and the largest distance of a point or centroid from it (1 if that is

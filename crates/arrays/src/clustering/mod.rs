@@ -2,7 +2,11 @@
 //! of the server.
 
 mod client;
+mod method;
 mod new_points;
+pub(crate) mod slot_circuit;
+
+pub use method::KMeansMethod;
 
 use hippocrene_pegasus::Shape;
 use hippocrene_rlwe::Fingerprint;

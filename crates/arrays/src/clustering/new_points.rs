@@ -2,8 +2,8 @@
 
 use zeroize::Zeroizing;
 
-use super::{Clustering, Origin, client::to_frame, point_layout};
-use crate::{ClientKey, EncryptedArray, Error, LookUps};
+use super::{Clustering, KMeansMethod, Origin, client::to_frame, point_layout};
+use crate::{ClientKey, EncryptedArray, Error};
 
 const OPERATION: &str = "encrypt new points";
 
@@ -12,22 +12,22 @@ impl ClientKey {
     ///
     /// [`Server::assign_new_points`](crate::Server::assign_new_points) assigns them. There may be
     /// from 1 point up to the number of the other points. The coordinate system is read from
-    /// `clusters`, and `look_ups` names the tables of the server's keys. Points outside the ball of
-    /// the other points are moved into it so that the nearest centroid stays the nearest
-    /// ([`Shape::new_points_in_slots`](crate::Shape::new_points_in_slots)).
+    /// `clusters`, and `method` is that of the server's keys, whatever its shape. Points outside
+    /// the ball of the other points are moved into it so that the nearest centroid stays the
+    /// nearest ([`Shape::new_points_in_slots`](crate::Shape::new_points_in_slots)).
     ///
     /// # Errors
     /// [`Error::Argument`] when the number of coordinates does not make rows of such points, a
     /// coordinate is not finite, or a point is so far out that squared distances are too large for
-    /// a double. Also as [`LookUps::plan`], and as [`ClientKey::decrypt`] for the arrays that are
-    /// read from `clusters`.
+    /// a double. Also as [`ClientKey::encrypt_points`], and as [`ClientKey::decrypt`] for the arrays
+    /// that are read from `clusters`.
     pub fn encrypt_new_points(
         &self,
-        look_ups: &LookUps,
+        method: impl Into<KMeansMethod>,
         clusters: &Clustering,
         points: &[f64],
     ) -> Result<Clustering, Error> {
-        self.new_points_by(look_ups, clusters, points, |array| {
+        self.new_points_by(method.into(), clusters, points, |array| {
             Ok(Zeroizing::new(self.decrypt(array)?))
         })
     }
@@ -35,7 +35,7 @@ impl ClientKey {
     /// As [`ClientKey::encrypt_new_points`], with `read` to read the arrays of `clusters`.
     pub(crate) fn new_points_by(
         &self,
-        look_ups: &LookUps,
+        method: KMeansMethod,
         clusters: &Clustering,
         points: &[f64],
         read: impl Fn(&EncryptedArray) -> Result<Zeroizing<Vec<f64>>, Error>,
@@ -48,16 +48,13 @@ impl ClientKey {
             return Err(Error::argument(OPERATION, what));
         }
         let (shape, slots) = (clusters.shape(), self.session().slots());
-        let plan = look_ups.clustering(self.session(), shape)?;
+        let encoding = method.with_shape(shape).encoding(self.session())?;
         let (frame, centroids) = (read(&clusters.frame)?, read(&clusters.centroids)?);
         let inside = Zeroizing::new(to_frame(points, &frame));
-        let rows = Zeroizing::new(shape.new_points_in_slots(
-            &inside,
-            &centroids,
-            plan.points_per_ciphertext(),
-        )?);
+        let rows =
+            Zeroizing::new(shape.new_points_in_slots(&inside, &centroids, encoding.together)?);
         let layout = point_layout(shape, points.len() / shape.dimension(), slots)?;
-        let points = self.repeated(&rows, layout, &plan, plan.point_bits())?;
+        let points = self.repeated(&rows, layout, encoding.scale_bits, encoding.point_bits)?;
         let arrays = [clusters.frame.clone(), clusters.centroids.clone()];
         let sent = Clustering::from_parts(shape, clusters.iteration(), arrays, None, Some(points))?;
         Ok(Clustering { origin: Some(Origin { points: clusters.digest(), start: None }), ..sent })

@@ -45,7 +45,7 @@ use hippocrene_rlwe::{Fingerprint, Modulus, PreparedEvaluationKeys, RlweError};
 
 use crate::{
     Array, BitServer, Error, EvaluationKeys, Layout, LookUpPlan, Session, SlotContents,
-    format_shape,
+    clustering::slot_circuit::SlotCircuit, format_shape,
 };
 use functions::comparison::Plans;
 use linear::map_cache::AllMaps;
@@ -112,8 +112,10 @@ pub struct Server {
     /// Evaluates look-up tables.
     pegasus: Option<Pegasus>,
     bits: Option<BitServer>,
-    /// Computes k-means.
+    /// Computes k-means by look-up tables.
     k_means: Option<KMeans>,
+    /// The circuit of k-means in slots that was used last.
+    slot_circuit: Arc<Mutex<Option<Arc<SlotCircuit>>>>,
     /// Cached comparison plans.
     plans: Arc<Plans>,
     maps: Arc<AllMaps>,
@@ -195,6 +197,7 @@ impl Server {
             pegasus,
             bits: bits.transpose()?,
             k_means,
+            slot_circuit: Arc::default(),
             plans: Arc::default(),
             maps: Arc::default(),
             dry: Arc::default(),

@@ -17,7 +17,8 @@ use zeroize::Zeroizing;
 
 use crate::{
     BitArray, Bootstrapping, BootstrappingKeys, ClientKey, Clustering, EncryptedArray, Encryption,
-    Error, EvaluationKeys, IntegerArray, Interval, KeyRequest, LookUps, Server, Session, Settings,
+    Error, EvaluationKeys, IntegerArray, Interval, KMeansMethod, KeyRequest, Server, Session,
+    Settings,
 };
 
 pub use report::{Purpose, Report, UsedKey};
@@ -298,17 +299,18 @@ impl Simulation {
         self.client.encrypt_bits(self.server.bits()?.plan(), values, shape)
     }
 
-    /// Makes arrays of points to be clustered, which needs keys for that ([`LookUps::clusters`]).
+    /// Makes arrays of points to be clustered, which needs keys for that
+    /// ([`KMeansMethod::key_request`]).
     ///
     /// # Errors
     /// As [`ClientKey::encrypt_points`].
     pub fn encrypt_points(
         &self,
-        look_ups: &LookUps,
+        method: impl Into<KMeansMethod>,
         points: &[f64],
         start: &[f64],
     ) -> Result<Clustering, Error> {
-        self.client.encrypt_points(look_ups, points, start)
+        self.client.encrypt_points(method, points, start)
     }
 
     /// Makes arrays of points to be assigned to these clusters.
@@ -318,7 +320,7 @@ impl Simulation {
     /// known.
     pub fn encrypt_new_points(
         &self,
-        look_ups: &LookUps,
+        method: impl Into<KMeansMethod>,
         clusters: &Clustering,
         points: &[f64],
     ) -> Result<Clustering, Error> {
@@ -328,7 +330,7 @@ impl Simulation {
             })?;
             Ok(Zeroizing::new(values.iter().map(|z| z.re).collect()))
         };
-        self.client.new_points_by(look_ups, clusters, points, known)
+        self.client.new_points_by(method.into(), clusters, points, known)
     }
 
     /// The centroids, row by row, and the labels if there are any, without noise.

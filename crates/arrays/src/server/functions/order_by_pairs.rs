@@ -75,6 +75,11 @@ const SHORT_STAGES: [&str; 4] = [
     "polynomials in short stages for bootstraps with 3 more bits",
 ];
 
+/// Name and tier of the candidate whose stages also fit the capacity of the operand. Then no
+/// bootstrap comes before the first stage, which needs more precise values than later ones.
+const FITTING_STAGES: &str = "polynomials in stages that fit the operand";
+const FITTING_STAGES_TIER: usize = 6;
+
 /// Moved elements have this many bits more precision than the comparison needs. Chosen.
 const EXTRA_BITS_OF_MOVES: f64 = 4.0;
 
@@ -615,7 +620,7 @@ impl Server {
     /// bits of capacity for further use if possible.
     ///
     /// The stages of the plan may use all of the capacity, or only as much as a bootstrap restores.
-    fn steps(
+    pub(in crate::server) fn steps(
         &self,
         a: &EncryptedArray,
         how: Comparison,
@@ -640,6 +645,9 @@ impl Server {
             let short = run(self.stage_limits(i as f64), Refreshed::OnTheWay);
             candidates.push(Candidate::new(name, short).otherwise(1 + i));
         }
+        let have = a.capacity_bits(&self.session);
+        let fitting = run(self.stage_limits_within(have), Refreshed::OnTheWay);
+        candidates.push(Candidate::new(FITTING_STAGES, fitting).otherwise(FITTING_STAGES_TIER));
         self.perform(operation, [a], f64::INFINITY, &candidates)
     }
 
@@ -691,6 +699,13 @@ impl Server {
         let (most, reserve) = self.most_after_bootstrap().zip(self.bootstrap_reserve())?;
         let refresh_std = (-self.bootstrap_precision()? - more).exp2();
         Some(StageLimits { bits: most - reserve - STAGE_MARGIN_BITS, refresh_std })
+    }
+
+    /// Returns the limits of a stage that fits this capacity, in bits, as well.
+    fn stage_limits_within(&self, capacity: f64) -> Option<StageLimits> {
+        let limits = self.stage_limits(0.0)?;
+        let have = capacity - self.bootstrap_reserve()? - STAGE_MARGIN_BITS;
+        Some(StageLimits { bits: limits.bits.min(have), ..limits })
     }
 
     /// Returns this server with a precision of at most `bits`.

@@ -48,6 +48,7 @@ impl Server {
             pegasus: None,
             bits: None,
             k_means: None,
+            slot_circuit: Arc::default(),
             plans: Arc::clone(&self.plans),
             maps: Arc::default(),
             dry: Arc::default(),

@@ -1,6 +1,9 @@
-//! K-means on encrypted points ([`hippocrene_pegasus::KMeans`]).
+//! K-means on encrypted points, by look-up tables ([`hippocrene_pegasus::KMeans`]) or by
+//! comparisons in slots ([`in_slots`]).
 
-use std::borrow::Cow;
+mod in_slots;
+
+use std::{borrow::Cow, time::Instant};
 
 use hippocrene_ckks::Ciphertext;
 use hippocrene_pegasus::{IterationTimes, KMeans, KMeansState};
@@ -10,12 +13,34 @@ use crate::{
     Array, Clustering, EncryptedArray, Error, Layout, Numbers, Origin, SlotContents,
     clustering::{bit_layout, centroid_layout},
 };
+use in_slots::InSlots;
 
 const OPERATION: &str = "an iteration of k-means";
+
+/// The way in which this server computes k-means on given clusters.
+enum Method<'s> {
+    Tables(&'s KMeans),
+    Slots(InSlots<'s>),
+}
+
+impl Method<'_> {
+    /// The number of points in a ciphertext.
+    fn together(&self) -> usize {
+        match self {
+            Method::Tables(k_means) => k_means.plan().points_per_ciphertext(),
+            Method::Slots(in_slots) => in_slots.together(),
+        }
+    }
+}
 
 impl Server {
     /// Computes one iteration of k-means from `clusters`, on the points of `points`. Also returns
     /// the time of each part.
+    ///
+    /// A server with keys of look-up tables for k-means uses these. A server with bootstrapping
+    /// keys compares the distances of all points in slots. With both, the client decides by the
+    /// method that it encrypts with ([`KMeansMethod`](crate::KMeansMethod)). In slots, comparisons
+    /// count as look-ups, and there is no extraction and no repacking.
     ///
     /// The same operands give the same result, bit for bit, in every process.
     ///
@@ -28,10 +53,23 @@ impl Server {
         points: &Clustering,
         clusters: &Clustering,
     ) -> Result<(Clustering, IterationTimes), Error> {
-        let (k_means, state) = self.state(clusters, OPERATION)?;
-        let rows = self.rows(points, OPERATION)?;
+        let (method, state) = self.state(clusters, OPERATION)?;
+        let rows = self.rows(points, &method, OPERATION)?;
         let origin = origin(points, clusters)?;
-        let (next, sectors) = k_means.iterate(&rows, &state)?;
+        let (next, sectors) = match &method {
+            Method::Tables(k_means) => k_means.iterate(&rows, &state)?,
+            Method::Slots(in_slots) => {
+                let (mut assigned, mut time) = (Vec::new(), IterationTimes::default());
+                for (block, rows) in rows.iter().enumerate() {
+                    let (bits, part) = self.nearest_in_slots(in_slots, rows, block, &state)?;
+                    time += part;
+                    assigned.push(bits);
+                }
+                let (next, part) = self.update_in_slots(in_slots, &rows, assigned, &state)?;
+                time += part;
+                (next, time)
+            }
+        };
         Ok((self.clustering(points, origin, next)?, sectors))
     }
 
@@ -49,15 +87,17 @@ impl Server {
         block: usize,
         clusters: &Clustering,
     ) -> Result<(EncryptedArray, IterationTimes), Error> {
-        let (k_means, state) = self.state(clusters, OPERATION)?;
+        let (method, state) = self.state(clusters, OPERATION)?;
         self.check(points, OPERATION)?;
-        let plan = k_means.plan();
         let expanded = points.expanded(&self.session);
         let [points] = &expanded[..] else {
             return Err(Error::argument(OPERATION, "a block is one ciphertext of points"));
         };
-        let points = self.seen_with(points, plan.points_per_ciphertext() * plan.shape().width())?;
-        let (bits, sectors) = k_means.assign(&points, block, &state)?;
+        let points = self.seen_by(points, &method, clusters.shape())?;
+        let (bits, sectors) = match &method {
+            Method::Tables(k_means) => k_means.assign(&points, block, &state)?,
+            Method::Slots(in_slots) => self.nearest_in_slots(in_slots, &points, block, &state)?,
+        };
         let all = self.session.slots();
         let form = Numbers {
             complex: false,
@@ -90,22 +130,25 @@ impl Server {
         assigned: &[EncryptedArray],
         clusters: &Clustering,
     ) -> Result<(Clustering, IterationTimes), Error> {
-        let (k_means, state) = self.state(clusters, OPERATION)?;
-        let rows = self.rows(points, OPERATION)?;
+        let (method, state) = self.state(clusters, OPERATION)?;
+        let rows = self.rows(points, &method, OPERATION)?;
         assigned.iter().try_for_each(|a| self.check(a, OPERATION))?;
-        let slots = k_means.plan().points_per_ciphertext() * k_means.plan().shape().width();
         let bits = assigned.iter().flat_map(|a| a.expanded(&self.session));
-        let bits = bits.map(|c| self.seen_with(&c, slots)).collect::<Result<Vec<_>, _>>()?;
+        let bits = bits.map(|c| self.seen_by(&c, &method, clusters.shape()));
+        let bits = bits.collect::<Result<Vec<_>, _>>()?;
         let origin = origin(points, clusters)?;
-        let (next, sectors) = k_means.update(&rows, bits, &state)?;
+        let (next, sectors) = match &method {
+            Method::Tables(k_means) => k_means.update(&rows, bits, &state)?,
+            Method::Slots(in_slots) => self.update_in_slots(in_slots, &rows, bits, &state)?,
+        };
         Ok((self.clustering(points, origin, next)?, sectors))
     }
 
     /// Assigns new points ([`ClientKey::encrypt_new_points`](crate::ClientKey::encrypt_new_points))
     /// to the nearest of `clusters`. Also returns the time of each part.
     ///
-    /// It works as in an iteration, with as many look-ups for each point. The result has these
-    /// clusters and the assignment.
+    /// It works as in an iteration, with as many look-ups or comparisons for each point. The result
+    /// has these clusters and the assignment.
     ///
     /// # Errors
     /// [`Error::Argument`] if `points` has no new points, or if they were encrypted for other
@@ -116,7 +159,7 @@ impl Server {
         clusters: &Clustering,
     ) -> Result<(Clustering, IterationTimes), Error> {
         const OPERATION: &str = "assign new points";
-        let (k_means, state) = self.state(clusters, OPERATION)?;
+        let (method, state) = self.state(clusters, OPERATION)?;
         let Some(rows) = points.points.as_ref().filter(|_| points.has_new_points()) else {
             let what = "the first operand has no new points: encrypt them for these clusters";
             return Err(Error::argument(OPERATION, what));
@@ -129,10 +172,13 @@ impl Server {
             return Err(Error::argument(OPERATION, what));
         }
         let (mut assigned, mut time) = (Vec::new(), IterationTimes::default());
-        let together = k_means.plan().points_per_ciphertext();
-        for (k, rows) in self.checked_rows(points, rows, OPERATION)?.iter().enumerate() {
+        let together = method.together();
+        for (k, rows) in self.checked_rows(points, rows, &method, OPERATION)?.iter().enumerate() {
             let count = together.min(points.count() - k * together);
-            let (bits, part) = k_means.nearest(rows, count, &state)?;
+            let (bits, part) = match &method {
+                Method::Tables(k_means) => k_means.nearest(rows, count, &state)?,
+                Method::Slots(in_slots) => in_slots.nearest(rows, count, &state.centroids)?,
+            };
             time += part;
             assigned.push(bits);
         }
@@ -154,38 +200,118 @@ impl Server {
         chosen: &[usize],
     ) -> Result<Clustering, Error> {
         const OPERATION: &str = "choose points as centroids";
-        let (k_means, state) = self.state(points, OPERATION)?;
-        let rows = self.rows(points, OPERATION)?;
-        let begun = k_means.start_from(&rows, &state, chosen)?;
+        let (method, state) = self.state(points, OPERATION)?;
+        let rows = self.rows(points, &method, OPERATION)?;
+        let begun = match &method {
+            Method::Tables(k_means) => k_means.start_from(&rows, &state, chosen)?,
+            Method::Slots(in_slots) => {
+                let shape = points.shape();
+                if chosen.len() != shape.clusters() || chosen.iter().any(|i| *i >= shape.points()) {
+                    let (clusters, last) = (shape.clusters(), shape.points() - 1);
+                    let what = format!("{chosen:?}: {clusters} of 0 to {last} are needed");
+                    return Err(Error::argument(OPERATION, what));
+                }
+                let centroids = in_slots.refreshed(&in_slots.chosen(&rows, chosen)?)?;
+                KMeansState { iteration: 0, centroids, assigned: Vec::new() }
+            }
+        };
         self.clustering(points, points.as_origin(Some(chosen)), begun)
     }
 
-    /// Returns k-means with these clusters as the state to go on from.
+    /// Assigns the points of the `block`-th ciphertext in slots.
+    fn nearest_in_slots(
+        &self,
+        in_slots: &InSlots<'_>,
+        points: &Ciphertext,
+        block: usize,
+        state: &KMeansState,
+    ) -> Result<(Ciphertext, IterationTimes), Error> {
+        let (all, together) = (in_slots.shape().points(), in_slots.together());
+        let first = block.saturating_mul(together);
+        if first >= all {
+            let what = format!("there is no ciphertext {block} of points");
+            return Err(Error::argument(OPERATION, what));
+        }
+        in_slots.nearest(points, together.min(all - first), &state.centroids)
+    }
+
+    /// Ends an iteration in slots.
+    fn update_in_slots(
+        &self,
+        in_slots: &InSlots<'_>,
+        points: &[Ciphertext],
+        assigned: Vec<Ciphertext>,
+        state: &KMeansState,
+    ) -> Result<(KMeansState, IterationTimes), Error> {
+        let (have, need) = (assigned.len(), points.len());
+        if have != need {
+            let what = format!("{have} ciphertexts of points: there are {need} in this shape");
+            return Err(Error::argument(OPERATION, what));
+        }
+        let start = Instant::now();
+        let centroids = in_slots.moved(points, &assigned, &state.centroids)?;
+        let centroids = in_slots.refreshed(&centroids)?;
+        let time = IterationTimes { update: start.elapsed(), ..IterationTimes::default() };
+        Ok((KMeansState { iteration: state.iteration + 1, centroids, assigned }, time))
+    }
+
+    /// Returns the method for these clusters, and the clusters as the state to go on from.
     fn state(
         &self,
         clusters: &Clustering,
         operation: &'static str,
-    ) -> Result<(&KMeans, KMeansState), Error> {
-        let k_means = self.k_means.as_ref().ok_or_else(|| {
-            let what = "this server has no keys for k-means. Make evaluation keys with them \
-                        (LookUps::clusters).";
-            Error::NoKeys { operation, what }
-        })?;
-        let shape = k_means.plan().shape();
-        self.check_shape(clusters, shape, operation)?;
+    ) -> Result<(Method<'_>, KMeansState), Error> {
+        let shape = clusters.shape();
+        let method = self.method(clusters, operation)?;
+        if let Method::Tables(k_means) = &method {
+            self.check_shape(clusters, k_means.plan().shape(), operation)?;
+        }
         self.check(&clusters.centroids, operation)?;
         let centroids = clusters.centroids.expanded(&self.session);
         let centroids: &Cow<'_, Ciphertext> =
             centroids.first().ok_or_else(|| Error::Internal("there are no centroids".into()))?;
-        let centroids = self.seen_with(centroids, shape.width())?;
-        Ok((
-            k_means,
-            KMeansState { iteration: clusters.iteration, centroids, assigned: Vec::new() },
-        ))
+        let slots = match &method {
+            Method::Tables(_) => shape.width(),
+            Method::Slots(_) => self.session.slots(),
+        };
+        let centroids = self.seen_with(centroids, slots)?;
+        Ok((method, KMeansState { iteration: clusters.iteration, centroids, assigned: Vec::new() }))
+    }
+
+    /// Returns the method for these clusters: the one that the server has keys for, or that of the
+    /// client if the server has keys for both.
+    fn method(&self, clusters: &Clustering, operation: &'static str) -> Result<Method<'_>, Error> {
+        let capacity = clusters.centroids.capacity_bits(&self.session);
+        // Centroids of the tables have less capacity than bootstrapped ones.
+        let least = self.bootstrap_reserve().map(in_slots::least);
+        match (&self.k_means, least) {
+            (_, Some(least)) if capacity >= least => {
+                self.in_slots(clusters.shape()).map(Method::Slots)
+            }
+            (Some(k_means), _) => Ok(Method::Tables(k_means)),
+            (None, Some(least)) => {
+                let what = format!(
+                    "the centroids have {capacity:.0} bits of capacity, and {least:.0} are needed \
+                     to compute in slots. Encrypt the points for slots, and make the keys for that \
+                     (KMeansMethod::Slots), or use look-up tables (KMeansMethod::Tables)."
+                );
+                Err(Error::argument(operation, what))
+            }
+            (None, None) => {
+                let what = "this server has no keys for k-means. Make evaluation keys with them \
+                            (KMeansMethod::key_request).";
+                Err(Error::NoKeys { operation, what })
+            }
+        }
     }
 
     /// Returns the points that are clustered, ciphertext by ciphertext.
-    fn rows(&self, points: &Clustering, operation: &'static str) -> Result<Vec<Ciphertext>, Error> {
+    fn rows(
+        &self,
+        points: &Clustering,
+        method: &Method<'_>,
+        operation: &'static str,
+    ) -> Result<Vec<Ciphertext>, Error> {
         let Some(rows) = &points.points else {
             return Err(Error::argument(operation, "the first operand has no points"));
         };
@@ -194,7 +320,7 @@ impl Server {
                         assigned. Encrypt points to be clustered without clusters.";
             return Err(Error::argument(operation, what));
         }
-        self.checked_rows(points, rows, operation)
+        self.checked_rows(points, rows, method, operation)
     }
 
     /// Checks the key and the shape of points, and returns them ciphertext by ciphertext.
@@ -202,15 +328,32 @@ impl Server {
         &self,
         points: &Clustering,
         rows: &EncryptedArray,
+        method: &Method<'_>,
         operation: &'static str,
     ) -> Result<Vec<Ciphertext>, Error> {
         self.check(rows, operation)?;
-        let shape = points.shape();
-        let slots = shape.points_per_ciphertext(self.session.slots())? * shape.width();
-        if let Some(k_means) = &self.k_means {
-            self.check_shape(points, k_means.plan().shape(), operation)?;
+        match method {
+            Method::Tables(k_means) => {
+                self.check_shape(points, k_means.plan().shape(), operation)?;
+            }
+            Method::Slots(in_slots) => self.check_shape(points, in_slots.shape(), operation)?,
         }
-        rows.expanded(&self.session).iter().map(|c| self.seen_with(c, slots)).collect()
+        let expanded = rows.expanded(&self.session);
+        expanded.iter().map(|c| self.seen_by(c, method, points.shape())).collect()
+    }
+
+    /// Returns a ciphertext of points or bits in the number of slots that a method uses.
+    fn seen_by(
+        &self,
+        a: &Ciphertext,
+        method: &Method<'_>,
+        shape: crate::Shape,
+    ) -> Result<Ciphertext, Error> {
+        let slots = match method {
+            Method::Tables(_) => method.together() * shape.width(),
+            Method::Slots(_) => self.session.slots(),
+        };
+        self.seen_with(a, slots)
     }
 
     fn check_shape(
