@@ -31,7 +31,7 @@ use std::{
 
 use hippocrene_ckks::{
     Short,
-    circuits::comparison::{SignPlan, StageLimits},
+    circuits::comparison::{SignPlan, SignUse, StageLimits},
 };
 use hippocrene_rlwe::Noise;
 
@@ -39,11 +39,12 @@ use crate::server::{
     Server,
     functions::{
         comparison::{Comparison, DEFAULT_GAP, Refreshed, WIDER_GAPS, centre},
-        sort::Lines,
+        sort::{Lines, relabelled},
         tables::without_tables,
     },
     moves::broadcast::Copies,
     planner::choose::Candidate,
+    schemes::primitives::LinearMaps,
 };
 use crate::{Capacity, EncryptedArray, Error, Interval, Layout, Numbers, SlotContents};
 
@@ -58,13 +59,24 @@ const MAX_ERROR_OF_RANKS: f64 = 1.0 / 32.0;
 /// precise first comparison, and makes the gap of the second one narrower.
 const MAX_ERROR_OF_RANKS_WITHIN: f64 = 1.0 / 16.0;
 
+/// Standard deviation of the noise of a rank. Chosen: a comparison with whole numbers tolerates a
+/// few times as much.
+const NOISE_OF_RANKS: f64 = 1.0 / 1024.0;
+
+/// Standard deviation of the noise that the comparisons with whole numbers add to a selected
+/// element, as a share of the bound of the elements. Chosen.
+const NOISE_OF_SELECTION: f64 = 1.0 / 4096.0;
+
 /// Tolerance of a simulation for the declared distance, as a share of it: for the rounding of
 /// values that are equal, or at the distance. Chosen.
 const DISTANCE_TOLERANCE: f64 = 1.0 / 1_048_576.0;
 
-/// A stage is planned with this many bits less than a bootstrap allows, since scales differ from
+/// Stages are planned with this many bits less than a bootstrap allows, since scales differ from
 /// the plan by half a bit in each product. Chosen.
 const STAGE_MARGIN_BITS: f64 = 2.0;
+
+/// Step of the capacity for which stages are planned, in bits. Chosen.
+const FIRST_BITS_STEP: f64 = 4.0;
 
 /// Names of the candidates with short stages. Each one assumes that bootstraps are more precise than
 /// planned by one bit more than the one before, and is refused if they are not.
@@ -221,6 +233,14 @@ impl Pairs {
         Layout::new(shape, strides, self.slots)
     }
 
+    /// True if ranks are repeated in all rows of all copies, and rows lie in one ciphertext.
+    fn repeats(&self, ranks: &EncryptedArray) -> bool {
+        let periods = ranks.slot_contents().period();
+        self.stride * self.rows <= self.slots
+            && self.rows.is_power_of_two()
+            && periods.is_some_and(|period| self.stride.is_multiple_of(period))
+    }
+
     /// Returns the layout in which every element is in the row of its place.
     fn layout_by_place(&self) -> Result<Layout, Error> {
         let mut shape = [&[self.length], &self.shape[..]].concat();
@@ -285,7 +305,7 @@ impl Server {
         const OPERATION: &str = "gap of an order";
         self.check_real(a, OPERATION)?;
         let form = self.form_of(&[a]);
-        Ok(2.0 * self.half_gap(a, &form, MAX_ERROR_OF_RANKS, OPERATION)?.0)
+        Ok(2.0 * self.half_gap(a, &form, MAX_ERROR_OF_RANKS, NOISE_OF_RANKS, OPERATION)?.0)
     }
 
     /// Orders the lines by comparing all pairs, or returns `None` on servers with look-up tables.
@@ -476,25 +496,52 @@ impl Server {
         let extra_bits = if is_of_places { (lines.length as f64).log2() } else { 0.0 };
         let bits = EXTRA_BITS_OF_PRODUCTS + extra_bits - error.log2();
         let coarse = self.at_most_precision(bits, &form);
-        // The steps are multiplied twice, and the sum grows by the number of its summands.
-        let remaining_bits = 2.0 * form.computed_by(&coarse).product_bits(&coarse)
-            + (lines.length as f64).log2()
-            + MARGIN_BITS_OF_PRODUCTS;
-        let steps = self.rank_steps(&ranked, &combined.thresholds, remaining_bits, operation)?;
-        let layout = steps.layout().clone();
+        let product_bits = form.computed_by(&coarse).product_bits(&coarse);
+        let is_in_turn = ranked.pairs.repeats(&ranked.ranks)
+            && matches!(ordered, Ordered::Elements(_) | Ordered::Places(..))
+            && combined.thresholds.len() == lines.length
+            && combined.factors.len() == lines.length;
+        let chosen = match is_in_turn {
+            // The sum has one summand that is not 0, and slots between two rows have two.
+            true => {
+                let remaining_bits = product_bits + 1.0 + MARGIN_BITS_OF_PRODUCTS;
+                self.selectors(&ranked, remaining_bits, operation)?
+            }
+            // The steps are multiplied twice, and the sum grows by the number of its summands.
+            false => {
+                let growth = (lines.length as f64).log2();
+                let remaining_bits = 2.0 * product_bits + growth + MARGIN_BITS_OF_PRODUCTS;
+                self.rank_steps(&ranked, &combined.thresholds, remaining_bits, operation)?
+            }
+        };
+        eprintln!("DBG chosen: {:.1} prec {:.1} bound {}", chosen.capacity_bits(&self.session), chosen.precision_bits(&self.session), chosen.bound());
+        let layout = chosen.layout().clone();
         let products = match is_of_places {
             true => {
                 let centred: Vec<f64> =
                     ranked.pairs.places().map(|place| place as f64 - bound).collect();
-                coarse.mul_plain(&steps, &centred.repeat(combined.thresholds.len())[..])?
+                let rows = layout.shape()[0];
+                coarse.mul_plain(&chosen, &centred.repeat(rows)[..])?
             }
             false => {
                 let rows = self.insert_axis(&x, 0)?;
-                coarse.mul(&steps, &coarse.repeated_as(&rows, &layout, Copies::One)?)?
+                coarse.mul(&chosen, &coarse.repeated_as(&rows, &layout, Copies::One)?)?
             }
         };
-        let sums = coarse.sum(&products, Some(axis + 1))?;
-        let out = combined.of_sums(&coarse, sums, operation)?;
+        let mut sums = coarse.sum(&products, Some(axis + 1))?;
+        eprintln!("DBG sums: {:.1} prec {:.1} bound {}", sums.capacity_bits(&self.session), sums.precision_bits(&self.session), sums.bound());
+        let out = match is_in_turn {
+            true => {
+                if is_of_places || x.is_clean() {
+                    sums.set_bound(2.0 * (bound + error));
+                }
+                let shape = [&[lines.length], &sums.shape()[1..]].concat();
+                let strides = sums.layout().strides().to_vec();
+                relabelled(sums, shape, strides)?
+            }
+            false => combined.of_sums(&coarse, sums, operation)?,
+        };
+        eprintln!("DBG out: {:.1} prec {:.1} bound {}", out.capacity_bits(&self.session), out.precision_bits(&self.session), out.bound());
         let centre = if is_of_places { bound } else { middle };
         let (low, high) = match is_of_places {
             true => (-bound, bound),
@@ -517,7 +564,10 @@ impl Server {
     ) -> Result<Ranked, Error> {
         let (pairs, form) = (Pairs::of(x, axis), self.form_of(&[x]));
         let per_pair = 2.0 * error / pairs.rows as f64;
-        let (gap, plan) = self.half_gap(x, &form, per_pair, operation)?;
+        // A rank is half the sum of this number of signs.
+        let noise_std = 2.0 * NOISE_OF_RANKS / (pairs.rows as f64).sqrt();
+        let (gap, plan) = self.half_gap(x, &form, per_pair, noise_std, operation)?;
+        eprintln!("DBG start: {:.1} prec {:.1} bound {}", x.capacity_bits(&self.session), x.precision_bits(&self.session), x.bound());
         let bits = plan.argument_precision() + EXTRA_BITS_OF_MOVES;
         let coarse = self.at_most_precision(bits, &form);
         let row = coarse.repeated_as(
@@ -525,12 +575,15 @@ impl Server {
             &pairs.layout(pairs.rows)?,
             Copies::One,
         )?;
+        eprintln!("DBG row: {:.1} prec {:.1} bound {}", row.capacity_bits(&self.session), row.precision_bits(&self.session), row.bound());
         let by_place = x.clone().with_layout(pairs.layout_by_place()?);
         let mut column =
             coarse.repeated_as(&by_place, &pairs.layout(pairs.length)?, Copies::One)?;
+        eprintln!("DBG column: {:.1} prec {:.1} bound {}", column.capacity_bits(&self.session), column.precision_bits(&self.session), column.bound());
         if pairs.rows > pairs.length {
             column = self.cleaned(&column)?.with_layout(pairs.layout(pairs.rows)?);
         }
+        eprintln!("DBG cleaned: {:.1} prec {:.1} bound {}", column.capacity_bits(&self.session), column.precision_bits(&self.session), column.bound());
         let tiled = match pairs.copies() {
             1 => None,
             _ => coarse.tiled(&row, &pairs)?.zip(coarse.tiled(&column, &pairs)?),
@@ -538,6 +591,7 @@ impl Server {
         let is_tiled = tiled.is_some();
         let (row, column) = tiled.unwrap_or((row, column));
         let mut difference = coarse.sub(&row, &column)?;
+        eprintln!("DBG difference: {:.1} prec {:.1} bound {}", difference.capacity_bits(&self.session), difference.precision_bits(&self.session), difference.bound());
         difference.set_bound(bound_of_differences(x));
         // Rows without an element lie above all elements.
         let highest = x.interval().high();
@@ -563,7 +617,8 @@ impl Server {
             precision: Some(plan.literal().precision),
             ..Comparison::default()
         };
-        let mut before = self.steps(&shifted, how, 0.0, operation)?;
+        let mut before = self.steps(&shifted, how, noise_std, 0.0, operation)?;
+        eprintln!("DBG before: {:.1} prec {:.1} bound {}", before.capacity_bits(&self.session), before.precision_bits(&self.session), before.bound());
         if is_tiled {
             let period = Some(pairs.stride * pairs.rows);
             before = before
@@ -571,6 +626,7 @@ impl Server {
                 .with_slot_contents(SlotContents::repeating(period, false));
         }
         let mut ranks = self.sum(&before, Some(0))?;
+        eprintln!("DBG ranks: {:.1} prec {:.1} bound {}", ranks.capacity_bits(&self.session), ranks.precision_bits(&self.session), ranks.bound());
         ranks.set_bound(bound_of_ranks(&pairs));
         let most = pairs.length as f64 - 1.0 + error;
         let ranks =
@@ -607,8 +663,56 @@ impl Server {
         let middles = thresholds.iter().map(|threshold| 0.5 - *threshold as f64);
         let middles: Vec<f64> = middles.flat_map(|middle| vec![middle; ranks.size()]).collect();
         let mut differences = self.add_plain(&rows, &middles[..])?;
+        eprintln!("DBG differences: {:.1} prec {:.1} bound {}", differences.capacity_bits(&self.session), differences.precision_bits(&self.session), differences.bound());
         differences.set_bound(bound_of_ranks(pairs));
-        self.steps(&differences, comparison_of_ranks(pairs.length), remaining_bits, operation)
+        self.compared_ranks(&differences, pairs, remaining_bits, operation)
+    }
+
+    /// Returns 1 where the rank is the number of the row and 0 elsewhere, with a row for each rank.
+    ///
+    /// This is the difference of two steps. Row `k` of the steps is 1 where the rank is at least
+    /// `k + 1`, and the row before holds the same for `k`. All ranks are at least 0, so row 0 takes
+    /// the difference from 1. The row before it is the last one of the ciphertext, which is 0.
+    fn selectors(
+        &self,
+        ranked: &Ranked,
+        remaining_bits: f64,
+        operation: &'static str,
+    ) -> Result<EncryptedArray, Error> {
+        let Ranked { ranks, pairs } = ranked;
+        let all = pairs.layout_of_copies()?;
+        let copies = self.insert_axis(&self.insert_axis(ranks, 0)?, 0)?;
+        let rows = self.repeated_as(&copies, &all, Copies::One)?;
+        let middles = (0..pairs.rows).map(|row| -0.5 - row.min(pairs.length - 1) as f64);
+        let middles: Vec<f64> = middles.flat_map(|middle| vec![middle; ranks.size()]).collect();
+        let mut differences = self.add_plain(&rows, &middles.repeat(pairs.copies())[..])?;
+        differences.set_bound(bound_of_ranks(pairs));
+        let steps = self.compared_ranks(&differences, pairs, remaining_bits, operation)?;
+        let steps = steps.with_layout(pairs.layout(pairs.rows)?);
+        let before = self.map_as_it_is(&steps, operation, false, |form, x| {
+            form.rotate(self, x, -(pairs.stride as i64))
+        })?;
+        let mut first = vec![0.0; steps.size()];
+        first[..ranks.size()].fill(1.0);
+        let mut selectors = self.add_plain(&self.sub(&before, &steps)?, &first[..])?;
+        // Slots without an element hold a difference of two steps, to which nothing is added.
+        selectors.set_bound(steps.bound());
+        Ok(selectors)
+    }
+
+    /// Returns 1 for positive differences of ranks from the middles between whole numbers, and 0
+    /// for negative ones.
+    fn compared_ranks(
+        &self,
+        differences: &EncryptedArray,
+        pairs: &Pairs,
+        remaining_bits: f64,
+        operation: &'static str,
+    ) -> Result<EncryptedArray, Error> {
+        let how = comparison_of_ranks(pairs.length);
+        // A result is the sum of this number of products with the difference of two steps.
+        let noise_std = 2.0 * NOISE_OF_SELECTION / (2.0 * pairs.length as f64).sqrt();
+        self.steps(differences, how, noise_std, remaining_bits, operation)
     }
 
     /// Returns 1 for positive slots and 0 for negative ones, by polynomials, with `remaining_bits`
@@ -619,13 +723,18 @@ impl Server {
         &self,
         a: &EncryptedArray,
         how: Comparison,
+        noise_std: f64,
         remaining_bits: f64,
         operation: &'static str,
     ) -> Result<EncryptedArray, Error> {
-        let run = |limits: Option<StageLimits>, refreshed: Refreshed| {
+        let noise_std = Some(noise_std);
+        let run = |more: Option<f64>, refreshed: Refreshed| {
             move |server: &Server, [a]: [&EncryptedArray; 1]| {
                 let form = server.form_of(&[a]);
-                let plan = server.plan_in_stages(&form, a.bound(), how, limits, operation)?;
+                let limits = more.and_then(|more| server.stage_limits(a, more, remaining_bits));
+                let used = SignUse { limits, noise_std };
+                let plan = server.plan_for(&form, a.bound(), how, used, operation)?;
+                eprintln!("DBG plan {:?} limits {limits:?} bits {:.1} products {} stages {:?}", plan.literal(), plan.bits(), plan.products(), plan.stages().iter().map(|s| (s.polynomial().degree(), s.scale_bits())).collect::<Vec<_>>());
                 let refresh = server.refresh_if(refreshed, &form, &[a.layout()])?;
                 server.map_as_it_is(a, operation, false, |_, x| {
                     Ok(server.evaluator.step_leaving(x, &plan, remaining_bits, &*refresh)?)
@@ -636,20 +745,25 @@ impl Server {
         let at_once = run(None, Refreshed::Never);
         let at_once = Candidate::new("polynomials without bootstraps", at_once).otherwise(5);
         let mut candidates = vec![any, at_once];
+        let used = SignUse { noise_std, ..SignUse::default() };
+        let plan = self.plan_for(&self.form_of(&[a]), a.bound(), how, used, operation)?;
+        let need = plan.bits() + remaining_bits;
+        let is_plenty = self.first_bits(a).is_none_or(|first| first >= need);
         for (i, name) in SHORT_STAGES.into_iter().enumerate() {
-            let short = run(self.stage_limits(i as f64), Refreshed::OnTheWay);
-            candidates.push(Candidate::new(name, short).otherwise(1 + i));
+            let short = Candidate::new(name, run(Some(i as f64), Refreshed::OnTheWay));
+            candidates.push(if i == 0 && !is_plenty { short } else { short.otherwise(1 + i) });
         }
         self.perform(operation, [a], f64::INFINITY, &candidates)
     }
 
     /// Returns half the gap of a comparison of all pairs, and its plan, with an error of at most
-    /// `error` for each pair.
+    /// `error` for each pair, besides its noise.
     fn half_gap(
         &self,
         x: &EncryptedArray,
         form: &Numbers,
         error: f64,
+        noise_std: f64,
         operation: &'static str,
     ) -> Result<(f64, Arc<SignPlan>), Error> {
         let bound = bound_of_differences(x);
@@ -665,7 +779,8 @@ impl Server {
         let mut found = None;
         for gap in gaps {
             let how = Comparison { gap: Some(gap), precision, ..Comparison::default() };
-            let plan = self.plan_in_stages(form, bound + gap, how, None, operation)?;
+            let used = SignUse { noise_std: Some(noise_std), ..SignUse::default() };
+            let plan = self.plan_for(form, bound + gap, how, used, operation)?;
             let is_enough = plan.argument_precision() <= have;
             if !is_enough && let Some(distance) = self.policy.distance {
                 let what = format!(
@@ -685,12 +800,25 @@ impl Server {
         found.ok_or_else(|| Error::Internal("no gap of an order".into()))
     }
 
-    /// Returns the limits of a stage that begins right after a bootstrap, if bootstraps are more
-    /// precise than planned by this many bits.
-    fn stage_limits(&self, more: f64) -> Option<StageLimits> {
+    /// Returns the limits of the stages of a comparison of `a`, if bootstraps are more precise than
+    /// planned by `more` bits.
+    fn stage_limits(
+        &self,
+        a: &EncryptedArray,
+        more: f64,
+        remaining_bits: f64,
+    ) -> Option<StageLimits> {
         let (most, reserve) = self.most_after_bootstrap().zip(self.bootstrap_reserve())?;
         let refresh_std = (-self.bootstrap_precision()? - more).exp2();
-        Some(StageLimits { bits: most - reserve - STAGE_MARGIN_BITS, refresh_std })
+        let bits = most - reserve - STAGE_MARGIN_BITS;
+        Some(StageLimits { first_bits: self.first_bits(a)?, bits, remaining_bits, refresh_std })
+    }
+
+    /// Returns the bits of capacity that a circuit can use before it bootstraps `a`, rounded down to
+    /// a multiple of [`FIRST_BITS_STEP`], so that similar arrays share a plan.
+    fn first_bits(&self, a: &EncryptedArray) -> Option<f64> {
+        let have = a.capacity_bits(&self.session) - self.bootstrap_reserve()? - STAGE_MARGIN_BITS;
+        Some((have / FIRST_BITS_STEP).floor().max(0.0) * FIRST_BITS_STEP)
     }
 
     /// Returns this server with a precision of at most `bits`.

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use super::{StageLimits, partial::PartialComposition};
+use super::{SignUse, partial::PartialComposition};
 use crate::{
     CkksError,
     approximation::sign,
@@ -30,22 +30,19 @@ const FINE_LOGIT_BINS_PER_BIT: f64 = 32.0;
 /// number, and costs its depth times the scale that the margin needs. Of all paths to about the
 /// same range, only the cheapest is kept.
 ///
-/// With limits, the composition has as few stages as possible.
+/// With limits, the composition has as few bootstraps as possible, and then uses as few bits as
+/// possible after the last one.
 pub(super) fn cheapest_minimax(
     low: f64,
     error: f64,
     model: ErrorModel,
-    limits: Option<StageLimits>,
+    used: SignUse,
 ) -> Result<Option<PartialComposition>, CkksError> {
+    let SignUse { limits, noise_std } = used;
     let degrees = sign::useful_degrees()?;
-    // With short stages, each stage needs a bootstrap, which costs more than its bits.
-    let limited = |mut partial: PartialComposition| {
-        if let Some(StageLimits { bits, .. }) = limits {
-            let is_short = partial.last_stage_bits() <= bits;
-            partial.bits += bits;
-            return is_short.then_some(partial);
-        }
-        Some(partial)
+    let limited = |partial: PartialComposition, is_last: bool| match limits {
+        Some(limits) => partial.with_bootstraps(limits, is_last),
+        None => Some(partial),
     };
     let min_margin = limits.map_or(0.0, |limits| MARGIN_DEVIATIONS * limits.refresh_std);
     let is_wide = |partial: &PartialComposition| {
@@ -70,14 +67,15 @@ pub(super) fn cheapest_minimax(
             let range = (first, 2.0 - first);
             if let Some(done) = before
                 .step(&polynomial, range, false, model)
-                .and_then(|step| step.last(error, model))
-                .and_then(limited)
+                .and_then(|step| step.last(error, noise_std, model))
+                .and_then(|done| limited(done, true))
             {
                 keep_cheaper(&mut best, done);
             }
             let Some(step) = before.step(&polynomial, range, true, model) else { continue };
             for share in MARGIN_SHARES {
-                if let Some(next) = step.next(share, true, model).filter(is_wide).and_then(limited)
+                let next = step.next(share, true, model).filter(is_wide);
+                if let Some(next) = next.and_then(|next| limited(next, false))
                     && logit_bin(&next, LOGIT_BINS_PER_BIT) > here
                 {
                     insert(&mut open, next, LOGIT_BINS_PER_BIT);
@@ -86,7 +84,7 @@ pub(super) fn cheapest_minimax(
         }
     }
     // The search evaluated ranges at one point. The result needs proven bounds.
-    best.map_or(Ok(None), |best| with_proven_ranges(&best, low, error, model))
+    best.map_or(Ok(None), |best| with_proven_ranges(&best, low, error, noise_std, model))
 }
 
 /// Returns the composition with the degrees and margins of `found`, in ranges that are proven.
@@ -94,6 +92,7 @@ fn with_proven_ranges(
     found: &PartialComposition,
     low: f64,
     error: f64,
+    noise_std: Option<f64>,
     model: ErrorModel,
 ) -> Result<Option<PartialComposition>, CkksError> {
     let mut partial = PartialComposition::start(low);
@@ -102,7 +101,10 @@ fn with_proven_ranges(
         let range = sign::range(&polynomial, (partial.low, partial.high));
         let last = i + 1 == found.stages.len();
         let Some(step) = partial.step(&polynomial, range, !last, model) else { return Ok(None) };
-        let next = if last { step.last(error, model) } else { step.next(share, true, model) };
+        let next = match last {
+            true => step.last(error, noise_std, model),
+            false => step.next(share, true, model),
+        };
         let Some(next) = next else { return Ok(None) };
         partial = next;
     }
@@ -139,7 +141,7 @@ pub(super) fn cheapest_scales(
     for before in open.values() {
         if let Some(done) = before
             .step(last, sign::range(last, (before.low, before.high)), false, model)
-            .and_then(|step| step.last(error, model))
+            .and_then(|step| step.last(error, None, model))
         {
             keep_cheaper(&mut best, done);
         }
