@@ -143,6 +143,8 @@ pub(in crate::server) struct Plans(Mutex<VecDeque<(SignUse, Arc<SignPlan>)>>);
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(in crate::server) enum Refreshed {
     OnTheWay,
+    /// By bootstraps of a lower precision.
+    Coarsely,
     Never,
 }
 
@@ -652,6 +654,7 @@ impl Server {
     ) -> Result<Box<dyn Refresh + 's>, Error> {
         match refreshed {
             Refreshed::OnTheWay => self.refresh_of(form, layouts),
+            Refreshed::Coarsely => self.coarse_refresh_of(form, layouts),
             Refreshed::Never => Ok(Box::new(NoRefresh(self.session.context()))),
         }
     }

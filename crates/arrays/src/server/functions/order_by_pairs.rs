@@ -43,7 +43,7 @@ use crate::server::{
         tables::without_tables,
     },
     moves::broadcast::Copies,
-    planner::choose::Candidate,
+    planner::{bootstrap::RefreshLimits, choose::Candidate},
     schemes::primitives::LinearMaps,
 };
 use crate::{Capacity, EncryptedArray, Error, Interval, Layout, Numbers, SlotContents};
@@ -60,12 +60,12 @@ const MAX_ERROR_OF_RANKS: f64 = 1.0 / 32.0;
 const MAX_ERROR_OF_RANKS_WITHIN: f64 = 1.0 / 16.0;
 
 /// Standard deviation of the noise of a rank. Chosen: a comparison with whole numbers tolerates a
-/// few times as much.
-const NOISE_OF_RANKS: f64 = 1.0 / 1024.0;
+/// little more.
+const NOISE_OF_RANKS: f64 = 1.0 / 768.0;
 
 /// Standard deviation of the noise that the comparisons with whole numbers add to a selected
 /// element, as a share of the bound of the elements. Chosen.
-const NOISE_OF_SELECTION: f64 = 1.0 / 4096.0;
+const NOISE_OF_SELECTION: f64 = 1.0 / 2048.0;
 
 /// Tolerance of a simulation for the declared distance, as a share of it: for the rounding of
 /// values that are equal, or at the distance. Chosen.
@@ -75,7 +75,8 @@ const DISTANCE_TOLERANCE: f64 = 1.0 / 1_048_576.0;
 /// the plan by half a bit in each product. Chosen.
 const STAGE_MARGIN_BITS: f64 = 2.0;
 
-/// Step of the capacity for which stages are planned, in bits. Chosen.
+/// Step of the capacity for which stages are planned, in bits, so that similar arrays share a plan.
+/// Chosen.
 const FIRST_BITS_STEP: f64 = 4.0;
 
 /// Names of the candidates with short stages. Each one assumes that bootstraps are more precise than
@@ -88,10 +89,10 @@ const SHORT_STAGES: [&str; 4] = [
 ];
 
 /// Moved elements have this many bits more precision than the comparison needs. Chosen.
-const EXTRA_BITS_OF_MOVES: f64 = 4.0;
+const EXTRA_BITS_OF_MOVES: f64 = 3.0;
 
 /// Products with elements have this many bits more precision than the selection. Chosen.
-const EXTRA_BITS_OF_PRODUCTS: f64 = 4.0;
+const EXTRA_BITS_OF_PRODUCTS: f64 = 3.0;
 
 /// Bits of capacity that are kept for these products besides those of their scales: for scales that
 /// differ by half a bit, and for bringing operands to one modulus. Chosen.
@@ -514,7 +515,12 @@ impl Server {
                 self.rank_steps(&ranked, &combined.thresholds, remaining_bits, operation)?
             }
         };
-        eprintln!("DBG chosen: {:.1} prec {:.1} bound {}", chosen.capacity_bits(&self.session), chosen.precision_bits(&self.session), chosen.bound());
+        eprintln!(
+            "DBG chosen: {:.1} prec {:.1} bound {}",
+            chosen.capacity_bits(&self.session),
+            chosen.precision_bits(&self.session),
+            chosen.bound()
+        );
         let layout = chosen.layout().clone();
         let products = match is_of_places {
             true => {
@@ -529,7 +535,12 @@ impl Server {
             }
         };
         let mut sums = coarse.sum(&products, Some(axis + 1))?;
-        eprintln!("DBG sums: {:.1} prec {:.1} bound {}", sums.capacity_bits(&self.session), sums.precision_bits(&self.session), sums.bound());
+        eprintln!(
+            "DBG sums: {:.1} prec {:.1} bound {}",
+            sums.capacity_bits(&self.session),
+            sums.precision_bits(&self.session),
+            sums.bound()
+        );
         let out = match is_in_turn {
             true => {
                 if is_of_places || x.is_clean() {
@@ -541,7 +552,12 @@ impl Server {
             }
             false => combined.of_sums(&coarse, sums, operation)?,
         };
-        eprintln!("DBG out: {:.1} prec {:.1} bound {}", out.capacity_bits(&self.session), out.precision_bits(&self.session), out.bound());
+        eprintln!(
+            "DBG out: {:.1} prec {:.1} bound {}",
+            out.capacity_bits(&self.session),
+            out.precision_bits(&self.session),
+            out.bound()
+        );
         let centre = if is_of_places { bound } else { middle };
         let (low, high) = match is_of_places {
             true => (-bound, bound),
@@ -567,7 +583,12 @@ impl Server {
         // A rank is half the sum of this number of signs.
         let noise_std = 2.0 * NOISE_OF_RANKS / (pairs.rows as f64).sqrt();
         let (gap, plan) = self.half_gap(x, &form, per_pair, noise_std, operation)?;
-        eprintln!("DBG start: {:.1} prec {:.1} bound {}", x.capacity_bits(&self.session), x.precision_bits(&self.session), x.bound());
+        eprintln!(
+            "DBG start: {:.1} prec {:.1} bound {}",
+            x.capacity_bits(&self.session),
+            x.precision_bits(&self.session),
+            x.bound()
+        );
         let bits = plan.argument_precision() + EXTRA_BITS_OF_MOVES;
         let coarse = self.at_most_precision(bits, &form);
         let row = coarse.repeated_as(
@@ -575,15 +596,30 @@ impl Server {
             &pairs.layout(pairs.rows)?,
             Copies::One,
         )?;
-        eprintln!("DBG row: {:.1} prec {:.1} bound {}", row.capacity_bits(&self.session), row.precision_bits(&self.session), row.bound());
+        eprintln!(
+            "DBG row: {:.1} prec {:.1} bound {}",
+            row.capacity_bits(&self.session),
+            row.precision_bits(&self.session),
+            row.bound()
+        );
         let by_place = x.clone().with_layout(pairs.layout_by_place()?);
         let mut column =
             coarse.repeated_as(&by_place, &pairs.layout(pairs.length)?, Copies::One)?;
-        eprintln!("DBG column: {:.1} prec {:.1} bound {}", column.capacity_bits(&self.session), column.precision_bits(&self.session), column.bound());
+        eprintln!(
+            "DBG column: {:.1} prec {:.1} bound {}",
+            column.capacity_bits(&self.session),
+            column.precision_bits(&self.session),
+            column.bound()
+        );
         if pairs.rows > pairs.length {
             column = self.cleaned(&column)?.with_layout(pairs.layout(pairs.rows)?);
         }
-        eprintln!("DBG cleaned: {:.1} prec {:.1} bound {}", column.capacity_bits(&self.session), column.precision_bits(&self.session), column.bound());
+        eprintln!(
+            "DBG cleaned: {:.1} prec {:.1} bound {}",
+            column.capacity_bits(&self.session),
+            column.precision_bits(&self.session),
+            column.bound()
+        );
         let tiled = match pairs.copies() {
             1 => None,
             _ => coarse.tiled(&row, &pairs)?.zip(coarse.tiled(&column, &pairs)?),
@@ -591,7 +627,12 @@ impl Server {
         let is_tiled = tiled.is_some();
         let (row, column) = tiled.unwrap_or((row, column));
         let mut difference = coarse.sub(&row, &column)?;
-        eprintln!("DBG difference: {:.1} prec {:.1} bound {}", difference.capacity_bits(&self.session), difference.precision_bits(&self.session), difference.bound());
+        eprintln!(
+            "DBG difference: {:.1} prec {:.1} bound {}",
+            difference.capacity_bits(&self.session),
+            difference.precision_bits(&self.session),
+            difference.bound()
+        );
         difference.set_bound(bound_of_differences(x));
         // Rows without an element lie above all elements.
         let highest = x.interval().high();
@@ -618,7 +659,12 @@ impl Server {
             ..Comparison::default()
         };
         let mut before = self.steps(&shifted, how, noise_std, 0.0, operation)?;
-        eprintln!("DBG before: {:.1} prec {:.1} bound {}", before.capacity_bits(&self.session), before.precision_bits(&self.session), before.bound());
+        eprintln!(
+            "DBG before: {:.1} prec {:.1} bound {}",
+            before.capacity_bits(&self.session),
+            before.precision_bits(&self.session),
+            before.bound()
+        );
         if is_tiled {
             let period = Some(pairs.stride * pairs.rows);
             before = before
@@ -626,7 +672,12 @@ impl Server {
                 .with_slot_contents(SlotContents::repeating(period, false));
         }
         let mut ranks = self.sum(&before, Some(0))?;
-        eprintln!("DBG ranks: {:.1} prec {:.1} bound {}", ranks.capacity_bits(&self.session), ranks.precision_bits(&self.session), ranks.bound());
+        eprintln!(
+            "DBG ranks: {:.1} prec {:.1} bound {}",
+            ranks.capacity_bits(&self.session),
+            ranks.precision_bits(&self.session),
+            ranks.bound()
+        );
         ranks.set_bound(bound_of_ranks(&pairs));
         let most = pairs.length as f64 - 1.0 + error;
         let ranks =
@@ -663,7 +714,12 @@ impl Server {
         let middles = thresholds.iter().map(|threshold| 0.5 - *threshold as f64);
         let middles: Vec<f64> = middles.flat_map(|middle| vec![middle; ranks.size()]).collect();
         let mut differences = self.add_plain(&rows, &middles[..])?;
-        eprintln!("DBG differences: {:.1} prec {:.1} bound {}", differences.capacity_bits(&self.session), differences.precision_bits(&self.session), differences.bound());
+        eprintln!(
+            "DBG differences: {:.1} prec {:.1} bound {}",
+            differences.capacity_bits(&self.session),
+            differences.precision_bits(&self.session),
+            differences.bound()
+        );
         differences.set_bound(bound_of_ranks(pairs));
         self.compared_ranks(&differences, pairs, remaining_bits, operation)
     }
@@ -728,14 +784,24 @@ impl Server {
         operation: &'static str,
     ) -> Result<EncryptedArray, Error> {
         let noise_std = Some(noise_std);
-        let run = |more: Option<f64>, refreshed: Refreshed| {
+        let run = |limits: Option<RefreshLimits>, refreshed: Refreshed| {
             move |server: &Server, [a]: [&EncryptedArray; 1]| {
                 let form = server.form_of(&[a]);
-                let limits = more.and_then(|more| server.stage_limits(a, more, remaining_bits));
+                let limits = limits.map(|limits| server.stage_limits(a, limits, remaining_bits));
                 let used = SignUse { limits, noise_std };
                 let plan = server.plan_for(&form, a.bound(), how, used, operation)?;
-                eprintln!("DBG plan {:?} limits {limits:?} bits {:.1} products {} stages {:?}", plan.literal(), plan.bits(), plan.products(), plan.stages().iter().map(|s| (s.polynomial().degree(), s.scale_bits())).collect::<Vec<_>>());
+                eprintln!(
+                    "DBG plan {:?} limits {limits:?} bits {:.1} products {} stages {:?}",
+                    plan.literal(),
+                    plan.bits(),
+                    plan.products(),
+                    plan.stages()
+                        .iter()
+                        .map(|s| (s.polynomial().degree(), s.scale_bits()))
+                        .collect::<Vec<_>>()
+                );
                 let refresh = server.refresh_if(refreshed, &form, &[a.layout()])?;
+                let remaining_bits = remaining_bits + server.finer_reserve(refreshed);
                 server.map_as_it_is(a, operation, false, |_, x| {
                     Ok(server.evaluator.step_leaving(x, &plan, remaining_bits, &*refresh)?)
                 })
@@ -747,11 +813,22 @@ impl Server {
         let mut candidates = vec![any, at_once];
         let used = SignUse { noise_std, ..SignUse::default() };
         let plan = self.plan_for(&self.form_of(&[a]), a.bound(), how, used, operation)?;
-        let need = plan.bits() + remaining_bits;
-        let is_plenty = self.first_bits(a).is_none_or(|first| first >= need);
-        for (i, name) in SHORT_STAGES.into_iter().enumerate() {
-            let short = Candidate::new(name, run(Some(i as f64), Refreshed::OnTheWay));
-            candidates.push(if i == 0 && !is_plenty { short } else { short.otherwise(1 + i) });
+        let have = a.capacity_bits(&self.session) - STAGE_MARGIN_BITS;
+        let need = plan.bits() + remaining_bits + self.bootstrap_reserve().unwrap_or(0.0);
+        // Short stages are tried only if they may save a bootstrap.
+        let tier_of_short = usize::from(have >= need);
+        if let Some(limits) = self.coarse_limits() {
+            let coarse = run(Some(limits), Refreshed::Coarsely);
+            let coarse = Candidate::new("polynomials with coarse bootstraps", coarse);
+            candidates.push(coarse.otherwise(tier_of_short));
+        }
+        if let Some(limits) = self.refresh_limits() {
+            for (i, name) in SHORT_STAGES.into_iter().enumerate() {
+                let limits = RefreshLimits { precision: limits.precision + i as f64, ..limits };
+                let short = Candidate::new(name, run(Some(limits), Refreshed::OnTheWay));
+                let tier = if i == 0 { tier_of_short } else { 1 + i };
+                candidates.push(short.otherwise(tier));
+            }
         }
         self.perform(operation, [a], f64::INFINITY, &candidates)
     }
@@ -800,25 +877,31 @@ impl Server {
         found.ok_or_else(|| Error::Internal("no gap of an order".into()))
     }
 
-    /// Returns the limits of the stages of a comparison of `a`, if bootstraps are more precise than
-    /// planned by `more` bits.
+    /// Returns the limits of the stages of a comparison of `a` with these bootstraps.
     fn stage_limits(
         &self,
         a: &EncryptedArray,
-        more: f64,
+        limits: RefreshLimits,
         remaining_bits: f64,
-    ) -> Option<StageLimits> {
-        let (most, reserve) = self.most_after_bootstrap().zip(self.bootstrap_reserve())?;
-        let refresh_std = (-self.bootstrap_precision()? - more).exp2();
-        let bits = most - reserve - STAGE_MARGIN_BITS;
-        Some(StageLimits { first_bits: self.first_bits(a)?, bits, remaining_bits, refresh_std })
+    ) -> StageLimits {
+        let RefreshLimits { precision, reserve, max_capacity } = limits;
+        let have = a.capacity_bits(&self.session) - reserve - STAGE_MARGIN_BITS;
+        let finer = self.bootstrap_reserve().unwrap_or(0.0) - reserve;
+        StageLimits {
+            first_bits: (have / FIRST_BITS_STEP).floor().max(0.0) * FIRST_BITS_STEP,
+            bits: max_capacity - reserve - STAGE_MARGIN_BITS,
+            least_remaining_bits: finer,
+            remaining_bits: remaining_bits + finer,
+            refresh_std: (-precision).exp2(),
+        }
     }
 
-    /// Returns the bits of capacity that a circuit can use before it bootstraps `a`, rounded down to
-    /// a multiple of [`FIRST_BITS_STEP`], so that similar arrays share a plan.
-    fn first_bits(&self, a: &EncryptedArray) -> Option<f64> {
-        let have = a.capacity_bits(&self.session) - self.bootstrap_reserve()? - STAGE_MARGIN_BITS;
-        Some((have / FIRST_BITS_STEP).floor().max(0.0) * FIRST_BITS_STEP)
+    /// Returns the bits by which the reserve of a bootstrap exceeds that of bootstraps on the way.
+    fn finer_reserve(&self, refreshed: Refreshed) -> f64 {
+        match (refreshed, self.refresh_limits(), self.coarse_limits()) {
+            (Refreshed::Coarsely, Some(limits), Some(coarse)) => limits.reserve - coarse.reserve,
+            _ => 0.0,
+        }
     }
 
     /// Returns this server with a precision of at most `bits`.

@@ -76,6 +76,7 @@ pub struct SignLiteral {
 /// let limits = StageLimits {
 ///     first_bits: 40.0,
 ///     bits: 70.0,
+///     least_remaining_bits: 0.0,
 ///     remaining_bits: 0.0,
 ///     refresh_std: 2f64.powi(-14),
 /// };
@@ -87,6 +88,8 @@ pub struct StageLimits {
     pub first_bits: f64,
     /// The largest number of bits of capacity that the stages after a bootstrap may use.
     pub bits: f64,
+    /// The number of bits of capacity that the last stage leaves.
+    pub least_remaining_bits: f64,
     /// The number of bits of capacity that the last stage leaves for further use, if possible
     /// without another bootstrap.
     pub remaining_bits: f64,

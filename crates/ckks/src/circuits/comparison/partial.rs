@@ -9,6 +9,10 @@ use crate::circuits::{
 /// Number of intervals of the range at whose ends the factors of errors are evaluated. Chosen.
 const SAMPLES: usize = 32;
 
+/// Number of standard deviations of a bootstrap's error that margins have room for. Beside the
+/// roundings of the stage, an evaluation requires 12.8.
+const MARGIN_DEVIATIONS: f64 = 13.0;
+
 /// A composition of some stages, with the range of its values.
 #[derive(Debug, Clone)]
 pub(super) struct PartialComposition {
@@ -62,20 +66,32 @@ impl PartialComposition {
         last.bits() + (last.scale_bits - before.scale_bits).max(0.0) + 2.0
     }
 
-    /// Returns the composition with bootstraps within these limits, or `None` if the last stage is too
-    /// long for them.
+    /// True if the values may be bootstrapped after the last stage.
+    pub(super) fn is_wide(&self, limits: StageLimits) -> bool {
+        let min_margin = MARGIN_DEVIATIONS * limits.refresh_std;
+        self.stages.last().is_none_or(|stage| stage.margin >= min_margin)
+    }
+
+    /// Returns the composition with bootstraps within these limits, or `None` if the last stage is
+    /// too long for them.
     ///
-    /// There is a bootstrap before this stage if the capacity that is left is too small for it. If
-    /// it `is_last`, it also leaves the remaining bits, with another bootstrap if need be.
+    /// There is a bootstrap before this stage if the capacity that is left is too small for it. The
+    /// margin of the stage before then has to hold the error of the bootstrap. If this stage
+    /// `is_last`, it also leaves the remaining bits, with another bootstrap if need be.
     pub(super) fn with_bootstraps(mut self, limits: StageLimits, is_last: bool) -> Option<Self> {
-        let need = self.last_stage_bits();
-        let remaining = if is_last { limits.remaining_bits } else { 0.0 };
+        let bits = self.last_stage_bits();
+        let (least, remaining) = match is_last {
+            true => (limits.least_remaining_bits, limits.remaining_bits),
+            false => (0.0, 0.0),
+        };
         let limit = if self.bootstraps == 0 { limits.first_bits } else { limits.bits };
-        let mut used = self.bits_since_bootstrap + need + remaining;
+        let mut used = self.bits_since_bootstrap + bits + remaining;
         if used > limit {
             self.bootstraps += 1;
-            used = need + remaining;
-            if need > limits.bits {
+            used = bits + remaining;
+            let min_margin = MARGIN_DEVIATIONS * limits.refresh_std;
+            let before = self.stages.iter().rev().nth(1);
+            if bits + least > limits.bits || before.is_some_and(|stage| stage.margin < min_margin) {
                 return None;
             }
             if used > limits.bits {

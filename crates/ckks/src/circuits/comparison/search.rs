@@ -12,10 +12,6 @@ use crate::{
 /// Margins to try, as shares of the slack. Chosen.
 const MARGIN_SHARES: [f64; 6] = [0.5, 0.25, 0.125, 0.0625, 0.03125, 0.015625];
 
-/// Number of standard deviations of a bootstrap's error that margins have room for. Chosen, a little
-/// more than an evaluation requires.
-const MARGIN_DEVIATIONS: f64 = 11.0;
-
 /// Number of bins per bit of the logit. Of all compositions in the same bin, only the cheapest is
 /// kept. The finer bins are for given polynomials, the coarser ones for a search over all
 /// polynomials. Chosen.
@@ -44,19 +40,21 @@ pub(super) fn cheapest_minimax(
         Some(limits) => partial.with_bootstraps(limits, is_last),
         None => Some(partial),
     };
-    let min_margin = limits.map_or(0.0, |limits| MARGIN_DEVIATIONS * limits.refresh_std);
-    let is_wide = |partial: &PartialComposition| {
-        partial.stages.last().is_none_or(|stage| stage.margin >= min_margin)
+    // Of all compositions in the same bin, the cheapest one is kept, and the cheapest one that may
+    // be bootstrapped next.
+    let key = |partial: &PartialComposition| {
+        let is_wide = limits.is_none_or(|limits| partial.is_wide(limits));
+        (logit_bin(partial, LOGIT_BINS_PER_BIT), is_wide)
     };
-    let mut open = BTreeMap::from([(
-        logit_bin(&PartialComposition::start(low), LOGIT_BINS_PER_BIT),
-        PartialComposition::start(low),
-    )]);
+    let start = PartialComposition::start(low);
+    let mut open = BTreeMap::from([(key(&start), start)]);
     let mut best: Option<PartialComposition> = None;
-    while let Some((here, before)) = open.pop_first() {
+    while let Some(((here, is_wide), before)) = open.pop_first() {
         let bits = before.bits;
         let beaten = |other: &PartialComposition| other.bits <= bits;
-        if best.as_ref().is_some_and(beaten) || open.values().any(beaten) {
+        let is_beaten =
+            |(key, other): (&(i64, bool), &PartialComposition)| key.1 >= is_wide && beaten(other);
+        if best.as_ref().is_some_and(beaten) || open.iter().any(is_beaten) {
             continue;
         }
         for &degree in &degrees {
@@ -74,11 +72,11 @@ pub(super) fn cheapest_minimax(
             }
             let Some(step) = before.step(&polynomial, range, true, model) else { continue };
             for share in MARGIN_SHARES {
-                let next = step.next(share, true, model).filter(is_wide);
+                let next = step.next(share, true, model);
                 if let Some(next) = next.and_then(|next| limited(next, false))
-                    && logit_bin(&next, LOGIT_BINS_PER_BIT) > here
+                    && key(&next).0 > here
                 {
-                    insert(&mut open, next, LOGIT_BINS_PER_BIT);
+                    insert(&mut open, key(&next), next);
                 }
             }
         }
@@ -131,7 +129,8 @@ pub(super) fn cheapest_scales(
             let Some(step) = before.step(polynomial, range, divided, model) else { continue };
             for share in MARGIN_SHARES {
                 if let Some(partial) = step.next(share, divided, model) {
-                    insert(&mut next, partial, FINE_LOGIT_BINS_PER_BIT);
+                    let bin = logit_bin(&partial, FINE_LOGIT_BINS_PER_BIT);
+                    insert(&mut next, bin, partial);
                 }
             }
         }
@@ -155,8 +154,11 @@ fn logit_bin(partial: &PartialComposition, parts: f64) -> i64 {
 }
 
 /// Keeps `next` if it is the cheapest composition in its bin.
-fn insert(open: &mut BTreeMap<i64, PartialComposition>, next: PartialComposition, parts: f64) {
-    let bin = logit_bin(&next, parts);
+fn insert<Bin: Ord>(
+    open: &mut BTreeMap<Bin, PartialComposition>,
+    bin: Bin,
+    next: PartialComposition,
+) {
     if open.get(&bin).is_none_or(|other| next.bits < other.bits) {
         open.insert(bin, next);
     }
