@@ -166,6 +166,15 @@ impl Combined {
         Combined { thresholds, factors }
     }
 
+    /// True if the results are the elements of all ranks in rising order.
+    fn are_all(&self, length: usize) -> bool {
+        let of = |rank: usize| {
+            let next = (rank + 1 < length).then_some((rank + 1, -1.0));
+            [Some((rank, 1.0)), next].into_iter().flatten().collect::<Vec<_>>()
+        };
+        self.thresholds.len() == length && self.factors.iter().cloned().eq((0..length).map(of))
+    }
+
     /// Combines the sums, whose first axis counts the thresholds.
     fn of_sums(
         &self,
@@ -498,14 +507,12 @@ impl Server {
         let bits = EXTRA_BITS_OF_PRODUCTS + extra_bits - error.log2();
         let coarse = self.at_most_precision(bits, &form);
         let product_bits = form.computed_by(&coarse).product_bits(&coarse);
-        let is_in_turn = ranked.pairs.repeats(&ranked.ranks)
-            && matches!(ordered, Ordered::Elements(_) | Ordered::Places(..))
-            && combined.thresholds.len() == lines.length
-            && combined.factors.len() == lines.length;
-        let chosen = match is_in_turn {
-            // The sum has one summand that is not 0, and slots between two rows have two.
+        let are_all = combined.are_all(lines.length) && ranked.pairs.repeats(&ranked.ranks);
+        let factors = match are_all {
+            // A result is the sum of one product that is not 0 and many that are.
             true => {
-                let remaining_bits = product_bits + 1.0 + MARGIN_BITS_OF_PRODUCTS;
+                let growth = (2.0 * bound).log2().max(0.0);
+                let remaining_bits = product_bits + growth + MARGIN_BITS_OF_PRODUCTS;
                 self.selectors(&ranked, remaining_bits, operation)?
             }
             // The steps are multiplied twice, and the sum grows by the number of its summands.
@@ -515,49 +522,47 @@ impl Server {
                 self.rank_steps(&ranked, &combined.thresholds, remaining_bits, operation)?
             }
         };
-        eprintln!(
-            "DBG chosen: {:.1} prec {:.1} bound {}",
-            chosen.capacity_bits(&self.session),
-            chosen.precision_bits(&self.session),
-            chosen.bound()
-        );
-        let layout = chosen.layout().clone();
-        let products = match is_of_places {
+        // On the way, no product has to keep enough capacity for a bootstrap, since only the result
+        // is used further.
+        let results = |server: &Server, sums: EncryptedArray| match are_all {
+            true => first_rows(sums, lines.length),
+            false => combined.of_sums(server, sums, operation),
+        };
+        let last = |server: &Server| server.at_most_precision(bits, &form).finishing();
+        let out = match is_of_places {
             true => {
-                let centred: Vec<f64> =
-                    ranked.pairs.places().map(|place| place as f64 - bound).collect();
-                let rows = layout.shape()[0];
-                coarse.mul_plain(&chosen, &centred.repeat(rows)[..])?
+                let run = |server: &Server, [factors]: [&EncryptedArray; 1]| {
+                    let server = &last(server);
+                    let centred = ranked.pairs.places().map(|place| place as f64 - bound);
+                    let rows = factors.shape()[0];
+                    let centred = centred.collect::<Vec<_>>().repeat(rows);
+                    let products = server.mul_plain(factors, &centred[..])?;
+                    let mut sums = server.sum(&products, Some(axis + 1))?;
+                    if are_all {
+                        sums.set_bound(2.0 * (bound + error));
+                    }
+                    results(server, sums)
+                };
+                let candidates = [Candidate::new("sums of products", run)];
+                self.perform(operation, [&factors], f64::INFINITY, &candidates)?
             }
             false => {
-                let rows = self.insert_axis(&x, 0)?;
-                coarse.mul(&chosen, &coarse.repeated_as(&rows, &layout, Copies::One)?)?
+                let run = |server: &Server, [factors, x]: [&EncryptedArray; 2]| {
+                    let server = &last(server);
+                    let rows = server.insert_axis(x, 0)?;
+                    let rows = server.repeated_as(&rows, factors.layout(), Copies::One)?;
+                    let products = server.mul(factors, &rows)?;
+                    let mut sums = server.sum(&products, Some(axis + 1))?;
+                    // The elements that are added up in a slot are those of at most two lines.
+                    if are_all && x.is_clean() {
+                        sums.set_bound(2.0 * (bound + error));
+                    }
+                    results(server, sums)
+                };
+                let candidates = [Candidate::new("sums of products", run)];
+                self.perform(operation, [&factors, &x], f64::INFINITY, &candidates)?
             }
         };
-        let mut sums = coarse.sum(&products, Some(axis + 1))?;
-        eprintln!(
-            "DBG sums: {:.1} prec {:.1} bound {}",
-            sums.capacity_bits(&self.session),
-            sums.precision_bits(&self.session),
-            sums.bound()
-        );
-        let out = match is_in_turn {
-            true => {
-                if is_of_places || x.is_clean() {
-                    sums.set_bound(2.0 * (bound + error));
-                }
-                let shape = [&[lines.length], &sums.shape()[1..]].concat();
-                let strides = sums.layout().strides().to_vec();
-                relabelled(sums, shape, strides)?
-            }
-            false => combined.of_sums(&coarse, sums, operation)?,
-        };
-        eprintln!(
-            "DBG out: {:.1} prec {:.1} bound {}",
-            out.capacity_bits(&self.session),
-            out.precision_bits(&self.session),
-            out.bound()
-        );
         let centre = if is_of_places { bound } else { middle };
         let (low, high) = match is_of_places {
             true => (-bound, bound),
@@ -583,12 +588,6 @@ impl Server {
         // A rank is half the sum of this number of signs.
         let noise_std = 2.0 * NOISE_OF_RANKS / (pairs.rows as f64).sqrt();
         let (gap, plan) = self.half_gap(x, &form, per_pair, noise_std, operation)?;
-        eprintln!(
-            "DBG start: {:.1} prec {:.1} bound {}",
-            x.capacity_bits(&self.session),
-            x.precision_bits(&self.session),
-            x.bound()
-        );
         let bits = plan.argument_precision() + EXTRA_BITS_OF_MOVES;
         let coarse = self.at_most_precision(bits, &form);
         let row = coarse.repeated_as(
@@ -596,30 +595,12 @@ impl Server {
             &pairs.layout(pairs.rows)?,
             Copies::One,
         )?;
-        eprintln!(
-            "DBG row: {:.1} prec {:.1} bound {}",
-            row.capacity_bits(&self.session),
-            row.precision_bits(&self.session),
-            row.bound()
-        );
         let by_place = x.clone().with_layout(pairs.layout_by_place()?);
         let mut column =
             coarse.repeated_as(&by_place, &pairs.layout(pairs.length)?, Copies::One)?;
-        eprintln!(
-            "DBG column: {:.1} prec {:.1} bound {}",
-            column.capacity_bits(&self.session),
-            column.precision_bits(&self.session),
-            column.bound()
-        );
         if pairs.rows > pairs.length {
             column = self.cleaned(&column)?.with_layout(pairs.layout(pairs.rows)?);
         }
-        eprintln!(
-            "DBG cleaned: {:.1} prec {:.1} bound {}",
-            column.capacity_bits(&self.session),
-            column.precision_bits(&self.session),
-            column.bound()
-        );
         let tiled = match pairs.copies() {
             1 => None,
             _ => coarse.tiled(&row, &pairs)?.zip(coarse.tiled(&column, &pairs)?),
@@ -627,12 +608,6 @@ impl Server {
         let is_tiled = tiled.is_some();
         let (row, column) = tiled.unwrap_or((row, column));
         let mut difference = coarse.sub(&row, &column)?;
-        eprintln!(
-            "DBG difference: {:.1} prec {:.1} bound {}",
-            difference.capacity_bits(&self.session),
-            difference.precision_bits(&self.session),
-            difference.bound()
-        );
         difference.set_bound(bound_of_differences(x));
         // Rows without an element lie above all elements.
         let highest = x.interval().high();
@@ -659,12 +634,6 @@ impl Server {
             ..Comparison::default()
         };
         let mut before = self.steps(&shifted, how, noise_std, 0.0, operation)?;
-        eprintln!(
-            "DBG before: {:.1} prec {:.1} bound {}",
-            before.capacity_bits(&self.session),
-            before.precision_bits(&self.session),
-            before.bound()
-        );
         if is_tiled {
             let period = Some(pairs.stride * pairs.rows);
             before = before
@@ -672,12 +641,6 @@ impl Server {
                 .with_slot_contents(SlotContents::repeating(period, false));
         }
         let mut ranks = self.sum(&before, Some(0))?;
-        eprintln!(
-            "DBG ranks: {:.1} prec {:.1} bound {}",
-            ranks.capacity_bits(&self.session),
-            ranks.precision_bits(&self.session),
-            ranks.bound()
-        );
         ranks.set_bound(bound_of_ranks(&pairs));
         let most = pairs.length as f64 - 1.0 + error;
         let ranks =
@@ -714,12 +677,6 @@ impl Server {
         let middles = thresholds.iter().map(|threshold| 0.5 - *threshold as f64);
         let middles: Vec<f64> = middles.flat_map(|middle| vec![middle; ranks.size()]).collect();
         let mut differences = self.add_plain(&rows, &middles[..])?;
-        eprintln!(
-            "DBG differences: {:.1} prec {:.1} bound {}",
-            differences.capacity_bits(&self.session),
-            differences.precision_bits(&self.session),
-            differences.bound()
-        );
         differences.set_bound(bound_of_ranks(pairs));
         self.compared_ranks(&differences, pairs, remaining_bits, operation)
     }
@@ -790,16 +747,6 @@ impl Server {
                 let limits = limits.map(|limits| server.stage_limits(a, limits, remaining_bits));
                 let used = SignUse { limits, noise_std };
                 let plan = server.plan_for(&form, a.bound(), how, used, operation)?;
-                eprintln!(
-                    "DBG plan {:?} limits {limits:?} bits {:.1} products {} stages {:?}",
-                    plan.literal(),
-                    plan.bits(),
-                    plan.products(),
-                    plan.stages()
-                        .iter()
-                        .map(|s| (s.polynomial().degree(), s.scale_bits()))
-                        .collect::<Vec<_>>()
-                );
                 let refresh = server.refresh_if(refreshed, &form, &[a.layout()])?;
                 let remaining_bits = remaining_bits + server.finer_reserve(refreshed);
                 server.map_as_it_is(a, operation, false, |_, x| {
@@ -917,6 +864,13 @@ impl Server {
         let bits = -noise.plus(Noise::from_std(error)).log2_std();
         a.with_precision_bits(bits, &self.session)
     }
+}
+
+/// Returns the first entries along the first axis, in the same slots.
+fn first_rows(a: EncryptedArray, count: usize) -> Result<EncryptedArray, Error> {
+    let shape = [&[count], &a.shape()[1..]].concat();
+    let strides = a.layout().strides().to_vec();
+    relabelled(a, shape, strides)
 }
 
 /// Returns the bound of the differences of two elements, in all slots.

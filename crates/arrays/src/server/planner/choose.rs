@@ -405,10 +405,7 @@ impl Server {
                         *best = Some(outcome);
                     }
                     Ok(_) => {}
-                    Err(failed) => {
-                        eprintln!("DBG failed {} {:?} {failed}", candidate.name, bootstrapped);
-                        drop(error.get_or_insert(failed))
-                    }
+                    Err(failed) => drop(error.get_or_insert(failed)),
                 }
             }
         };
@@ -468,12 +465,6 @@ impl Server {
             (None, true) => 0.0,
         };
         let (is_enough, products_left) = (capacity >= need, capacity / product);
-        if candidate.name.starts_with("poly") {
-            eprintln!(
-                "DBG outcome {} {bootstrapped:?} capacity {capacity} need {need} cost {cost:?}",
-                candidate.name
-            );
-        }
         let name = candidate.name;
         let own = Decision::Candidate { operation, name, bootstrapped: bootstrapped.to_vec() };
         let decisions = [vec![own], decisions].concat();
