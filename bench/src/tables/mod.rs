@@ -32,6 +32,7 @@ mod mg23_9;
 mod mg23_fig1;
 mod ntt;
 mod ops;
+mod order;
 mod pairs;
 mod pegasus_4;
 mod pegasus_5;
@@ -79,6 +80,7 @@ pub struct Table {
 const ALL: &[Table] = &[
     ntt::TABLE,
     ops::TABLE,
+    order::TABLE,
     linear::TABLE,
     threads::TABLE,
     she::TABLE,

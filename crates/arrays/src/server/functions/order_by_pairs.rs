@@ -89,7 +89,7 @@ const SHORT_STAGES: [&str; 4] = [
 ];
 
 /// Moved elements have this many bits more precision than the comparison needs. Chosen.
-const EXTRA_BITS_OF_MOVES: f64 = 3.0;
+const EXTRA_BITS_OF_MOVES: f64 = 4.0;
 
 /// Products with elements have this many bits more precision than the selection. Chosen.
 const EXTRA_BITS_OF_PRODUCTS: f64 = 3.0;
@@ -522,12 +522,20 @@ impl Server {
                 self.rank_steps(&ranked, &combined.thresholds, remaining_bits, operation)?
             }
         };
-        // On the way, no product has to keep enough capacity for a bootstrap, since only the result
-        // is used further.
-        let results = |server: &Server, sums: EncryptedArray| match are_all {
-            true => first_rows(sums, lines.length),
-            false => combined.of_sums(server, sums, operation),
+        let (low, high) = match is_of_places {
+            true => (-bound, bound),
+            false => (x.interval().low(), x.interval().high()),
         };
+        let values = Interval::new(low - error, high + error).unwrap_or(Interval::EVERYTHING);
+        let results = |server: &Server, sums: EncryptedArray| {
+            let results = match are_all {
+                true => first_rows(sums, lines.length)?,
+                false => combined.of_sums(server, sums, operation)?,
+            };
+            Ok(server.with_error(results, error)?.with_known_interval(values))
+        };
+        // On the way, no product has to keep enough capacity for a bootstrap, since only the results
+        // are used further.
         let last = |server: &Server| server.at_most_precision(bits, &form).finishing();
         let out = match is_of_places {
             true => {
@@ -564,12 +572,6 @@ impl Server {
             }
         };
         let centre = if is_of_places { bound } else { middle };
-        let (low, high) = match is_of_places {
-            true => (-bound, bound),
-            false => (x.interval().low(), x.interval().high()),
-        };
-        let values = Interval::new(low - error, high + error).unwrap_or(Interval::EVERYTHING);
-        let out = self.with_error(out, error)?.with_known_interval(values);
         Ok(restored(self.plus_constant(&out, centre, operation)?, &form))
     }
 
