@@ -9,7 +9,14 @@
 //! others. Let `G_k` be the sum of the elements times `S_k`. The element of rank `k` is the
 //! difference `G_k - G_(k+1)`, and a quantile is a combination of three of these sums. With places
 //! instead of elements, the same sums give the places of ranks. There is a row of slots for each
-//! `k`, so this is one comparison too.
+//! `k`, so this is one comparison too. If the elements of all ranks are wanted, the differences
+//! `S_k - S_(k+1)` are computed before the products. That takes one rotation instead of a product.
+//!
+//! # Capacity
+//! A comparison with bootstraps on the way has as few of them as possible
+//! ([`SignPlan::new_for`]). They may be less precise than others, since the stages of a sign
+//! tolerate much larger errors, and then leave more capacity. The noise of signs may be larger than
+//! their other errors, because only sums of them are used.
 //!
 //! # Equal and close elements
 //! The step of the first comparison is moved by half the gap to the side of negative differences if
@@ -20,7 +27,7 @@
 //! ([`Server::with_distance`]), which is the gap.
 //!
 //! # Errors
-//! Let `e` and `f` be the errors of the signs in both comparisons. A rank has an error of at most
+//! Let `e` and `f` be the errors of the signs in both comparisons, besides their noise. A rank has an error of at most
 //! `n e/2`. If that is at most [`MAX_ERROR_OF_RANKS_WITHIN`], a result is wrong by at most `n f`
 //! times the bound of the elements.
 
@@ -92,7 +99,7 @@ const SHORT_STAGES: [&str; 4] = [
 const EXTRA_BITS_OF_MOVES: f64 = 4.0;
 
 /// Products with elements have this many bits more precision than the selection. Chosen.
-const EXTRA_BITS_OF_PRODUCTS: f64 = 3.0;
+const EXTRA_BITS_OF_PRODUCTS: f64 = 5.0;
 
 /// Bits of capacity that are kept for these products besides those of their scales: for scales that
 /// differ by half a bit, and for bringing operands to one modulus. Chosen.

@@ -25,8 +25,8 @@ const NO_KEYS: Error = Error::NoKeys {
 /// keep.
 const MIN_PRECISION_SHARE: f64 = 0.5;
 
-/// Precision of coarse bootstraps, in bits after the binary point. Chosen: the stages of a comparison
-/// tolerate that.
+/// Precision of coarse bootstraps, in bits after the binary point. Chosen: the stages of a
+/// comparison tolerate that.
 const COARSE_PRECISION_BITS: f64 = 10.0;
 
 /// Minimum number of bits by which the precision of coarse bootstraps is lower than that of others.

@@ -19,8 +19,8 @@ pub(super) struct PartialComposition {
     /// Smallest and largest absolute value, with all margins.
     pub(super) low: f64,
     pub(super) high: f64,
-    /// Cost of the stages: the bits of capacity that they use, or the cost of the bootstraps between
-    /// them and the bits since the last one.
+    /// Cost of the stages. It is the number of bits of capacity that they use, or with bootstraps
+    /// between them the cost of those and the bits since the last one.
     pub(super) bits: f64,
     /// Number of bootstraps between the stages, and bits that are used since the last one.
     bootstraps: usize,

@@ -40,8 +40,8 @@ pub(super) fn cheapest_minimax(
         Some(limits) => partial.with_bootstraps(limits, is_last),
         None => Some(partial),
     };
-    // Of all compositions in the same bin, the cheapest one is kept, and the cheapest one that may
-    // be bootstrapped next.
+    // Two compositions are kept in each bin: the cheapest one, and the cheapest one that may be
+    // bootstrapped next.
     let key = |partial: &PartialComposition| {
         let is_wide = limits.is_none_or(|limits| partial.is_wide(limits));
         (logit_bin(partial, LOGIT_BINS_PER_BIT), is_wide)
