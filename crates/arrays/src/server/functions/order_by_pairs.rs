@@ -72,7 +72,7 @@ const NOISE_OF_RANKS: f64 = 1.0 / 768.0;
 
 /// Standard deviation of the noise that the comparisons with whole numbers add to a selected
 /// element, as a share of the bound of the elements. Chosen.
-const NOISE_OF_SELECTION: f64 = 1.0 / 2048.0;
+const NOISE_OF_SELECTION: f64 = 1.0 / 3072.0;
 
 /// Tolerance of a simulation for the declared distance, as a share of it: for the rounding of
 /// values that are equal, or at the distance. Chosen.
@@ -99,7 +99,7 @@ const SHORT_STAGES: [&str; 4] = [
 const EXTRA_BITS_OF_MOVES: f64 = 4.0;
 
 /// Products with elements have this many bits more precision than the selection. Chosen.
-const EXTRA_BITS_OF_PRODUCTS: f64 = 5.0;
+const EXTRA_BITS_OF_PRODUCTS: f64 = 6.0;
 
 /// Bits of capacity that are kept for these products besides those of their scales: for scales that
 /// differ by half a bit, and for bringing operands to one modulus. Chosen.

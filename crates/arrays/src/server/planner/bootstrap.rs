@@ -621,3 +621,50 @@ pub(in crate::server) fn bootstrapped(
         false => refreshed.with_unknown_error(),
     })
 }
+
+#[cfg(test)]
+mod tests {
+    use hippocrene_ring::primes;
+    use hippocrene_rlwe::{Parameters, ParametersLiteral, SecretDistribution, Sprout};
+
+    use super::*;
+    use crate::{Bootstrapping, ClientKey, KeyRequest, Settings};
+
+    #[test]
+    fn coarse_bootstraps_leave_more_capacity_with_the_same_keys() {
+        let parameters = Parameters::new_insecure(ParametersLiteral {
+            log_degree: 9,
+            units: primes::ntt_primes(48, 1 << 9, 22, &[]).unwrap(),
+            specials: primes::ntt_primes(49, 1 << 9, 5, &[]).unwrap(),
+            sprout: Sprout::for_degree(9).unwrap(),
+            gadget_rank: 6,
+            secret: SecretDistribution::SparseTernary { weight: 64 },
+        });
+        let settings = Settings::new(parameters.unwrap(), 24.0).unwrap();
+        let client = ClientKey::generate_with(settings, 1).unwrap();
+        let request =
+            KeyRequest { bootstrapping: Some(Bootstrapping::default()), ..KeyRequest::default() };
+        let server = Server::new(client.evaluation_keys(&request).unwrap()).unwrap();
+        let (fine, coarse) = (server.refresh_limits().unwrap(), server.coarse_limits().unwrap());
+        assert!(coarse.max_capacity - coarse.reserve > fine.max_capacity - fine.reserve + 50.0);
+        let values: Vec<f64> = (0..256).map(|i| f64::from(i % 17) / 8.0 - 1.0).collect();
+        let mut x = client.encrypt(&values, &[256]).unwrap().with_bound(1.0).unwrap();
+        while x.capacity_bits(server.session()) > coarse.max_capacity {
+            x = server.mul_number(&x, 0.3).unwrap();
+            x = server.mul_number(&x, 1.0 / 0.3).unwrap().with_bound(1.0).unwrap();
+        }
+        let form = x.form().computed_by(&server);
+        let refresh = server.coarse_refresh_of(&form, &[x.layout()]).unwrap();
+        let most = refresh.max_capacity();
+        let refreshed = server.map_as_it_is(&x, OPERATION, true, |_, c| {
+            Ok(refresh.refresh(Cow::Borrowed(c), most, most, OPERATION)?.into_owned())
+        });
+        let refreshed = refreshed.unwrap();
+        assert_eq!(server.bootstraps(), 1);
+        assert!(refreshed.capacity_bits(server.session()) > most - 8.0);
+        let tolerance = 8.0 * (-COARSE_PRECISION_BITS).exp2();
+        for (got, expected) in client.decrypt(&refreshed).unwrap().iter().zip(&values) {
+            assert!((got - expected).abs() < tolerance, "{got} instead of {expected}");
+        }
+    }
+}
