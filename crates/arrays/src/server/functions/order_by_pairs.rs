@@ -717,8 +717,8 @@ impl Server {
         let mut first = vec![0.0; steps.size()];
         first[..ranks.size()].fill(1.0);
         let mut selectors = self.add_plain(&self.sub(&before, &steps)?, &first[..])?;
-        // Slots without an element hold a difference of two steps, to which nothing is added.
-        selectors.set_bound(steps.bound());
+        // Every slot holds a difference of two steps, each as far outside of 0 to 1 as the bound says.
+        selectors.set_bound(2.0 * steps.bound() - 1.0);
         Ok(selectors)
     }
 
