@@ -649,19 +649,20 @@ mod tests {
         assert!(coarse.max_capacity - coarse.reserve > fine.max_capacity - fine.reserve + 50.0);
         let values: Vec<f64> = (0..256).map(|i| f64::from(i % 17) / 8.0 - 1.0).collect();
         let mut x = client.encrypt(&values, &[256]).unwrap().with_bound(1.0).unwrap();
-        while x.capacity_bits(server.session()) > coarse.max_capacity {
+        // The largest capacity is known to within a few bits.
+        let most = coarse.max_capacity - 16.0;
+        while x.capacity_bits(server.session()) >= most {
             x = server.mul_number(&x, 0.3).unwrap();
             x = server.mul_number(&x, 1.0 / 0.3).unwrap().with_bound(1.0).unwrap();
         }
         let form = x.form().computed_by(&server);
         let refresh = server.coarse_refresh_of(&form, &[x.layout()]).unwrap();
-        let most = refresh.max_capacity();
         let refreshed = server.map_as_it_is(&x, OPERATION, true, |_, c| {
             Ok(refresh.refresh(Cow::Borrowed(c), most, most, OPERATION)?.into_owned())
         });
         let refreshed = refreshed.unwrap();
         assert_eq!(server.bootstraps(), 1);
-        assert!(refreshed.capacity_bits(server.session()) > most - 8.0);
+        assert!(refreshed.capacity_bits(server.session()) >= most);
         let tolerance = 8.0 * (-COARSE_PRECISION_BITS).exp2();
         for (got, expected) in client.decrypt(&refreshed).unwrap().iter().zip(&values) {
             assert!((got - expected).abs() < tolerance, "{got} instead of {expected}");
