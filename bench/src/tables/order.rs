@@ -14,8 +14,8 @@ use crate::{Result, report::Row, session::Session};
 pub const TABLE: Table = Table {
     name: "order",
     about: "sort, rank, argsort and median of 16 and 128 values by comparing all pairs, and the \
-            refusal of 1,024 values, compared with the figures of the paper (Mazzone et al., USENIX \
-            Security 2025). Values are multiples of 2/n in [-1, 1), in an order of their own. \
+            refusal of 1,024 values, compared with the figures of the paper (Mazzone et al., \
+            USENIX Security 2025). Values are multiples of 2/n in [-1, 1), in an order of their own. \
             Shown: predicted and measured time, bootstraps, and the largest error beside the \
             stated one",
     memory: "5 GB",

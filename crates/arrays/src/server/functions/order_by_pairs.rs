@@ -27,9 +27,9 @@
 //! ([`Server::with_distance`]), which is the gap.
 //!
 //! # Errors
-//! Let `e` and `f` be the errors of the signs in both comparisons, besides their noise. A rank has an error of at most
-//! `n e/2`. If that is at most [`MAX_ERROR_OF_RANKS_WITHIN`], a result is wrong by at most `n f`
-//! times the bound of the elements.
+//! Let `e` and `f` be the errors of the signs in both comparisons, besides their noise. A rank has
+//! an error of at most `n e/2`. If that is at most [`MAX_ERROR_OF_RANKS_WITHIN`], a result is wrong
+//! by at most `n f` times the bound of the elements.
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -541,8 +541,8 @@ impl Server {
             };
             Ok(server.with_error(results, error)?.with_known_interval(values))
         };
-        // On the way, no product has to keep enough capacity for a bootstrap, since only the results
-        // are used further.
+        // On the way, no product has to keep enough capacity for a bootstrap, since only the
+        // results are used further.
         let last = |server: &Server| server.at_most_precision(bits, &form).finishing();
         let out = match is_of_places {
             true => {
@@ -717,7 +717,8 @@ impl Server {
         let mut first = vec![0.0; steps.size()];
         first[..ranks.size()].fill(1.0);
         let mut selectors = self.add_plain(&self.sub(&before, &steps)?, &first[..])?;
-        // Every slot holds a difference of two steps, each as far outside of 0 to 1 as the bound says.
+        // Every slot holds a difference of two steps, each as far outside of 0 to 1 as the bound
+        // says.
         selectors.set_bound(2.0 * steps.bound() - 1.0);
         Ok(selectors)
     }
