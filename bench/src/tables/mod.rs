@@ -4,6 +4,7 @@ mod boot;
 mod boot_15;
 mod boot_precise;
 mod entries;
+mod functions;
 mod gates;
 mod graft_10;
 mod graft_12;
@@ -102,6 +103,7 @@ const ALL: &[Table] = &[
     hk20_7::TABLE,
     sign::TABLE,
     entries::TABLE,
+    functions::TABLE,
     gates::TABLE,
     simulate::TABLE,
     boot::TABLE,

@@ -167,6 +167,16 @@ impl BigFloat {
         (!self.is_zero()).then(|| bits_of(self.0.repr().digits(), self.0.repr().exponent()))
     }
 
+    /// Returns the number as a scale, rounded to 126 bits. Returns `None` if it is not positive or
+    /// its exponent is out of range.
+    pub(crate) fn to_scale(&self) -> Option<Scale> {
+        const BITS: i64 = 126;
+        let shift = i32::try_from(BITS - self.log2_ceil()?).ok()?;
+        let integer = self.scaled(Scale::power_of_two(shift)).ok()?;
+        let scale = Scale::from_integer(u128::try_from(integer).ok()?)?;
+        Some(scale.times(Scale::power_of_two(shift.checked_neg()?)))
+    }
+
     /// Returns the integer nearest to `self scale`, exactly. Halves are rounded away from zero.
     ///
     /// # Errors

@@ -3,6 +3,7 @@
 
 use std::{
     borrow::Cow,
+    f64::consts::TAU,
     sync::{Arc, LazyLock},
 };
 
@@ -502,10 +503,16 @@ fn measured_and_stated(c: &Arc<Context>, secrets: usize, literal: &BootstrapLite
         let s = setup(Arc::clone(c), literal.clone());
         let values = square(slots + seed, real).split_off(seed);
         let bits = 40.0 + s.bootstrapper.plan().capacity_needed();
-        let y =
-            s.bootstrapper.bootstrap(&s.encrypt(&values, Scale::power_of_two(38), bits)).unwrap();
+        let a = s.encrypt(&values, Scale::power_of_two(38), bits);
+        let (y, expected) = match literal.reduction.is_sine() {
+            true => {
+                let (y, unit) = s.bootstrapper.bootstrap_to_sines(&a).unwrap();
+                (y, sines(&values, unit))
+            }
+            false => (s.bootstrapper.bootstrap(&a).unwrap(), values),
+        };
         let got = c.decode_complex(&c.decrypt(&s.secret, &y).unwrap()).unwrap();
-        let sum: f64 = got.iter().zip(&values).map(|(g, v)| square_of(g - v, real)).sum();
+        let sum: f64 = got.iter().zip(&expected).map(|(g, v)| square_of(g - v, real)).sum();
         square_sum += sum / (slots * secrets) as f64;
         stated = y.precision_bits();
     }
@@ -538,6 +545,61 @@ fn estimates_are_as_large_as_errors() {
             "{slots} {order:?} {real}: {measured:.2}, estimated {estimated:.2}"
         );
     }
+}
+
+/// Returns the sines of the real and the imaginary parts, times `unit`.
+fn sines(values: &[Complex64], unit: f64) -> Vec<Complex64> {
+    values.iter().map(|x| Complex64::new((unit * x.re).sin(), (unit * x.im).sin())).collect()
+}
+
+/// The stated error is that of the worst value, and the measured one the mean over all values.
+#[test]
+fn sines_are_as_precise_as_stated() {
+    let c = context(10, 19, true);
+    let reduction = ModularReduction::sine(17, -7f64.log2(), -40.0, 3).unwrap();
+    for (slots, real) in [(512, true), (512, false), (32, true)] {
+        let literal = literal(slots, Order::SlotsToCoefficientsFirst, real);
+        let literal = BootstrapLiteral { reduction: reduction.clone(), ..literal };
+        let (measured, stated) = measured_and_stated(&c, 3, &literal);
+        let excess = measured - stated;
+        assert!((-0.3..1.5).contains(&excess), "{slots} {real}: {measured:.2}, stated {stated:.2}");
+        // Larger values in the range make the result more precise than with a small ratio.
+        assert!(stated > 28.0, "{stated}");
+    }
+    let last = literal(512, Order::SlotsToCoefficientsLast, true);
+    let literal = BootstrapLiteral { reduction, ..last };
+    let refused = BootstrapPlan::new(c, literal).unwrap_err().to_string();
+    assert!(refused.contains("a sine needs slots to coefficients first"), "{refused}");
+}
+
+/// The values fill more of the range, so that sines leave more capacity at the same precision.
+#[test]
+fn keys_of_values_serve_sines() {
+    let c = context(8, 16, true);
+    for real in [true, false] {
+        let s = setup(Arc::clone(&c), literal(128, Order::SlotsToCoefficientsFirst, real));
+        let plan = s.bootstrapper.plan();
+        let plan_of_sines = Arc::new(plan.of_sines().unwrap());
+        let values = square(128, true);
+        let bits = 40.0 + plan_of_sines.capacity_needed();
+        let a = s.encrypt(&values, Scale::power_of_two(38), bits);
+        let bootstrapper = s.bootstrapper.with_sines(Arc::clone(&plan_of_sines));
+        let (y, unit) = bootstrapper.bootstrap_to_sines(&a).unwrap();
+        let largest = TAU * plan_of_sines.literal().reduction.epsilon();
+        assert!((15.0 / 16.0..=1.0).contains(&(unit / largest)), "{unit} {largest}");
+        let got = c.decode_complex(&c.decrypt(&s.secret, &y).unwrap()).unwrap();
+        let expected = sines(&values, unit);
+        let error = |(g, v): (&Complex64, &Complex64)| (g - v).re.abs();
+        let worst = got.iter().zip(&expected).map(error).fold(0.0, f64::max);
+        assert!(y.precision_bits() > 24.0, "{}", y.precision_bits());
+        assert!(worst < 8.0 * (-y.precision_bits()).exp2(), "{worst:e} {}", y.precision_bits());
+        assert!(plan_of_sines.output_bits() > plan.output_bits() + 40.0);
+        let used = c.parameters().log2(plan_of_sines.raised()) - c.parameters().log2(y.modulus());
+        assert!((used - plan_of_sines.bits()).abs() < 4.0, "{used} {}", plan_of_sines.bits());
+    }
+    let last = literal(128, Order::SlotsToCoefficientsLast, true);
+    let refused = BootstrapPlan::new(c, last).unwrap().of_sines().unwrap_err().to_string();
+    assert!(refused.contains("sines need slots to coefficients first"), "{refused}");
 }
 
 /// If the reduction's polynomials are coarse, their error dominates. For real slots it is in the

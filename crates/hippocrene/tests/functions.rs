@@ -2,7 +2,7 @@
 
 use crate::common::insecure_grafted;
 use hippocrene::{
-    Bootstrapping, ClientKey, Encryption, Error, KeyRequest, Preset, Server, Simulation,
+    Bootstrapping, ClientKey, Encryption, Error, Interval, KeyRequest, Preset, Server, Simulation,
     SmoothFunction,
 };
 use hippocrene_rlwe::SecretDistribution;
@@ -122,5 +122,60 @@ fn functions_of_exhausted_arrays_bootstrap() {
     let y = server.apply_smooth(&a, &function, None).unwrap();
     for (x, y) in x.iter().zip(client.decrypt(&y).unwrap()) {
         assert!((y - x.tanh()).abs() <= 1e-2, "{y}, not {}", x.tanh());
+    }
+}
+
+/// A smooth function of an array without capacity takes one bootstrap, on real ciphertexts.
+#[test]
+fn smooth_functions_are_computed_in_one_bootstrap() {
+    let client = ClientKey::generate_with(insecure_grafted(7, 18, SPARSE), 1).unwrap();
+    let how = Bootstrapping { precision: Some(16.0), ..Bootstrapping::default() };
+    let request = KeyRequest { bootstrapping: Some(how), ..KeyRequest::default() };
+    let server = Server::new(client.evaluation_keys(&request).unwrap()).unwrap();
+    let functions: [(Function, (f64, f64)); 4] = [
+        (|x| 1.0 / (1.0 + (-x).exp()), (-8.0, 8.0)),
+        (f64::ln, (1.0, 9.0)),
+        (f64::exp, (-1.0, 3.0)),
+        (|x| (3.0 * x).sin(), (-20.5, -19.5)),
+    ];
+    for (f, (low, high)) in functions {
+        // Fewer elements than slots: the others hold zeros, which may lie outside of the domain.
+        let x: Vec<f64> = (0..50).map(|i| low + (high - low) * f64::from(i) / 49.0).collect();
+        let interval = Interval::new(low, high).unwrap();
+        let a = client.encrypt(&x[..], &[50]).unwrap().with_interval(interval).unwrap();
+        let a = server.bootstrap_to(&a, Some(server.bootstrap_reserve().unwrap() + 1.0)).unwrap();
+        let function = SmoothFunction::new(f, (low, high), Some(1e-2), None).unwrap();
+        let before = server.bootstraps();
+        let y = server.apply_smooth(&a, &function, None).unwrap();
+        assert_eq!(server.bootstraps() - before, 1);
+        assert!(y.capacity_bits(server.session()) > server.bootstrap_reserve().unwrap());
+        let stated = (-y.precision_bits(server.session())).exp2();
+        assert!(stated < 1.5e-2, "{stated}");
+        for (x, y) in x.iter().zip(client.decrypt(&y).unwrap()) {
+            assert!((y - f(*x)).abs() <= stated, "{y}, not {} at {x}", f(*x));
+        }
+    }
+}
+
+/// On the parameters of n15, a sigmoid leaves capacity for the next bootstrap.
+#[test]
+fn layers_of_sigmoids_take_a_bootstrap_each() {
+    let settings = Preset::by_name("n15").unwrap().settings().unwrap();
+    let simulation = Simulation::with_bootstrapping(settings, Bootstrapping::default()).unwrap();
+    let x: Vec<f64> = (0..65).map(|i| 0.25 * f64::from(i) - 8.0).collect();
+    let x = simulation.encrypt((&x[..]).into(), &[65], &Encryption::default()).unwrap();
+    let server = simulation.server();
+    let least = server.bootstrap_reserve().unwrap() + 1.0;
+    let mut x = server.bootstrap_to(&x.with_bound(8.0).unwrap(), Some(least)).unwrap();
+    let before = server.bootstraps();
+    for layers in 1..4 {
+        let sigmoid = SmoothFunction::new(
+            |x| 1.0 / (1.0 + (-x).exp()),
+            (-8.0, 8.0),
+            Some(2f64.powi(-10)),
+            None,
+        );
+        x = server.apply_smooth(&x, &sigmoid.unwrap(), None).unwrap();
+        assert_eq!(server.bootstraps() - before, layers);
     }
 }

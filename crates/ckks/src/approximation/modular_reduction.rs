@@ -46,6 +46,8 @@ pub struct ModularReduction {
     arcsine: Option<Polynomial>,
     epsilon: f64,
     error: f64,
+    /// True if the result is to be `sin(2 pi x) / (2 pi)` instead.
+    is_sine: bool,
 }
 
 impl ModularReduction {
@@ -87,12 +89,51 @@ impl ModularReduction {
             ));
         }
         let arcsine = Arcsine::new(arcsine_degree, range, epsilon)?;
+        Self::with_last_step((k, cosine), arcsine, epsilon, error, doublings)
+    }
+
+    /// Returns the reduction of lowest degree for `sin(2 pi x) / (2 pi)` instead of `x - round(x)`.
+    /// Its error bound, in the unit of `x`, is at most `2^log2_error`.
+    ///
+    /// The values may fill most of the range up to `epsilon = 1/4`, since the sine is a one-to-one
+    /// function there. A function of `x - round(x)` is then a function of the sine: a Fourier
+    /// series on a part of the period.
+    ///
+    /// # Errors
+    /// As [`ModularReduction::new`].
+    pub fn sine(
+        k: u32,
+        log2_epsilon: f64,
+        log2_error: f64,
+        doublings: u32,
+    ) -> Result<Self, CkksError> {
+        if !(-1000.0..0.0).contains(&log2_error) {
+            let what = format!("an error of 2^{log2_error} is not at least 2^-1000 and below 1");
+            return Err(CkksError::Argument { operation: OPERATION, what });
+        }
+        let cosine = Cosine::new(k, log2_epsilon, doublings, log2_error.max(-60.0) - 8.0)?;
+        let sine = Arcsine { polynomial: None, error: 0.0, slope: 1.0 / TAU };
+        let (epsilon, error) = (log2_epsilon.exp2(), log2_error.exp2());
+        let reduction = Self::with_last_step((k, cosine), sine, epsilon, error, doublings)?;
+        Ok(ModularReduction { is_sine: true, ..reduction })
+    }
+
+    /// Chooses the polynomial of the cosine, whose reach is `k`, for a last step.
+    fn with_last_step(
+        (k, cosine): (u32, Cosine),
+        arcsine: Arcsine,
+        epsilon: f64,
+        error: f64,
+        doublings: u32,
+    ) -> Result<Self, CkksError> {
+        let fail = |what: String| Err(CkksError::Argument { operation: OPERATION, what });
+        let log2_error = error.log2();
         let room = (error - arcsine.error) / arcsine.slope;
         if room <= 0.0 {
-            let have = arcsine.error.log2();
+            let (have, degree) = (arcsine.error.log2(), arcsine.degree());
             return fail(format!(
-                "an arcsine of degree {arcsine_degree} comes within 2^{have:.2}, and \
-                 2^{log2_error:.2} is needed"
+                "an arcsine of degree {degree} comes within 2^{have:.2}, and 2^{log2_error:.2} is \
+                 needed"
             ));
         }
         let interpolations =
@@ -112,6 +153,7 @@ impl ModularReduction {
             doublings,
             epsilon,
             arcsine: arcsine.polynomial,
+            is_sine: false,
         })
     }
 
@@ -154,7 +196,7 @@ impl ModularReduction {
         if cosine.degree() == 0 || arcsine.as_ref().is_some_and(|p| p.degree() == 0) {
             return fail("a polynomial is a constant".into());
         }
-        Ok(ModularReduction { cosine, reach, doublings, arcsine, epsilon, error })
+        Ok(ModularReduction { cosine, reach, doublings, arcsine, epsilon, error, is_sine: false })
     }
 
     /// The polynomial for `cos(2 pi (x - 1/4) / 2^doublings)`, in the Chebyshev basis of `[-reach,
@@ -210,6 +252,16 @@ impl ModularReduction {
         cosine + self.doublings + arcsine
     }
 
+    /// The exact result for `x`: `x - round(x)`, or the sine.
+    pub fn exact(&self, x: f64) -> f64 {
+        if self.is_sine { (TAU * x).sin() / TAU } else { x - x.round() }
+    }
+
+    /// Whether the result is `sin(2 pi x) / (2 pi)` instead of `x - round(x)`.
+    pub fn is_sine(&self) -> bool {
+        self.is_sine
+    }
+
     /// Evaluates the reduction on a plain number.
     pub fn apply(&self, x: f64) -> f64 {
         let mut y = self.cosine.evaluate(x - self.shift());
@@ -241,6 +293,11 @@ struct Arcsine {
 }
 
 impl Arcsine {
+    /// The degree, or 0 for no arcsine.
+    fn degree(&self) -> usize {
+        self.polynomial.as_ref().map_or(0, Polynomial::degree)
+    }
+
     /// Returns the last step for `|y| <= range`, where the exact sine is at most `sin(2 pi
     /// epsilon)`.
     fn new(degree: usize, range: f64, epsilon: f64) -> Result<Self, CkksError> {

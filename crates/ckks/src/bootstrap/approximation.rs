@@ -46,8 +46,8 @@ impl BootstrapLiteral {
         }
     }
 
-    /// Returns the root mean square of `f(x) - (x - round(x))`, where `f` is the reduction's
-    /// polynomials. `round(x)` is normal with this standard deviation, and `x - round(x)` has the
+    /// Returns the root mean square of the difference between the reduction's polynomials and
+    /// [`ModularReduction::exact`](crate::approximation::ModularReduction::exact). `round(x)` is normal with this standard deviation, and `x - round(x)` has the
     /// given distribution.
     pub(super) fn approximation_error(&self, deviation: f64, spread: Spread) -> f64 {
         const SAMPLES: u32 = 4096;
@@ -61,7 +61,8 @@ impl BootstrapLiteral {
                 * normal(uniform(i, 0.856_674_883_854_503), uniform(i, 0.733_891_856_627_126));
             let [u, v] = [0.628_706_721_037_809, 0.538_597_257_223_61].map(|step| uniform(i, step));
             let offset = reduction.epsilon() * spread.sample(u, v);
-            (reduction.apply(integer.round().clamp(-most, most) + offset) - offset).powi(2)
+            let found = reduction.apply(integer.round().clamp(-most, most) + offset);
+            (found - reduction.exact(offset)).powi(2)
         };
         ((0..SAMPLES).map(square).sum::<f64>() / f64::from(SAMPLES)).sqrt()
     }

@@ -55,15 +55,26 @@ impl Bootstrapper {
     /// [`Context::dry_run_beside`](crate::Context::dry_run_beside) from the context of this plan.
     ///
     /// # Errors
-    /// Fails as [`Bootstrapper::new`] and [`BootstrapPlan::dry_run_beside`] do.
+    /// Fails as [`BootstrapPlan::dry_run_beside`] does.
     pub fn dry_run_beside(&self, evaluator: Evaluator) -> Result<Self, CkksError> {
         let context = Arc::clone(evaluator.context());
         let plan = Arc::new(self.plan.dry_run_beside(Arc::clone(&context))?);
         let bare = self.encapsulation.as_ref().zip(plan.sparse_context()).map(|(keys, sparse)| {
             Ok::<_, CkksError>(Arc::new(keys.without_residues(context.rlwe(), sparse)?))
         });
-        let encapsulation = bare.transpose()?;
-        Self::new(plan, evaluator, encapsulation)
+        Ok(Bootstrapper {
+            plan,
+            evaluator,
+            encapsulation: bare.transpose()?,
+            count: Arc::default(),
+        })
+    }
+
+    /// Returns a bootstrapper for the plan of sines ([`BootstrapPlan::of_sines`]) of this plan, with
+    /// the same keys and the same count of bootstraps.
+    #[must_use]
+    pub fn with_sines(&self, plan: Arc<BootstrapPlan>) -> Self {
+        Bootstrapper { plan, ..self.clone() }
     }
 
     /// The plan.

@@ -8,6 +8,9 @@ use crate::{
     circuits::{Basis, Polynomial},
 };
 
+/// Distances from integers at which the factors of a sine are computed, as shares of the largest.
+const OFFSETS: [f64; 4] = [-1.0, -0.5, 0.5, 1.0];
+
 /// The factors by which the rounding errors of a reduction modulo 1 are multiplied in its result `x
 /// - round(x)`. They are root mean squares over normally distributed integers.
 #[derive(Debug, Clone, PartialEq)]
@@ -29,9 +32,24 @@ impl ModularReduction {
         )
     }
 
-    /// Returns the factors for normally distributed `round(x)` with this standard deviation. The
-    /// distance of `x` from an integer is small and neglected.
+    /// Returns the factors for normally distributed `round(x)` with this standard deviation.
+    ///
+    /// The distance of `x` from an integer is small and neglected. A sine allows larger distances,
+    /// and each factor is the largest of several of them.
     pub(super) fn gains(&self, deviation: f64) -> Result<ReductionGains, CkksError> {
+        let mut worst = self.gains_beside(0.0, deviation)?;
+        let offsets = OFFSETS.iter().filter(|_| self.is_sine());
+        for offset in offsets {
+            let gains = self.gains_beside(offset * self.epsilon(), deviation)?;
+            let all = worst.cosine.iter_mut().zip(gains.cosine);
+            let all = all.chain(worst.doublings.iter_mut().zip(gains.doublings));
+            all.for_each(|(worst, gain)| *worst = gain.max(*worst));
+        }
+        Ok(worst)
+    }
+
+    /// Returns the factors at this distance from integers.
+    fn gains_beside(&self, offset: f64, deviation: f64) -> Result<ReductionGains, CkksError> {
         // Number of sample points per standard deviation, and number of standard deviations that
         // they extend to.
         const POINTS_PER_DEVIATION: f64 = 4.0;
@@ -51,7 +69,7 @@ impl ModularReduction {
         {
             let weight = (-0.5 * (integer / deviation).powi(2)).exp();
             total += weight;
-            let argument = (integer - self.shift()) / self.reach();
+            let argument = (integer + offset - self.shift()) / self.reach();
             let gains = cosine.gains(argument);
             let mut y = cosine.evaluate(argument);
             let mut values = Vec::with_capacity(out.doublings.len());

@@ -49,7 +49,9 @@ impl Bootstrapper {
         };
         // The range has to hold values plus errors.
         let error = ERROR_DEVIATIONS * (a.inner().noise().log2_std() - a.scale().log2()).exp2();
-        let need = |size: f64| a.scale().log2() + (size / literal.reduction.epsilon()).log2();
+        let need = |size: f64| {
+            a.scale().log2() + (size / literal.reduction.epsilon()).log2() + plan.unit_bits
+        };
         let (least, need) = (need(literal.bound), need(literal.bound + error));
         let have = e.log2(a.modulus());
         if (least..need).contains(&have) {
@@ -69,6 +71,7 @@ impl Bootstrapper {
             let need = capacity + need - have;
             return Err(CkksError::Capacity { operation: OPERATION, need, have: capacity });
         }
+        let need = need - plan.unit_bits;
         let middle = e.divisor_at_least(a.modulus(), need + EXTRA_MODULUS_BITS);
         let constant = (e.log2(middle) - need).exp2().floor().max(1.0);
         let mut raised = a.into_owned();

@@ -61,7 +61,8 @@ impl BootstrapPlan {
     /// generates these keys.
     ///
     /// The keys of slots to coefficients have small moduli and are therefore small. The keys of a
-    /// plan for complex slots also serve the same plan for real slots.
+    /// plan for complex slots also serve the same plan for real slots, and the plan of sines
+    /// ([`BootstrapPlan::of_sines`]).
     ///
     /// # Errors
     /// Fails if the modulus is too small for the plan.
@@ -70,6 +71,9 @@ impl BootstrapPlan {
         if !self.literal.real {
             let literal = BootstrapLiteral { real: true, ..self.literal.clone() };
             uses.add_all(BootstrapPlan::new(Arc::clone(&self.context), literal)?.uses()?);
+        }
+        if self.has_sines() {
+            uses.add_all(self.with_moduli_of_sines()?.uses()?);
         }
         Ok(uses.0)
     }
@@ -172,8 +176,7 @@ impl BootstrapPlan {
     /// have to fit `q0` and a few more bits.
     pub(super) fn coefficients_scale(&self) -> f64 {
         let base = self.context.parameters().log2(self.base);
-        base + COEFFICIENT_MARGIN_BITS
-            - (self.literal.bound / self.literal.reduction.epsilon()).log2()
+        base + COEFFICIENT_MARGIN_BITS - self.literal.bound.log2() + self.log2_ratio
     }
 
     /// Returns log2 of the largest scale at which slots to coefficients comes first without a
@@ -190,8 +193,7 @@ impl BootstrapPlan {
     /// Returns the bits of modulus that a ciphertext of this scale needs if slots to coefficients
     /// comes first.
     pub(super) fn input_bits(&self, scale: f64) -> f64 {
-        let ratio = (self.literal.bound / self.literal.reduction.epsilon()).log2();
-        ratio + self.to_coefficients.bits() + scale + 1.0
+        self.literal.bound.log2() + self.extra_bits() + self.to_coefficients.bits() + scale + 1.0
     }
 
     /// Returns the size of all keys in storage, in bytes: those of [`BootstrapPlan::add_keys`] and

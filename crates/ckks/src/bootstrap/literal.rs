@@ -42,7 +42,9 @@ pub struct BootstrapLiteral {
     /// under the secret itself.
     pub sparse_weight: Option<usize>,
     /// The reduction modulo 1. Its `epsilon` is the message ratio: a value of `bound` is `epsilon
-    /// q0` at the base modulus.
+    /// q0` at the base modulus. With a sine ([`ModularReduction::sine`]), results are sines
+    /// ([`Bootstrapper::bootstrap_to_sines`](super::Bootstrapper::bootstrap_to_sines)). This
+    /// requires slots to coefficients first and no iterations.
     pub reduction: ModularReduction,
     /// Bits of the scale at which the reduction's cosine is evaluated.
     pub scale_bits: f64,
@@ -86,6 +88,9 @@ impl BootstrapLiteral {
         if let Some(bits) = numbers.iter().find(|bits| !(1.0..=1e4).contains(*bits)) {
             return fail(format!("a modulus or scale of {} bits", Short(*bits)));
         }
+        if self.reduction.is_sine() && self.precision.is_some() {
+            return fail("a sine cannot be iterated to a precision".into());
+        }
         if let Some(bits) = self.precision {
             if !(1.0..=1e4).contains(&bits) {
                 return fail(format!("a precision of {} bits", Short(bits)));
@@ -93,6 +98,11 @@ impl BootstrapLiteral {
             if self.order == Order::SlotsToCoefficientsLast {
                 return fail("iterations to a precision need slots to coefficients first".into());
             }
+        }
+        if self.reduction.is_sine() && self.order == Order::SlotsToCoefficientsLast {
+            return fail(
+                "a sine needs slots to coefficients first, so that it is one of values".into(),
+            );
         }
         if self.first_slots
             && (self.order == Order::SlotsToCoefficientsLast || self.precision.is_some())

@@ -169,9 +169,7 @@ impl Bootstrapper {
     ) -> Result<Ciphertext, CkksError> {
         let (plan, e) = (self.plan(), self.evaluator());
         let literal = plan.literal();
-        let unit =
-            plan.raised_scale().divided_by((plan.context().max_slots() / literal.slots) as u64);
-        let values = lowered.scale().over(unit);
+        let values = lowered.scale().over(plan.base_scale());
         // The error of the reduction's polynomials is in the real part of a result. If slots to
         // coefficients follows, each part gets half of it on average.
         let parts =

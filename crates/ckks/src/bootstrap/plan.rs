@@ -10,6 +10,7 @@ use super::{
 };
 use crate::{
     CkksError, Context, Scale, Short,
+    approximation::ModularReduction,
     circuits::{Direction, HomomorphicDft, Packing},
 };
 
@@ -26,6 +27,15 @@ pub(super) const ITERATION_DEVIATIONS: f64 = 16.0;
 
 /// Number of bits of the constant that the correction of an iteration is multiplied by. Chosen.
 pub(super) const CORRECTION_BITS: i32 = 6;
+
+/// The largest message ratio of sines. Chosen: near 1/7, typical activation functions are
+/// polynomials of the lowest degrees in the sine. Functions that rise at the ends of their domain
+/// would need higher ones for larger ratios.
+const SINE_RATIO: f64 = 1.0 / 6.5;
+
+/// The scale at the base modulus is set by an integer factor with at least this number of bits. So
+/// the actual ratio of sines is at least 15/16 of the largest. Chosen.
+const SINE_UNIT_BITS: f64 = 4.0;
 
 /// The plan of a bootstrap, without keys.
 ///
@@ -94,6 +104,10 @@ pub struct BootstrapPlan {
     pub(super) approximation_of_errors: f64,
     /// The factors of the reduction's rounding errors.
     pub(super) gains: ReductionGains,
+    /// log2 of the message ratio: of a value of the bound as a share of `q0`.
+    pub(super) log2_ratio: f64,
+    /// The least number of bits of the factor that sets the scale at the base modulus.
+    pub(super) unit_bits: f64,
 }
 
 impl BootstrapPlan {
@@ -136,6 +150,8 @@ impl BootstrapPlan {
             approximation: 0.0,
             approximation_of_errors: 0.0,
             gains: literal.reduction.gains(1.0)?,
+            log2_ratio: literal.reduction.epsilon().log2(),
+            unit_bits: if literal.reduction.is_sine() { SINE_UNIT_BITS } else { 0.0 },
             context: Arc::clone(&context),
             literal,
         };
@@ -150,13 +166,82 @@ impl BootstrapPlan {
             return Err(CkksError::Argument { operation: OPERATION, what });
         }
         plan.raised = plan.raised_for(plan.literal.output_bits)?;
+        plan.with_errors()
+    }
+
+    /// Returns the plan with the errors of its reduction.
+    fn with_errors(mut self) -> Result<Self, CkksError> {
         let (values, errors) =
-            (plan.literal.spread_of_values(), Spread::Normal(ITERATION_DEVIATIONS.recip()));
-        let deviation = plan.deviation();
-        plan.approximation = plan.literal.approximation_error(deviation, values);
-        plan.approximation_of_errors = plan.literal.approximation_error(deviation, errors);
-        plan.gains = plan.literal.reduction.gains(deviation)?;
-        Ok(plan)
+            (self.literal.spread_of_values(), Spread::Normal(ITERATION_DEVIATIONS.recip()));
+        let deviation = self.deviation();
+        self.approximation = self.literal.approximation_error(deviation, values);
+        self.approximation_of_errors = self.literal.approximation_error(deviation, errors);
+        self.gains = self.literal.reduction.gains(deviation)?;
+        Ok(self)
+    }
+
+    /// Whether [`BootstrapPlan::of_sines`] is possible.
+    pub(super) fn has_sines(&self) -> bool {
+        self.literal.order == Order::SlotsToCoefficientsFirst && !self.literal.first_slots
+    }
+
+    /// Returns the plan of a single bootstrap whose results are sines
+    /// ([`Bootstrapper::bootstrap_to_sines`](super::Bootstrapper::bootstrap_to_sines)), with the
+    /// relative precision of a single bootstrap of this plan. The keys of this plan serve it, except
+    /// for complex slots.
+    ///
+    /// A function of the values is a function of the sines. So a polynomial after this bootstrap
+    /// computes it, and the capacity that is left is larger than after a bootstrap of values: the
+    /// values may fill most of the range, which makes all scales smaller. The number of bits is
+    /// that by which the message ratio grows. Polynomials in the sine are Fourier series on a part
+    /// of the period (ePrint 2026/367).
+    ///
+    /// # Errors
+    /// Fails with [`CkksError::Argument`] if slots to coefficients comes last or only the first
+    /// slots are bootstrapped.
+    pub fn of_sines(&self) -> Result<Self, CkksError> {
+        if !self.has_sines() {
+            let what = "sines need slots to coefficients first, and bootstraps of all slots".into();
+            return Err(CkksError::Argument { operation: OPERATION, what });
+        }
+        let mut plan = self.with_moduli_of_sines()?;
+        let (reduction, log2_error) = (&self.literal.reduction, self.log2_relative_error());
+        plan.literal.reduction = ModularReduction::sine(
+            reduction.reach() as u32,
+            plan.log2_ratio,
+            plan.log2_ratio + log2_error,
+            reduction.doublings(),
+        )?;
+        plan.with_errors()
+    }
+
+    /// log2 of the error of the reduction as a share of the message ratio.
+    fn log2_relative_error(&self) -> f64 {
+        self.literal.reduction.log2_error() - self.literal.reduction.epsilon().log2()
+    }
+
+    /// Returns the plan of sines with its scales and moduli, but still with the reduction of this
+    /// plan. This is all that its keys depend on.
+    pub(super) fn with_moduli_of_sines(&self) -> Result<Self, CkksError> {
+        let saved = (SINE_RATIO / self.literal.reduction.epsilon()).log2().max(0.0).floor();
+        let mut literal = BootstrapLiteral { real: true, precision: None, ..self.literal.clone() };
+        literal.scale_bits -= saved;
+        literal.coefficients_to_slots.iter_mut().for_each(|level| level.scale_bits -= saved);
+        let (to_slots, _) = transforms(&self.context, &literal)?;
+        let ratio = (literal.bound / SINE_RATIO).log2();
+        let power = |bits: f64| {
+            let what = format!("a scale of 2^{}", Short(bits));
+            Scale::from_f64(bits.exp2()).ok_or(CkksError::Argument { operation: OPERATION, what })
+        };
+        Ok(BootstrapPlan {
+            scale: power(literal.scale_bits)?,
+            reduced_scale: power(literal.output_scale_bits + ratio)?,
+            to_slots: Arc::new(to_slots),
+            log2_ratio: SINE_RATIO.log2(),
+            unit_bits: SINE_UNIT_BITS,
+            literal,
+            ..self.clone()
+        })
     }
 
     /// Returns this plan for the dry run of `context`, which was made by
@@ -275,10 +360,13 @@ impl BootstrapPlan {
     /// Returns the scale of `t/q0` after only the coefficients of powers of `X^(N/2n)` are left in
     /// the sum: `q0 N/(2n)`.
     pub(super) fn raised_scale(&self) -> Scale {
-        let parameters = self.context.parameters();
-        let moduli = parameters.limb_moduli(self.base).into_iter();
-        let q0 = moduli.fold(Scale::power_of_two(0), Scale::times_integer);
-        q0.times_integer((self.context.max_slots() / self.literal.slots) as u64)
+        self.base_scale().times_integer((self.context.max_slots() / self.literal.slots) as u64)
+    }
+
+    /// Returns `q0` as a scale.
+    pub(super) fn base_scale(&self) -> Scale {
+        let moduli = self.context.parameters().limb_moduli(self.base).into_iter();
+        moduli.fold(Scale::power_of_two(0), Scale::times_integer)
     }
 
     /// The expected Hamming weight of the secret under which the modulus is raised.
@@ -307,6 +395,11 @@ impl BootstrapPlan {
     /// in the real parts, doubled.
     pub(super) fn real_last(&self) -> bool {
         self.literal.real && self.literal.order == Order::SlotsToCoefficientsLast
+    }
+
+    /// Returns the number of bits by which the modulus must exceed the values at the base modulus.
+    pub(super) fn extra_bits(&self) -> f64 {
+        self.unit_bits - self.log2_ratio
     }
 
     /// The number of slots of the operand and of the result.
@@ -371,10 +464,9 @@ impl BootstrapPlan {
     /// The bits of capacity ([`crate::Ciphertext::capacity_bits`]) that a ciphertext with values up
     /// to the bound needs to be bootstrapped.
     pub fn capacity_needed(&self) -> f64 {
-        let ratio = -self.literal.reduction.epsilon().log2();
         match self.literal.order {
-            Order::SlotsToCoefficientsFirst => self.to_coefficients.bits() + ratio,
-            Order::SlotsToCoefficientsLast => ratio,
+            Order::SlotsToCoefficientsFirst => self.to_coefficients.bits() + self.extra_bits(),
+            Order::SlotsToCoefficientsLast => self.extra_bits(),
         }
     }
 }

@@ -3,6 +3,7 @@
 use std::{borrow::Cow, f64::consts::TAU};
 
 use hippocrene_rlwe::{Noise, noise::rounding};
+use num_complex::Complex64;
 
 use super::gains::ReductionGains;
 use crate::{Ciphertext, CkksError, Evaluator, Scale, Short, approximation::ModularReduction};
@@ -23,7 +24,7 @@ const ASSUMED_DEVIATION: f64 = 0.1;
 const MAX_SCALE_ERROR_BITS: f64 = 0.75;
 
 impl Evaluator {
-    /// Computes `x - round(x)` slot by slot. `a` holds `x / reach` ([`ModularReduction::reach`]),
+    /// Computes `x - round(x)`, or the sine, slot by slot. `a` holds `x / reach` ([`ModularReduction::reach`]),
     /// within the bounds on `x` that [`ModularReduction`] states.
     ///
     /// The polynomial of the cosine is evaluated at scales near `scale`. Later steps need less
@@ -152,7 +153,7 @@ impl Evaluator {
         y.inner_mut().set_noise(noise);
         y.set_dry_run_values(a.dry_run_values().map(|x| {
             let x = r.reach() * x;
-            x - x.re.round()
+            Complex64::new(r.exact(x.re), x.im)
         }));
         Ok(y)
     }

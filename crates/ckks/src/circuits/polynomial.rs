@@ -4,6 +4,7 @@ use std::{cmp::Ordering, f64::consts::PI};
 
 use hippocrene_rlwe::stop;
 
+use super::polynomial_evaluation::depth_of;
 use crate::{BigFloat, CkksError, Short};
 
 /// The basis of a polynomial. See [`Polynomial`] for an example.
@@ -163,11 +164,12 @@ impl Polynomial {
         centred && self.coefficients.iter().skip(1).step_by(2).all(|c| *c == 0.0)
     }
 
-    /// The depth of its evaluation on ciphertexts, in products: `ceil(log2(degree + 1))`, and one
-    /// more for a Chebyshev interval other than `[-1, 1]`.
+    /// The largest depth of its evaluation on ciphertexts, in products: `ceil(log2(degree + 1))`,
+    /// and one more for a Chebyshev interval other than `[-1, 1]`. With a sprout, the interval is
+    /// mapped without a product.
     pub fn depth(&self) -> usize {
         let map = usize::from(self.affine().is_some() && self.degree() > 0);
-        (self.degree() + 1).next_power_of_two().trailing_zeros() as usize + map
+        depth_of(self.coefficients.len()) + map
     }
 
     /// Returns its value at `x`.
@@ -197,14 +199,16 @@ impl Polynomial {
         }
     }
 
-    /// Returns [`Polynomial::affine`] with more digits than any scale has.
-    pub(super) fn affine_digits(&self) -> Option<(BigFloat, BigFloat)> {
+    /// Returns half the width of the interval, and the number that is added after a division by it,
+    /// with more digits than any scale has. They map the interval to `[-1, 1]`. `None` if the
+    /// polynomial is in powers or on `[-1, 1]`.
+    pub(super) fn unit_and_shift(&self) -> Option<(BigFloat, BigFloat)> {
         let Basis::Chebyshev { low, high } = self.basis else { return None };
         self.affine()?;
         let [low, high] = [low, high].map(|end| BigFloat::try_from(end).map(BigFloat::into_inner));
         let (low, high) = low.ok().zip(high.ok())?;
         let (width, sum) = (&high - &low, high + low);
-        BigFloat::try_from(2 / &width).ok().zip(BigFloat::try_from(-sum / width).ok())
+        BigFloat::try_from(&width / 2).ok().zip(BigFloat::try_from(-sum / width).ok())
     }
 
     /// Returns the polynomial times a number.

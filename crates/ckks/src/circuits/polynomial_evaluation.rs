@@ -157,10 +157,9 @@ impl Evaluator {
             return polynomials.iter().map(|p| constant(&a, p)).collect();
         }
         let bounds: Vec<_> = polynomials.iter().map(|p| p.bound(a.bound())).collect();
-        let a = self.at_most(a, target)?;
-        self.check_depth(&a, deepest.depth(), &targets, OPERATION)?;
         let within = a.bound();
         let argument = self.argument(a, deepest, target)?;
+        self.check_depth(&argument, depth_of(deepest.degree() + 1), &targets, OPERATION)?;
         let squared = polynomials.iter().all(|p| p.is_even());
         let shapes: Vec<_> = polynomials.iter().map(|p| EvaluationShape::of(p, squared)).collect();
         let depth = shapes.iter().map(|shape| shape.depth).max().unwrap_or(0);
@@ -252,23 +251,42 @@ impl Evaluator {
         Ok(square)
     }
 
-    /// Returns the argument of the basis. For a Chebyshev interval, this maps `a` to `[-1, 1]`.
+    /// Returns the argument of the basis, at a scale of at most `target`. For a Chebyshev interval,
+    /// this maps `a` to `[-1, 1]`.
+    ///
+    /// With a sprout, products can be rescaled to any scale. So `a` is divided by reading it at
+    /// another scale. On a simple chain, it is multiplied by a number.
     fn argument(
         &self,
         a: Cow<'_, Ciphertext>,
         p: &Polynomial,
         target: Scale,
     ) -> Result<Ciphertext, CkksError> {
-        let mut argument = match p.affine_digits() {
-            None => a.into_owned(),
-            Some((factor, shift)) => {
-                let scaled = self.rescale(&self.mul_big_number(&a, &factor, a.scale())?, target)?;
-                if shift.is_zero() { scaled } else { self.add_big_number(&scaled, &shift)? }
+        let Some((unit, shift)) = p.unit_and_shift() else {
+            let mut argument = self.at_most(a, target)?.into_owned();
+            if p.basis() != Basis::Monomial {
+                argument.set_bound(1.0);
+            }
+            return Ok(argument);
+        };
+        let narrow = || CkksError::Argument {
+            operation: OPERATION,
+            what: "the interval is too narrow to map it to [-1, 1]".into(),
+        };
+        let scaled = match self.context().parameters().top().sprout().is_one() {
+            false => {
+                let scale = a.scale().times(unit.to_scale().ok_or_else(narrow)?);
+                self.at_most(Cow::Owned(a.into_owned().read_at(scale)), target)?.into_owned()
+            }
+            true => {
+                let (a, factor) = (self.at_most(a, target)?, unit.reciprocal());
+                let product = self.mul_big_number(&a, &factor.ok_or_else(narrow)?, a.scale())?;
+                self.rescale(&product, target)?
             }
         };
-        if matches!(p.basis(), Basis::Chebyshev { .. }) {
-            argument.set_bound(1.0);
-        }
+        let mut argument =
+            if shift.is_zero() { scaled } else { self.add_big_number(&scaled, &shift)? };
+        argument.set_bound(1.0);
         Ok(argument)
     }
 }

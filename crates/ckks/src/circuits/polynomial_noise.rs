@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use super::{
-    Polynomial,
+    Basis, Polynomial,
     polynomial::split,
     polynomial_evaluation::{EvaluationShape, depth_of, is_leaf, split_power},
     trace::{Step, Trace},
@@ -20,7 +20,29 @@ pub(crate) struct Gains {
     pub(crate) roundings: Vec<f64>,
 }
 
+/// Number of arguments for each degree at which [`Polynomial::rounding_gain`] samples. Chosen.
+const ARGUMENTS_FOR_EACH_DEGREE: usize = 4;
+
 impl Polynomial {
+    /// Returns the largest factor between the rounding error of one product and the error of the
+    /// result, if all products of the evaluation have the same scale.
+    ///
+    /// The factor is sampled on the interval of the basis, or on `[-1, 1]` for powers.
+    pub fn rounding_gain(&self) -> f64 {
+        let (low, high) = match self.basis() {
+            Basis::Chebyshev { low, high } => (low, high),
+            Basis::Monomial => (-1.0, 1.0),
+        };
+        let count = ARGUMENTS_FOR_EACH_DEGREE * (self.degree() + 1);
+        let argument = |k: usize| {
+            let angle = std::f64::consts::PI * k as f64 / count as f64;
+            low.midpoint(high) - 0.5 * (high - low) * angle.cos()
+        };
+        let arguments: Vec<f64> = (0..=count).map(argument).collect();
+        let variance = |gains: &Gains| gains.roundings.iter().sum::<f64>();
+        self.gains_at(&arguments).iter().map(variance).fold(0.0, f64::max).sqrt()
+    }
+
     /// Returns the factors of errors in [`Evaluator::polynomial`](crate::Evaluator::polynomial) at
     /// the argument `x`.
     ///

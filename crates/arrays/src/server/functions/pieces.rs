@@ -20,9 +20,9 @@ use hippocrene_ckks::{
 use crate::server::{
     Server,
     functions::comparison::{Comparison, Ties},
-    planner::choose::Candidate,
+    planner::choose::{Candidate, MARGIN_BITS_OF_UNKNOWN_GROWTH},
 };
-use crate::{EncryptedArray, Error, Interval, interval::INTERVAL_TOLERANCE};
+use crate::{Capacity, EncryptedArray, Error, Interval, interval::INTERVAL_TOLERANCE};
 
 const APPLY: &str = "apply a function";
 
@@ -39,6 +39,14 @@ const SHARE: f64 = 0.25;
 
 /// The share of the error of the result that one polynomial for all values may have (chosen).
 const SHARE_OF_ONE: f64 = 0.5;
+
+/// The share of the error of the result that a polynomial has from which others are made (chosen).
+const SHARE_OF_CLOSER: f64 = 1.0 / 32.0;
+
+/// The standard deviation of the rounding errors of a polynomial, as a share of the error of the
+/// result (chosen). A normal error exceeds half of the result's error, 16 deviations, with
+/// probability `2^-190`.
+const SHARE_OF_NOISE: f64 = 1.0 / 32.0;
 
 /// The largest distance of two polynomials at a kink, as a fraction of the error of the result. Each
 /// of them differs from the function by a share of it.
@@ -77,6 +85,8 @@ const PLACES_PER_DEGREE: usize = 8;
 #[derive(Debug, Clone, PartialEq)]
 pub struct SmoothFunction {
     pieces: Pieces,
+    /// A closer polynomial of a smooth function, for bootstraps of sines.
+    closer: Option<Polynomial>,
     error: f64,
     /// True if the caller asked for this error.
     is_requested: bool,
@@ -107,7 +117,12 @@ impl SmoothFunction {
             [] => of_one,
             _ => Pieces::approximate(&f, domain, SHARE * error, breaks)?,
         };
-        Ok(SmoothFunction { pieces, error, is_requested })
+        let closer = match pieces.breaks() {
+            [] => Pieces::approximate(&f, domain, SHARE_OF_CLOSER * error, Some(&[])).ok(),
+            _ => None,
+        };
+        let closer = closer.and_then(|pieces| pieces.polynomials().first().cloned());
+        Ok(SmoothFunction { pieces, closer, error, is_requested })
     }
 
     /// The largest error of the result, in addition to the noise of the array.
@@ -261,21 +276,38 @@ impl Server {
         if p.degree() == 0 {
             return self.constant(a, p.coefficients()[0]);
         }
-        let (low, high) = function.pieces.ends();
-        let steepness: f64 =
-            p.coefficients().iter().enumerate().map(|(k, c)| (k * k) as f64 * c.abs()).sum();
-        // Errors of the argument, mapped to [-1, 1], grow by the slope of the polynomial there.
-        let fine = (2.0 * steepness.max(1.0) / function.error).log2() - (0.5 * (high - low)).log2();
-        let a = self.with_finer(a, fine)?;
-        self.polynomial(&a, p)
+        let precise = |server: &Server, a: &EncryptedArray, p: &Polynomial| {
+            let bits = (p.rounding_gain() / (SHARE_OF_NOISE * function.error)).log2();
+            server.with_possible_precision(a, bits)
+        };
+        let a = &precise(self, a, p)?;
+        let one =
+            |server: &Server, [a]: [&EncryptedArray; 1]| server.polynomial_in_one_circuit(a, p);
+        let parts = |server: &Server, [a]: [&EncryptedArray; 1]| server.polynomial(a, p);
+        let mut candidates = vec![Candidate::new("one polynomial", one)];
+        if let Some(closer) = &function.closer {
+            let run = |server: &Server, [a]: [&EncryptedArray; 1]| {
+                let (sines, angle) = server.bootstrap_to_sines(a, function.pieces.ends())?;
+                let p = of_sines(closer, function.pieces.ends(), angle, function.error)?;
+                server.polynomial_in_one_circuit(&precise(server, &sines, &p)?, &p)
+            };
+            candidates
+                .push(Candidate::new("a polynomial of sines from a bootstrap", run).otherwise(1));
+        }
+        candidates.push(Candidate::new("polynomials with bootstraps", parts).otherwise(2));
+        let most_bits = p.depth() as f64 * self.form_of(&[a]).product_bits(self);
+        self.perform(APPLY, [a], most_bits + MARGIN_BITS_OF_UNKNOWN_GROWTH, &candidates)
     }
 
-    /// Returns the array with a higher requested precision, if the parameters allow it.
-    fn with_finer(&self, a: &EncryptedArray, bits: f64) -> Result<EncryptedArray, Error> {
-        let finer = bits.max(a.precision());
-        match self.session.settings().scale_of(finer).is_ok() {
-            true => a.clone().with_precision(finer, &self.session),
-            false => Ok(a.clone()),
+    /// Returns the array with another requested precision, if the parameters allow it.
+    fn with_possible_precision(
+        &self,
+        a: &EncryptedArray,
+        precision: f64,
+    ) -> Result<EncryptedArray, Error> {
+        match self.session.settings().scale_of(precision) {
+            Ok(_) => a.clone().with_precision(precision, &self.session),
+            Err(_) => Ok(a.clone()),
         }
     }
 
@@ -401,6 +433,27 @@ impl Server {
         }
         Ok(sum)
     }
+}
+
+/// Returns a function as a polynomial of `sin(angle t)`, where `t` rises from -1 to 1 on the domain.
+/// `f` has a [`SHARE_OF_CLOSER`] of the error.
+///
+/// # Errors
+/// [`Error::Argument`] if no polynomial has the error.
+fn of_sines(
+    f: &Polynomial,
+    (low, high): (f64, f64),
+    angle: f64,
+    error: f64,
+) -> Result<Polynomial, Error> {
+    let reach = angle.sin();
+    let value = |sine: f64| {
+        let t = sine.clamp(-reach, reach).asin() / angle;
+        f.evaluate((low.midpoint(high) + 0.5 * (high - low) * t).clamp(low, high))
+    };
+    let error = (SHARE_OF_ONE - SHARE_OF_CLOSER) * error;
+    let pieces = Pieces::approximate(value, (-reach, reach), error, Some(&[]))?;
+    Ok(pieces.polynomials()[0].clone())
 }
 
 fn interval(low: f64, high: f64) -> Result<Interval, Error> {

@@ -1,16 +1,20 @@
 //! Bootstrapping, on request and where an operation lacks capacity.
 
-use std::{borrow::Cow, sync::Arc};
+use std::{
+    borrow::Cow,
+    sync::{Arc, OnceLock},
+};
 
 use hippocrene_ckks::{
-    Ciphertext, CkksError, Evaluator, NoRefresh, Refresh, Short,
+    Ciphertext, CkksError, Evaluator, NoRefresh, Refresh, Scale, Short,
     bootstrap::{BootstrapLiteral, BootstrapPlan, Bootstrapper},
 };
 
 use crate::server::{Server, planner::choose::Circuit};
 use crate::{
-    Arithmetic, Array, BootstrappingKeys, Capacity, EncryptedArray, Error, Layout, Numbers,
-    Session, SlotContents, bootstrapping, numbers::precision_bits,
+    Arithmetic, Array, BootstrappingKeys, Capacity, EncryptedArray, Error, Interval, Layout,
+    Numbers, PlainNumbers, Session, SlotContents, bootstrapping, interval::INTERVAL_TOLERANCE,
+    numbers::precision_bits,
 };
 
 const OPERATION: &str = "bootstrap";
@@ -39,6 +43,9 @@ pub(in crate::server) struct Bootstraps {
     real: Bootstrapper,
     complex: Option<Bootstrapper>,
     coarse: Option<CoarseBootstraps>,
+    /// The bootstrapper of sines, which is made when it is needed.
+    sines: OnceLock<Bootstrapper>,
+    plan_of_sines: Arc<PlanOfSines>,
     precision: f64,
     /// The size of the keys of the sparse secret, in bytes.
     pub(in crate::server) key_bytes: usize,
@@ -69,6 +76,23 @@ pub(in crate::server) struct RefreshLimits {
     pub(in crate::server) reserve: f64,
     /// The largest capacity that is left, in bits.
     pub(in crate::server) max_capacity: f64,
+}
+
+/// The plan of sines of a server and of its dry runs. It takes about half a second to make.
+#[derive(Debug)]
+struct PlanOfSines {
+    plain: Arc<BootstrapPlan>,
+    made: OnceLock<Arc<BootstrapPlan>>,
+}
+
+impl PlanOfSines {
+    fn get(&self) -> Result<&Arc<BootstrapPlan>, CkksError> {
+        if let Some(plan) = self.made.get() {
+            return Ok(plan);
+        }
+        let plan = Arc::new(self.plain.of_sines()?);
+        Ok(self.made.get_or_init(|| plan))
+    }
 }
 
 /// Minimum number of bits by which the estimated error, a standard deviation, must be smaller than
@@ -110,8 +134,13 @@ impl Bootstraps {
         };
         Ok(Bootstraps {
             coarse: coarse(),
+            plan_of_sines: Arc::new(PlanOfSines {
+                plain: Arc::clone(&real),
+                made: OnceLock::new(),
+            }),
             real: make(real)?,
             complex: complex.map(&make).transpose()?,
+            sines: OnceLock::new(),
             precision: keys.precision(),
             key_bytes: prepared.bytes(),
             reserve,
@@ -131,8 +160,27 @@ impl Bootstraps {
                 }
                 None => None,
             },
+            sines: OnceLock::new(),
+            plan_of_sines: Arc::clone(&self.plan_of_sines),
             ..*self
         })
+    }
+
+    /// Returns the bootstrapper whose results are sines, for real arrays.
+    ///
+    /// # Errors
+    /// [`CkksError::Argument`] if the keys are for the first slots only.
+    fn of_sines(&self) -> Result<&Bootstrapper, CkksError> {
+        if let Some(sines) = self.sines.get() {
+            return Ok(sines);
+        }
+        let plan = self.plan_of_sines.get()?;
+        let context = self.real.evaluator().context();
+        let plan = match Arc::ptr_eq(plan.context(), context) {
+            true => Arc::clone(plan),
+            false => Arc::new(plan.dry_run_beside(Arc::clone(context))?),
+        };
+        Ok(self.sines.get_or_init(|| self.real.with_sines(plan)))
     }
 
     /// Returns the bootstrapper of arrays of this form.
@@ -371,6 +419,73 @@ impl Server {
             }
             None => Ok(out),
         }
+    }
+
+    /// Restores the capacity of an array and returns the sines of its elements, `sin(angle t)`, where
+    /// `t` rises from -1 to 1 while an element rises from `low` to `high`. Returns also the angle,
+    /// which depends on the scale of the array.
+    ///
+    /// A polynomial of the result is a function of the elements. More capacity is left for it than
+    /// after a bootstrap of the elements ([`BootstrapPlan::of_sines`]).
+    ///
+    /// # Errors
+    /// As [`Server::bootstrap`]. [`Error::Argument`] also if elements may lie outside of `[low,
+    /// high]`, if their error is not known or not small compared with the interval, and if the keys
+    /// are for the first slots only.
+    pub(in crate::server) fn bootstrap_to_sines(
+        &self,
+        a: &EncryptedArray,
+        (low, high): (f64, f64),
+    ) -> Result<(EncryptedArray, f64), Error> {
+        let bootstraps = self.bootstraps.as_ref().ok_or(NO_KEYS)?;
+        let bootstrapper = bootstraps.of_sines()?;
+        a.check_error_known(OPERATION)?;
+        let (middle, half) = (low.midpoint(high), 0.5 * (high - low));
+        let exceeds = |what: &str| Error::argument(OPERATION, format!("{what} the interval"));
+        let slack = INTERVAL_TOLERANCE * half;
+        if a.is_complex() || !Interval::finite(low - slack, high + slack)?.covers(a.interval()) {
+            return Err(exceeds("elements may lie outside of"));
+        }
+        let mut centred = match middle == 0.0 {
+            true => Cow::Borrowed(a),
+            false => Cow::Owned(self.add_plain(a, Numbers::plain(&vec![-middle; a.size()]))?),
+        };
+        // The bound also holds for stray slots. Other slots without an element hold zeros.
+        if centred.bound() > half * (1.0 + INTERVAL_TOLERANCE) {
+            if a.has_strays() {
+                return Err(exceeds("stray slots may lie outside of"));
+            }
+            centred.to_mut().set_bound(half);
+        }
+        let largest = (half.log2() - MIN_BITS_BELOW_BOUND).exp2();
+        let is_small =
+            |(scale, noise, slots)| (-precision_bits(scale, noise, slots)).exp2() < largest;
+        if !centred.estimates().all(is_small) {
+            return Err(exceeds("errors are not small compared with"));
+        }
+        let plan = bootstrapper.plan();
+        let factor = |value: f64| {
+            Scale::from_f64(value).ok_or_else(|| exceeds("the parameters are too small for"))
+        };
+        // Elements are read in a unit in which `half` is the bound of the plan.
+        let bound = plan.literal().bound;
+        let factor = factor(half / bound)?;
+        let inputs = centred.expanded(&self.session);
+        let results = self.session.compute_each(inputs.len(), |i| {
+            let x = &inputs[i];
+            let mut read = x.clone().into_owned().read_at(x.scale().times(factor));
+            read.set_bound(read.bound().min(bound));
+            Ok::<_, Error>(bootstrapper.bootstrap_to_sines(&read)?)
+        })?;
+        let unit = results.first().map_or(0.0, |(_, unit)| *unit);
+        if results.iter().any(|(_, other)| *other != unit) {
+            return Err(Error::argument(OPERATION, "the ciphertexts have different scales"));
+        }
+        let sines = results.into_iter().map(|(sine, _)| sine).collect();
+        let (form, slots) = (self.form_of(&[&*centred]), centred.slot_contents());
+        let sines = Array::from_ciphertexts(a.layout().clone(), form, slots, sines);
+        let angle = unit * bound;
+        Ok((sines.of_interval(Interval::symmetric(angle.sin())), angle))
     }
 
     /// Returns `out`, the result of bootstrapping `a`, with zeros restored in slots without an
