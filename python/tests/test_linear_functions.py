@@ -113,6 +113,20 @@ def groups(x) -> np.ndarray:
 
 @some
 @given(data=st.data())
+def test_histograms_include_the_upper_edge_of_the_last_bin_only(secret, near, data):
+    """Values lie on the edges, between them and beyond them."""
+    at = st.integers(-10, 10).map(lambda place: place / 2)
+    values = data.draw(st.lists(at, min_size=1, max_size=20))
+    weights = np.linspace(-1, 1, len(values))
+    edges = sorted(data.draw(st.sets(st.integers(-4, 4), min_size=2)))
+    ways = [{"bins": edges}, {"bins": data.draw(st.integers(1, 6)), "range": (edges[0], edges[-1])}]
+    for way in ways:
+        expected, _ = np.histogram(values, weights=weights, **way)
+        near(np.histogram(values, weights=secret(weights), **way)[0], expected)
+
+
+@some
+@given(data=st.data())
 def test_sums_of_groups(secret, near, data):
     count = data.draw(st.integers(1, 30))
     v = np.linspace(-1, 1, count)

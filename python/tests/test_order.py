@@ -90,3 +90,16 @@ def test_a_distance_has_to_be_declared_and_right():
         simulated(np.sort, -1)
     assert np.abs(simulated(np.sort, 0.02) - np.sort(values)).max() < 1 / 256
     assert np.abs(simulated(lambda x: x.rank())[[1, 4]] - [0, 4]).max() < 1 / 16
+
+
+@pytest.mark.parametrize(
+    ("side", "counted"), [("left", lambda x, edge: x > edge), ("right", lambda x, edge: x >= edge)]
+)
+def test_counts_of_smaller_edges_are_those_of_searchsorted(side, counted):
+    """Values lie on the edges, between them and beyond them."""
+    edges, values = [-0.5, 0.0, 0.25], np.array([-1, -0.5, -0.25, 0, 0.125, 0.25, 1])
+    simulation = simulate(
+        lambda x: sum(counted(x, edge) for edge in edges), values, bound=1, preset="n15"
+    )
+    expected = np.searchsorted(edges, values, side=side)
+    assert np.abs(simulation.result - expected).max() < 2**-8

@@ -38,6 +38,7 @@ mod mg23_9;
 mod mg23_fig1;
 mod ntt;
 mod ops;
+mod order;
 mod pairs;
 mod pegasus_3;
 mod pegasus_4;
@@ -88,6 +89,7 @@ pub struct Table {
 const ALL: &[Table] = &[
     ntt::TABLE,
     ops::TABLE,
+    order::TABLE,
     linear::TABLE,
     threads::TABLE,
     she::TABLE,

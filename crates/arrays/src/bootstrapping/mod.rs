@@ -209,6 +209,27 @@ impl BootstrappingKeys {
         self.precision
     }
 
+    /// The literal of a less precise bootstrap of real arrays that uses the same keys.
+    ///
+    /// It has the same transform of coefficients to slots, since its keys are as small as the
+    /// moduli of that transform allow.
+    ///
+    /// # Errors
+    /// As [`Bootstrapping::plan`].
+    pub(crate) fn coarser(
+        &self,
+        session: &Session,
+        precision: f64,
+    ) -> Result<BootstrapLiteral, Error> {
+        let how = Bootstrapping { precision: Some(precision), complex: false, ..self.request() };
+        let literal = rule::literal(session, &how, BootstrapMethod::once(precision))?;
+        Ok(BootstrapLiteral {
+            base_bits: self.literal.base_bits,
+            coefficients_to_slots: self.literal.coefficients_to_slots.clone(),
+            ..literal
+        })
+    }
+
     /// The literal from which the bootstrap is planned.
     pub fn literal(&self) -> &BootstrapLiteral {
         &self.literal

@@ -7,7 +7,7 @@ use std::{
 
 use hippocrene_ckks::{
     Ciphertext, CkksError, Evaluator, NoRefresh, Refresh, Short,
-    circuits::comparison::{SignLiteral, SignPlan, StageLimits},
+    circuits::comparison::{SignLiteral, SignPlan, SignUse},
 };
 use hippocrene_pegasus::Extremum;
 use hippocrene_rlwe::Noise;
@@ -135,14 +135,16 @@ const MAX_PLANS: usize = 16;
 
 /// Cache of the most recent plans: the search for one runs for about a second.
 ///
-/// Each plan is stored with the limits of its stages.
+/// Each plan is stored with its use.
 #[derive(Debug, Default)]
-pub(in crate::server) struct Plans(Mutex<VecDeque<(Option<StageLimits>, Arc<SignPlan>)>>);
+pub(in crate::server) struct Plans(Mutex<VecDeque<(SignUse, Arc<SignPlan>)>>);
 
 /// Whether a circuit may bootstrap ciphertexts on its way.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(in crate::server) enum Refreshed {
     OnTheWay,
+    /// By bootstraps of a lower precision.
+    Coarsely,
     Never,
 }
 
@@ -652,6 +654,7 @@ impl Server {
     ) -> Result<Box<dyn Refresh + 's>, Error> {
         match refreshed {
             Refreshed::OnTheWay => self.refresh_of(form, layouts),
+            Refreshed::Coarsely => self.coarse_refresh_of(form, layouts),
             Refreshed::Never => Ok(Box::new(NoRefresh(self.session.context()))),
         }
     }
@@ -702,16 +705,16 @@ impl Server {
         how: Comparison,
         operation: &'static str,
     ) -> Result<Arc<SignPlan>, Error> {
-        self.plan_in_stages(form, bound, how, None, operation)
+        self.plan_for(form, bound, how, SignUse::default(), operation)
     }
 
-    /// Returns the plan of a comparison with these limits of its stages, if any.
-    pub(in crate::server) fn plan_in_stages(
+    /// Returns the plan of a comparison for this use of its result.
+    pub(in crate::server) fn plan_for(
         &self,
         form: &Numbers,
         bound: f64,
         how: Comparison,
-        limits: Option<StageLimits>,
+        used: SignUse,
         operation: &'static str,
     ) -> Result<Arc<SignPlan>, Error> {
         let context = self.session.context();
@@ -725,13 +728,8 @@ impl Server {
         let (gap, precision) =
             (how.gap.unwrap_or(DEFAULT_GAP * bound), how.precision.unwrap_or(DEFAULT_PRECISION));
         let literal = SignLiteral { slots: self.session.slots(), bound, gap, precision };
-        let make = || {
-            Ok(match limits {
-                None => SignPlan::new(context, literal)?,
-                Some(limits) => SignPlan::new_in_stages(context, literal, limits)?,
-            })
-        };
-        let plan = self.plans.get(&literal, limits, make);
+        let make = || Ok(SignPlan::new_for(context, literal, used)?);
+        let plan = self.plans.get(&literal, used, make);
         let plan = plan.map_err(|e| self.advised::<Numbers>(e.during(operation), &[]))?;
         if plan.conjugates() {
             self.check_conjugation(operation)?;
@@ -745,21 +743,20 @@ impl Plans {
     fn get(
         &self,
         literal: &SignLiteral,
-        limits: Option<StageLimits>,
+        used: SignUse,
         make: impl FnOnce() -> Result<SignPlan, Error>,
     ) -> Result<Arc<SignPlan>, Error> {
         // A poisoned lock is safe to use: a thread that panics leaves no half-finished change.
         let plans = || self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        let is_same = |(own, plan): &&(Option<StageLimits>, Arc<SignPlan>)| {
-            (*own, plan.literal()) == (limits, literal)
-        };
+        let is_same =
+            |(own, plan): &&(SignUse, Arc<SignPlan>)| (*own, plan.literal()) == (used, literal);
         if let Some((_, plan)) = plans().iter().find(is_same) {
             return Ok(Arc::clone(plan));
         }
         let plan = Arc::new(make()?);
         let mut plans = plans();
         plans.truncate(MAX_PLANS - 1);
-        plans.push_front((limits, Arc::clone(&plan)));
+        plans.push_front((used, Arc::clone(&plan)));
         Ok(plan)
     }
 }

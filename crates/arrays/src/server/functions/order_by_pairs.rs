@@ -9,7 +9,14 @@
 //! others. Let `G_k` be the sum of the elements times `S_k`. The element of rank `k` is the
 //! difference `G_k - G_(k+1)`, and a quantile is a combination of three of these sums. With places
 //! instead of elements, the same sums give the places of ranks. There is a row of slots for each
-//! `k`, so this is one comparison too.
+//! `k`, so this is one comparison too. If the elements of all ranks are wanted, the differences
+//! `S_k - S_(k+1)` are computed before the products. That takes one rotation instead of a product.
+//!
+//! # Capacity
+//! A comparison with bootstraps on the way has as few of them as possible
+//! ([`SignPlan::new_for`]). They may be less precise than others, since the stages of a sign
+//! tolerate much larger errors, and then leave more capacity. The noise of signs may be larger than
+//! their other errors, because only sums of them are used.
 //!
 //! # Equal and close elements
 //! The step of the first comparison is moved by half the gap to the side of negative differences if
@@ -20,9 +27,9 @@
 //! ([`Server::with_distance`]), which is the gap.
 //!
 //! # Errors
-//! Let `e` and `f` be the errors of the signs in both comparisons. A rank has an error of at most
-//! `n e/2`. If that is at most [`MAX_ERROR_OF_RANKS_WITHIN`], a result is wrong by at most `n f`
-//! times the bound of the elements.
+//! Let `e` and `f` be the errors of the signs in both comparisons, besides their noise. A rank has
+//! an error of at most `n e/2`. If that is at most [`MAX_ERROR_OF_RANKS_WITHIN`], a result is wrong
+//! by at most `n f` times the bound of the elements.
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -31,7 +38,7 @@ use std::{
 
 use hippocrene_ckks::{
     Short,
-    circuits::comparison::{SignPlan, StageLimits},
+    circuits::comparison::{SignPlan, SignUse, StageLimits},
 };
 use hippocrene_rlwe::Noise;
 
@@ -39,11 +46,12 @@ use crate::server::{
     Server,
     functions::{
         comparison::{Comparison, DEFAULT_GAP, Refreshed, WIDER_GAPS, centre},
-        sort::Lines,
+        sort::{Lines, relabelled},
         tables::without_tables,
     },
     moves::broadcast::Copies,
-    planner::choose::Candidate,
+    planner::{bootstrap::RefreshLimits, choose::Candidate},
+    schemes::primitives::LinearMaps,
 };
 use crate::{Capacity, EncryptedArray, Error, Interval, Layout, Numbers, SlotContents};
 
@@ -58,13 +66,25 @@ const MAX_ERROR_OF_RANKS: f64 = 1.0 / 32.0;
 /// precise first comparison, and makes the gap of the second one narrower.
 const MAX_ERROR_OF_RANKS_WITHIN: f64 = 1.0 / 16.0;
 
+/// Standard deviation of the noise of a rank. Chosen: a comparison with whole numbers tolerates a
+/// little more.
+const NOISE_OF_RANKS: f64 = 1.0 / 768.0;
+
+/// Standard deviation of the noise that the comparisons with whole numbers add to a selected
+/// element, as a share of the bound of the elements. Chosen.
+const NOISE_OF_SELECTION: f64 = 1.0 / 3072.0;
+
 /// Tolerance of a simulation for the declared distance, as a share of it: for the rounding of
 /// values that are equal, or at the distance. Chosen.
 const DISTANCE_TOLERANCE: f64 = 1.0 / 1_048_576.0;
 
-/// A stage is planned with this many bits less than a bootstrap allows, since scales differ from
+/// Stages are planned with this many bits less than a bootstrap allows, since scales differ from
 /// the plan by half a bit in each product. Chosen.
 const STAGE_MARGIN_BITS: f64 = 2.0;
+
+/// Step of the capacity for which stages are planned, in bits, so that similar arrays share a plan.
+/// Chosen.
+const FIRST_BITS_STEP: f64 = 4.0;
 
 /// Names of the candidates with short stages. Each one assumes that bootstraps are more precise than
 /// planned by one bit more than the one before, and is refused if they are not.
@@ -84,7 +104,7 @@ const FITTING_STAGES_TIER: usize = 6;
 const EXTRA_BITS_OF_MOVES: f64 = 4.0;
 
 /// Products with elements have this many bits more precision than the selection. Chosen.
-const EXTRA_BITS_OF_PRODUCTS: f64 = 4.0;
+const EXTRA_BITS_OF_PRODUCTS: f64 = 6.0;
 
 /// Bits of capacity that are kept for these products besides those of their scales: for scales that
 /// differ by half a bit, and for bringing operands to one modulus. Chosen.
@@ -158,6 +178,15 @@ impl Combined {
         Combined { thresholds, factors }
     }
 
+    /// True if the results are the elements of all ranks in rising order.
+    fn are_all(&self, length: usize) -> bool {
+        let of = |rank: usize| {
+            let next = (rank + 1 < length).then_some((rank + 1, -1.0));
+            [Some((rank, 1.0)), next].into_iter().flatten().collect::<Vec<_>>()
+        };
+        self.thresholds.len() == length && self.factors.iter().cloned().eq((0..length).map(of))
+    }
+
     /// Combines the sums, whose first axis counts the thresholds.
     fn of_sums(
         &self,
@@ -226,6 +255,14 @@ impl Pairs {
         Layout::new(shape, strides, self.slots)
     }
 
+    /// True if ranks are repeated in all rows of all copies, and rows lie in one ciphertext.
+    fn repeats(&self, ranks: &EncryptedArray) -> bool {
+        let periods = ranks.slot_contents().period();
+        self.stride * self.rows <= self.slots
+            && self.rows.is_power_of_two()
+            && periods.is_some_and(|period| self.stride.is_multiple_of(period))
+    }
+
     /// Returns the layout in which every element is in the row of its place.
     fn layout_by_place(&self) -> Result<Layout, Error> {
         let mut shape = [&[self.length], &self.shape[..]].concat();
@@ -290,7 +327,7 @@ impl Server {
         const OPERATION: &str = "gap of an order";
         self.check_real(a, OPERATION)?;
         let form = self.form_of(&[a]);
-        Ok(2.0 * self.half_gap(a, &form, MAX_ERROR_OF_RANKS, OPERATION)?.0)
+        Ok(2.0 * self.half_gap(a, &form, MAX_ERROR_OF_RANKS, NOISE_OF_RANKS, OPERATION)?.0)
     }
 
     /// Orders the lines by comparing all pairs, or returns `None` on servers with look-up tables.
@@ -481,32 +518,72 @@ impl Server {
         let extra_bits = if is_of_places { (lines.length as f64).log2() } else { 0.0 };
         let bits = EXTRA_BITS_OF_PRODUCTS + extra_bits - error.log2();
         let coarse = self.at_most_precision(bits, &form);
-        // The steps are multiplied twice, and the sum grows by the number of its summands.
-        let remaining_bits = 2.0 * form.computed_by(&coarse).product_bits(&coarse)
-            + (lines.length as f64).log2()
-            + MARGIN_BITS_OF_PRODUCTS;
-        let steps = self.rank_steps(&ranked, &combined.thresholds, remaining_bits, operation)?;
-        let layout = steps.layout().clone();
-        let products = match is_of_places {
+        let product_bits = form.computed_by(&coarse).product_bits(&coarse);
+        let are_all = combined.are_all(lines.length) && ranked.pairs.repeats(&ranked.ranks);
+        let factors = match are_all {
+            // A result is the sum of one product that is not 0 and many that are.
             true => {
-                let centred: Vec<f64> =
-                    ranked.pairs.places().map(|place| place as f64 - bound).collect();
-                coarse.mul_plain(&steps, &centred.repeat(combined.thresholds.len())[..])?
+                let growth = (2.0 * bound).log2().max(0.0);
+                let remaining_bits = product_bits + growth + MARGIN_BITS_OF_PRODUCTS;
+                self.selectors(&ranked, remaining_bits, operation)?
             }
+            // The steps are multiplied twice, and the sum grows by the number of its summands.
             false => {
-                let rows = self.insert_axis(&x, 0)?;
-                coarse.mul(&steps, &coarse.repeated_as(&rows, &layout, Copies::One)?)?
+                let growth = (lines.length as f64).log2();
+                let remaining_bits = 2.0 * product_bits + growth + MARGIN_BITS_OF_PRODUCTS;
+                self.rank_steps(&ranked, &combined.thresholds, remaining_bits, operation)?
             }
         };
-        let sums = coarse.sum(&products, Some(axis + 1))?;
-        let out = combined.of_sums(&coarse, sums, operation)?;
-        let centre = if is_of_places { bound } else { middle };
         let (low, high) = match is_of_places {
             true => (-bound, bound),
             false => (x.interval().low(), x.interval().high()),
         };
         let values = Interval::new(low - error, high + error).unwrap_or(Interval::EVERYTHING);
-        let out = self.with_error(out, error)?.with_known_interval(values);
+        let results = |server: &Server, sums: EncryptedArray| {
+            let results = match are_all {
+                true => first_rows(sums, lines.length)?,
+                false => combined.of_sums(server, sums, operation)?,
+            };
+            Ok(server.with_error(results, error)?.with_known_interval(values))
+        };
+        // On the way, no product has to keep enough capacity for a bootstrap, since only the
+        // results are used further.
+        let last = |server: &Server| server.at_most_precision(bits, &form).finishing();
+        let out = match is_of_places {
+            true => {
+                let run = |server: &Server, [factors]: [&EncryptedArray; 1]| {
+                    let server = &last(server);
+                    let centred = ranked.pairs.places().map(|place| place as f64 - bound);
+                    let rows = factors.shape()[0];
+                    let centred = centred.collect::<Vec<_>>().repeat(rows);
+                    let products = server.mul_plain(factors, &centred[..])?;
+                    let mut sums = server.sum(&products, Some(axis + 1))?;
+                    if are_all {
+                        sums.set_bound(2.0 * (bound + error));
+                    }
+                    results(server, sums)
+                };
+                let candidates = [Candidate::new("sums of products", run)];
+                self.perform(operation, [&factors], f64::INFINITY, &candidates)?
+            }
+            false => {
+                let run = |server: &Server, [factors, x]: [&EncryptedArray; 2]| {
+                    let server = &last(server);
+                    let rows = server.insert_axis(x, 0)?;
+                    let rows = server.repeated_as(&rows, factors.layout(), Copies::One)?;
+                    let products = server.mul(factors, &rows)?;
+                    let mut sums = server.sum(&products, Some(axis + 1))?;
+                    // The elements that are added up in a slot are those of at most two lines.
+                    if are_all && x.is_clean() {
+                        sums.set_bound(2.0 * (bound + error));
+                    }
+                    results(server, sums)
+                };
+                let candidates = [Candidate::new("sums of products", run)];
+                self.perform(operation, [&factors, &x], f64::INFINITY, &candidates)?
+            }
+        };
+        let centre = if is_of_places { bound } else { middle };
         Ok(restored(self.plus_constant(&out, centre, operation)?, &form))
     }
 
@@ -522,7 +599,9 @@ impl Server {
     ) -> Result<Ranked, Error> {
         let (pairs, form) = (Pairs::of(x, axis), self.form_of(&[x]));
         let per_pair = 2.0 * error / pairs.rows as f64;
-        let (gap, plan) = self.half_gap(x, &form, per_pair, operation)?;
+        // A rank is half the sum of this number of signs.
+        let noise_std = 2.0 * NOISE_OF_RANKS / (pairs.rows as f64).sqrt();
+        let (gap, plan) = self.half_gap(x, &form, per_pair, noise_std, operation)?;
         let bits = plan.argument_precision() + EXTRA_BITS_OF_MOVES;
         let coarse = self.at_most_precision(bits, &form);
         let row = coarse.repeated_as(
@@ -568,7 +647,7 @@ impl Server {
             precision: Some(plan.literal().precision),
             ..Comparison::default()
         };
-        let mut before = self.steps(&shifted, how, 0.0, operation)?;
+        let mut before = self.steps(&shifted, how, noise_std, 0.0, operation)?;
         if is_tiled {
             let period = Some(pairs.stride * pairs.rows);
             before = before
@@ -613,7 +692,55 @@ impl Server {
         let middles: Vec<f64> = middles.flat_map(|middle| vec![middle; ranks.size()]).collect();
         let mut differences = self.add_plain(&rows, &middles[..])?;
         differences.set_bound(bound_of_ranks(pairs));
-        self.steps(&differences, comparison_of_ranks(pairs.length), remaining_bits, operation)
+        self.compared_ranks(&differences, pairs, remaining_bits, operation)
+    }
+
+    /// Returns 1 where the rank is the number of the row and 0 elsewhere, with a row for each rank.
+    ///
+    /// This is the difference of two steps. Row `k` of the steps is 1 where the rank is at least
+    /// `k + 1`, and the row before holds the same for `k`. All ranks are at least 0, so row 0 takes
+    /// the difference from 1. The row before it is the last one of the ciphertext, which is 0.
+    fn selectors(
+        &self,
+        ranked: &Ranked,
+        remaining_bits: f64,
+        operation: &'static str,
+    ) -> Result<EncryptedArray, Error> {
+        let Ranked { ranks, pairs } = ranked;
+        let all = pairs.layout_of_copies()?;
+        let copies = self.insert_axis(&self.insert_axis(ranks, 0)?, 0)?;
+        let rows = self.repeated_as(&copies, &all, Copies::One)?;
+        let middles = (0..pairs.rows).map(|row| -0.5 - row.min(pairs.length - 1) as f64);
+        let middles: Vec<f64> = middles.flat_map(|middle| vec![middle; ranks.size()]).collect();
+        let mut differences = self.add_plain(&rows, &middles.repeat(pairs.copies())[..])?;
+        differences.set_bound(bound_of_ranks(pairs));
+        let steps = self.compared_ranks(&differences, pairs, remaining_bits, operation)?;
+        let steps = steps.with_layout(pairs.layout(pairs.rows)?);
+        let before = self.map_as_it_is(&steps, operation, false, |form, x| {
+            form.rotate(self, x, -(pairs.stride as i64))
+        })?;
+        let mut first = vec![0.0; steps.size()];
+        first[..ranks.size()].fill(1.0);
+        let mut selectors = self.add_plain(&self.sub(&before, &steps)?, &first[..])?;
+        // Every slot holds a difference of two steps, each as far outside of 0 to 1 as the bound
+        // says.
+        selectors.set_bound(2.0 * steps.bound() - 1.0);
+        Ok(selectors)
+    }
+
+    /// Returns 1 for positive differences of ranks from the middles between whole numbers, and 0
+    /// for negative ones.
+    fn compared_ranks(
+        &self,
+        differences: &EncryptedArray,
+        pairs: &Pairs,
+        remaining_bits: f64,
+        operation: &'static str,
+    ) -> Result<EncryptedArray, Error> {
+        let how = comparison_of_ranks(pairs.length);
+        // A result is the sum of this number of products with the difference of two steps.
+        let noise_std = 2.0 * NOISE_OF_SELECTION / (2.0 * pairs.length as f64).sqrt();
+        self.steps(differences, how, noise_std, remaining_bits, operation)
     }
 
     /// Returns 1 for positive slots and 0 for negative ones, by polynomials, with `remaining_bits`
@@ -624,14 +751,19 @@ impl Server {
         &self,
         a: &EncryptedArray,
         how: Comparison,
+        noise_std: f64,
         remaining_bits: f64,
         operation: &'static str,
     ) -> Result<EncryptedArray, Error> {
-        let run = |limits: Option<StageLimits>, refreshed: Refreshed| {
+        let noise_std = Some(noise_std);
+        let run = |limits: Option<RefreshLimits>, refreshed: Refreshed| {
             move |server: &Server, [a]: [&EncryptedArray; 1]| {
                 let form = server.form_of(&[a]);
-                let plan = server.plan_in_stages(&form, a.bound(), how, limits, operation)?;
+                let limits = limits.map(|limits| server.stage_limits(a, limits, remaining_bits));
+                let used = SignUse { limits, noise_std };
+                let plan = server.plan_for(&form, a.bound(), how, used, operation)?;
                 let refresh = server.refresh_if(refreshed, &form, &[a.layout()])?;
+                let remaining_bits = remaining_bits + server.finer_reserve(refreshed);
                 server.map_as_it_is(a, operation, false, |_, x| {
                     Ok(server.evaluator.step_leaving(x, &plan, remaining_bits, &*refresh)?)
                 })
@@ -641,9 +773,24 @@ impl Server {
         let at_once = run(None, Refreshed::Never);
         let at_once = Candidate::new("polynomials without bootstraps", at_once).otherwise(5);
         let mut candidates = vec![any, at_once];
-        for (i, name) in SHORT_STAGES.into_iter().enumerate() {
-            let short = run(self.stage_limits(i as f64), Refreshed::OnTheWay);
-            candidates.push(Candidate::new(name, short).otherwise(1 + i));
+        let used = SignUse { noise_std, ..SignUse::default() };
+        let plan = self.plan_for(&self.form_of(&[a]), a.bound(), how, used, operation)?;
+        let have = a.capacity_bits(&self.session) - STAGE_MARGIN_BITS;
+        let need = plan.bits() + remaining_bits + self.bootstrap_reserve().unwrap_or(0.0);
+        // Short stages are tried only if they may save a bootstrap.
+        let tier_of_short = usize::from(have >= need);
+        if let Some(limits) = self.coarse_limits() {
+            let coarse = run(Some(limits), Refreshed::Coarsely);
+            let coarse = Candidate::new("polynomials with coarse bootstraps", coarse);
+            candidates.push(coarse.otherwise(tier_of_short));
+        }
+        if let Some(limits) = self.refresh_limits() {
+            for (i, name) in SHORT_STAGES.into_iter().enumerate() {
+                let limits = RefreshLimits { precision: limits.precision + i as f64, ..limits };
+                let short = Candidate::new(name, run(Some(limits), Refreshed::OnTheWay));
+                let tier = if i == 0 { tier_of_short } else { 1 + i };
+                candidates.push(short.otherwise(tier));
+            }
         }
         let have = a.capacity_bits(&self.session);
         let fitting = run(self.stage_limits_within(have), Refreshed::OnTheWay);
@@ -652,12 +799,13 @@ impl Server {
     }
 
     /// Returns half the gap of a comparison of all pairs, and its plan, with an error of at most
-    /// `error` for each pair.
+    /// `error` for each pair, besides its noise.
     fn half_gap(
         &self,
         x: &EncryptedArray,
         form: &Numbers,
         error: f64,
+        noise_std: f64,
         operation: &'static str,
     ) -> Result<(f64, Arc<SignPlan>), Error> {
         let bound = bound_of_differences(x);
@@ -673,7 +821,8 @@ impl Server {
         let mut found = None;
         for gap in gaps {
             let how = Comparison { gap: Some(gap), precision, ..Comparison::default() };
-            let plan = self.plan_in_stages(form, bound + gap, how, None, operation)?;
+            let used = SignUse { noise_std: Some(noise_std), ..SignUse::default() };
+            let plan = self.plan_for(form, bound + gap, how, used, operation)?;
             let is_enough = plan.argument_precision() <= have;
             if !is_enough && let Some(distance) = self.policy.distance {
                 let what = format!(
@@ -693,12 +842,31 @@ impl Server {
         found.ok_or_else(|| Error::Internal("no gap of an order".into()))
     }
 
-    /// Returns the limits of a stage that begins right after a bootstrap, if bootstraps are more
-    /// precise than planned by this many bits.
-    fn stage_limits(&self, more: f64) -> Option<StageLimits> {
-        let (most, reserve) = self.most_after_bootstrap().zip(self.bootstrap_reserve())?;
-        let refresh_std = (-self.bootstrap_precision()? - more).exp2();
-        Some(StageLimits { bits: most - reserve - STAGE_MARGIN_BITS, refresh_std })
+    /// Returns the limits of the stages of a comparison of `a` with these bootstraps.
+    fn stage_limits(
+        &self,
+        a: &EncryptedArray,
+        limits: RefreshLimits,
+        remaining_bits: f64,
+    ) -> StageLimits {
+        let RefreshLimits { precision, reserve, max_capacity } = limits;
+        let have = a.capacity_bits(&self.session) - reserve - STAGE_MARGIN_BITS;
+        let finer = self.bootstrap_reserve().unwrap_or(0.0) - reserve;
+        StageLimits {
+            first_bits: (have / FIRST_BITS_STEP).floor().max(0.0) * FIRST_BITS_STEP,
+            bits: max_capacity - reserve - STAGE_MARGIN_BITS,
+            least_remaining_bits: finer,
+            remaining_bits: remaining_bits + finer,
+            refresh_std: (-precision).exp2(),
+        }
+    }
+
+    /// Returns the bits by which the reserve of a bootstrap exceeds that of bootstraps on the way.
+    fn finer_reserve(&self, refreshed: Refreshed) -> f64 {
+        match (refreshed, self.refresh_limits(), self.coarse_limits()) {
+            (Refreshed::Coarsely, Some(limits), Some(coarse)) => limits.reserve - coarse.reserve,
+            _ => 0.0,
+        }
     }
 
     /// Returns the limits of a stage that fits this capacity, in bits, as well.
@@ -721,6 +889,13 @@ impl Server {
         let bits = -noise.plus(Noise::from_std(error)).log2_std();
         a.with_precision_bits(bits, &self.session)
     }
+}
+
+/// Returns the first entries along the first axis, in the same slots.
+fn first_rows(a: EncryptedArray, count: usize) -> Result<EncryptedArray, Error> {
+    let shape = [&[count], &a.shape()[1..]].concat();
+    let strides = a.layout().strides().to_vec();
+    relabelled(a, shape, strides)
 }
 
 /// Returns the bound of the differences of two elements, in all slots.

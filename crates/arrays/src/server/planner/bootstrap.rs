@@ -29,11 +29,20 @@ const NO_KEYS: Error = Error::NoKeys {
 /// keep.
 const MIN_PRECISION_SHARE: f64 = 0.5;
 
+/// Precision of coarse bootstraps, in bits after the binary point. Chosen: the stages of a
+/// comparison tolerate that.
+const COARSE_PRECISION_BITS: f64 = 10.0;
+
+/// Minimum number of bits by which the precision of coarse bootstraps is lower than that of others.
+/// Chosen: below, they would leave little more capacity.
+const MIN_COARSER_BITS: f64 = 2.0;
+
 /// The bootstrappers of a server, and the limits of their operands.
 #[derive(Debug)]
 pub(in crate::server) struct Bootstraps {
     real: Bootstrapper,
     complex: Option<Bootstrapper>,
+    coarse: Option<CoarseBootstraps>,
     /// The bootstrapper of sines, which is made when it is needed.
     sines: OnceLock<Bootstrapper>,
     plan_of_sines: Arc<PlanOfSines>,
@@ -44,6 +53,29 @@ pub(in crate::server) struct Bootstraps {
     reserve: f64,
     /// The largest capacity that a bootstrap leaves, in bits, give or take a few.
     max_capacity: f64,
+}
+
+/// Bootstraps of real arrays with a lower precision, which leave more capacity. They use the same
+/// keys.
+///
+/// Circuits use them between steps that tolerate the error.
+#[derive(Debug)]
+struct CoarseBootstraps {
+    bootstrapper: Bootstrapper,
+    /// As those of [`Bootstraps`].
+    reserve: f64,
+    max_capacity: f64,
+}
+
+/// The limits of a bootstrap between the steps of a circuit.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(in crate::server) struct RefreshLimits {
+    /// The precision of values up to the planned bound, in bits.
+    pub(in crate::server) precision: f64,
+    /// The capacity that is needed, in bits.
+    pub(in crate::server) reserve: f64,
+    /// The largest capacity that is left, in bits.
+    pub(in crate::server) max_capacity: f64,
 }
 
 /// The plan of sines of a server and of its dry runs. It takes about half a second to make.
@@ -90,13 +122,24 @@ impl Bootstraps {
         let (reserve, max_capacity) =
             (bootstrapping::reserve(&real), bootstrapping::capacity_after(&real));
         let make = |plan| Bootstrapper::new(plan, evaluator.clone(), Some(Arc::clone(&prepared)));
+        let coarse = || {
+            let coarser = keys.precision() - COARSE_PRECISION_BITS;
+            // The keys may be those of another rule, and fit no other bootstrap.
+            let literal = keys.coarser(session, COARSE_PRECISION_BITS).ok()?;
+            let plan = plan(literal).ok().filter(|_| coarser >= MIN_COARSER_BITS)?;
+            let (reserve, max_capacity) =
+                (bootstrapping::reserve(&plan), bootstrapping::capacity_after(&plan));
+            let bootstrapper = make(plan).ok()?;
+            Some(CoarseBootstraps { bootstrapper, reserve, max_capacity })
+        };
         Ok(Bootstraps {
+            coarse: coarse(),
             plan_of_sines: Arc::new(PlanOfSines {
                 plain: Arc::clone(&real),
                 made: OnceLock::new(),
             }),
             real: make(real)?,
-            complex: complex.map(make).transpose()?,
+            complex: complex.map(&make).transpose()?,
             sines: OnceLock::new(),
             precision: keys.precision(),
             key_bytes: prepared.bytes(),
@@ -111,6 +154,12 @@ impl Bootstraps {
         Ok(Bootstraps {
             real: beside(&self.real)?,
             complex: self.complex.as_ref().map(beside).transpose()?,
+            coarse: match &self.coarse {
+                Some(own) => {
+                    Some(CoarseBootstraps { bootstrapper: beside(&own.bootstrapper)?, ..*own })
+                }
+                None => None,
+            },
             sines: OnceLock::new(),
             plan_of_sines: Arc::clone(&self.plan_of_sines),
             ..*self
@@ -227,9 +276,17 @@ impl Bootstraps {
         Err(Error::argument(OPERATION, what))
     }
 
+    /// Returns the limits of bootstraps with the precision of the keys.
+    fn limits(&self) -> RefreshLimits {
+        let Bootstraps { precision, reserve, max_capacity, .. } = *self;
+        RefreshLimits { precision, reserve, max_capacity }
+    }
+
     /// Returns the number of bootstraps done so far.
     fn count(&self) -> u64 {
-        self.real.bootstraps() + self.complex.as_ref().map_or(0, Bootstrapper::bootstraps)
+        let others = [&self.complex.as_ref(), &self.coarse.as_ref().map(|own| &own.bootstrapper)];
+        let others = others.into_iter().flatten().map(|own| own.bootstraps());
+        self.real.bootstraps() + others.sum::<u64>()
     }
 
     /// Returns the number of slots that are bootstrapped, or `None` if it is all of them.
@@ -479,11 +536,6 @@ impl Server {
         self.bootstraps.as_ref().map(|bootstraps| bootstraps.max_capacity)
     }
 
-    /// Returns the precision of values up to the planned bound after a bootstrap, in bits.
-    pub(in crate::server) fn bootstrap_precision(&self) -> Option<f64> {
-        self.bootstraps.as_ref().map(|bootstraps| bootstraps.precision)
-    }
-
     /// Returns the capacity, in bits, that an array must have to be bootstrapped, if there are keys
     /// for it.
     ///
@@ -516,10 +568,34 @@ impl Server {
         Ok(match &self.bootstraps {
             None => Box::new(NoRefresh(self.session.context())),
             Some(bootstraps) => {
-                let circuit = self.circuit()?;
-                Box::new(Refresher { server: self, bootstraps, form: *form, circuit })
+                let limits = bootstraps.limits();
+                Box::new(self.refresher(bootstraps, bootstraps.of(form)?, form, limits)?)
             }
         })
+    }
+
+    fn refresher<'s>(
+        &'s self,
+        bootstraps: &'s Bootstraps,
+        bootstrapper: &'s Bootstrapper,
+        form: &Numbers,
+        limits: RefreshLimits,
+    ) -> Result<Refresher<'s>, Error> {
+        let (form, circuit) = (*form, self.circuit()?);
+        Ok(Refresher { server: self, bootstraps, bootstrapper, form, circuit, limits })
+    }
+
+    /// Returns the limits of bootstraps between the steps of a circuit, if there are keys for them.
+    pub(in crate::server) fn refresh_limits(&self) -> Option<RefreshLimits> {
+        self.bootstraps.as_ref().map(|bootstraps| bootstraps.limits())
+    }
+
+    /// Returns the limits of coarse bootstraps between the steps of a circuit on real arrays, if
+    /// they are possible.
+    pub(in crate::server) fn coarse_limits(&self) -> Option<RefreshLimits> {
+        let own = self.bootstraps.as_ref()?.coarse.as_ref()?;
+        let (reserve, max_capacity) = (own.reserve, own.max_capacity);
+        Some(RefreshLimits { precision: COARSE_PRECISION_BITS, reserve, max_capacity })
     }
 
     /// As [`Server::refresh`], for circuits that act slot by slot on arrays of these layouts.
@@ -531,15 +607,38 @@ impl Server {
         form: &Numbers,
         layouts: &[&Layout],
     ) -> Result<Box<dyn Refresh + 's>, Error> {
+        match self.fits_bootstraps(layouts) {
+            true => self.refresh(form),
+            false => Ok(Box::new(NoRefresh(self.session.context()))),
+        }
+    }
+
+    /// As [`Server::refresh_of`], by coarse bootstraps.
+    pub(in crate::server) fn coarse_refresh_of<'s>(
+        &'s self,
+        form: &Numbers,
+        layouts: &[&Layout],
+    ) -> Result<Box<dyn Refresh + 's>, Error> {
+        let coarse =
+            self.bootstraps.as_deref().and_then(|own| own.coarse.as_ref().map(|c| (own, c)));
+        let possible = coarse.zip(self.coarse_limits()).filter(|_| self.fits_bootstraps(layouts));
+        Ok(match possible {
+            Some(((bootstraps, coarse), limits)) if !form.complex => {
+                Box::new(self.refresher(bootstraps, &coarse.bootstrapper, form, limits)?)
+            }
+            _ => Box::new(NoRefresh(self.session.context())),
+        })
+    }
+
+    /// True if circuits that act slot by slot on arrays of these layouts may bootstrap, or if there
+    /// are no keys for that.
+    fn fits_bootstraps(&self, layouts: &[&Layout]) -> bool {
         let fits = |bootstraps: &Bootstraps| {
             let first = layouts.first().is_some_and(|layout| bootstraps.reaches(layout));
             bootstraps.first_slots().is_none()
                 || first && layouts.windows(2).all(|two| two[0] == two[1])
         };
-        match self.bootstraps.as_deref().is_none_or(fits) {
-            true => self.refresh(form),
-            false => Ok(Box::new(NoRefresh(self.session.context()))),
-        }
+        self.bootstraps.as_deref().is_none_or(fits)
     }
 
     /// Returns the capacity in bits that an array needs for being scaled down before a bootstrap.
@@ -556,8 +655,10 @@ impl Server {
 struct Refresher<'s> {
     server: &'s Server,
     bootstraps: &'s Bootstraps,
+    bootstrapper: &'s Bootstrapper,
     form: Numbers,
     circuit: Circuit,
+    limits: RefreshLimits,
 }
 
 /// Maximum number of bits of capacity that a bootstrap may leave beyond the stated number.
@@ -575,31 +676,31 @@ impl Refresh for Refresher<'_> {
         if a.capacity_bits(self.server.session.context()) >= need {
             return Ok(a);
         }
-        if need > bootstraps.max_capacity + MAX_EXCESS_CAPACITY_BITS {
-            return Err(CkksError::Capacity { operation, need, have: bootstraps.max_capacity });
+        let most = self.limits.max_capacity;
+        if need > most + MAX_EXCESS_CAPACITY_BITS {
+            return Err(CkksError::Capacity { operation, need, have: most });
         }
         if !self.circuit.take() {
             let what = "the plan has no further bootstrap of this circuit".into();
             return Err(CkksError::Argument { operation, what });
         }
-        let (bootstrapper, unit) =
-            (bootstraps.of(&self.form)?, bootstraps.unit(a.bound(), &self.form)?);
+        let unit = bootstraps.unit(a.bound(), &self.form)?;
         let mut a = a.into_owned();
         if !self.form.error_known {
             a.set_precision_bits(self.form.precision);
         }
         let owned = Cow::Owned(a.in_unit(unit));
         Ok(Cow::Owned(
-            bootstrapper.refresh(owned, need, useful, operation)?.into_owned().in_unit(-unit),
+            self.bootstrapper.refresh(owned, need, useful, operation)?.into_owned().in_unit(-unit),
         ))
     }
 
     fn reserve(&self) -> f64 {
-        self.bootstraps.reserve
+        self.limits.reserve
     }
 
     fn max_capacity(&self) -> f64 {
-        self.bootstraps.max_capacity
+        self.limits.max_capacity
     }
 }
 
@@ -634,4 +735,52 @@ pub(in crate::server) fn bootstrapped(
         true => refreshed,
         false => refreshed.with_unknown_error(),
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use hippocrene_ring::primes;
+    use hippocrene_rlwe::{Parameters, ParametersLiteral, SecretDistribution, Sprout};
+
+    use super::*;
+    use crate::{Bootstrapping, ClientKey, KeyRequest, Settings};
+
+    #[test]
+    fn coarse_bootstraps_leave_more_capacity_with_the_same_keys() {
+        let parameters = Parameters::new_insecure(ParametersLiteral {
+            log_degree: 9,
+            units: primes::ntt_primes(48, 1 << 9, 22, &[]).unwrap(),
+            specials: primes::ntt_primes(49, 1 << 9, 5, &[]).unwrap(),
+            sprout: Sprout::for_degree(9).unwrap(),
+            gadget_rank: 6,
+            secret: SecretDistribution::SparseTernary { weight: 64 },
+        });
+        let settings = Settings::new(parameters.unwrap(), 24.0).unwrap();
+        let client = ClientKey::generate_with(settings, 1).unwrap();
+        let request =
+            KeyRequest { bootstrapping: Some(Bootstrapping::default()), ..KeyRequest::default() };
+        let server = Server::new(client.evaluation_keys(&request).unwrap()).unwrap();
+        let (fine, coarse) = (server.refresh_limits().unwrap(), server.coarse_limits().unwrap());
+        assert!(coarse.max_capacity - coarse.reserve > fine.max_capacity - fine.reserve + 50.0);
+        let values: Vec<f64> = (0..256).map(|i| f64::from(i % 17) / 8.0 - 1.0).collect();
+        let mut x = client.encrypt(&values, &[256]).unwrap().with_bound(1.0).unwrap();
+        // The largest capacity is known to within a few bits.
+        let most = coarse.max_capacity - 16.0;
+        while x.capacity_bits(server.session()) >= most {
+            x = server.mul_number(&x, 0.3).unwrap();
+            x = server.mul_number(&x, 1.0 / 0.3).unwrap().with_bound(1.0).unwrap();
+        }
+        let form = x.form().computed_by(&server);
+        let refresh = server.coarse_refresh_of(&form, &[x.layout()]).unwrap();
+        let refreshed = server.map_as_it_is(&x, OPERATION, true, |_, c| {
+            Ok(refresh.refresh(Cow::Borrowed(c), most, most, OPERATION)?.into_owned())
+        });
+        let refreshed = refreshed.unwrap();
+        assert_eq!(server.bootstraps(), 1);
+        assert!(refreshed.capacity_bits(server.session()) >= most);
+        let tolerance = 8.0 * (-COARSE_PRECISION_BITS).exp2();
+        for (got, expected) in client.decrypt(&refreshed).unwrap().iter().zip(&values) {
+            assert!((got - expected).abs() < tolerance, "{got} instead of {expected}");
+        }
+    }
 }

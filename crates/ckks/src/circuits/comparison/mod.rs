@@ -66,23 +66,55 @@ pub struct SignLiteral {
     pub precision: f64,
 }
 
-/// Limits of each stage of a sign, for bootstraps between stages.
+/// Limits of the stages of a sign, for bootstraps between stages.
 ///
 /// # Examples
 /// ```
 /// use hippocrene_ckks::circuits::comparison::StageLimits;
 ///
 /// // A bootstrap restores 70 bits of capacity, and its error has a standard deviation of 2^-14.
-/// let limits = StageLimits { bits: 70.0, refresh_std: 2f64.powi(-14) };
+/// let limits = StageLimits {
+///     first_bits: 40.0,
+///     bits: 70.0,
+///     least_remaining_bits: 0.0,
+///     remaining_bits: 0.0,
+///     refresh_std: 2f64.powi(-14),
+/// };
 /// assert!(limits.refresh_std < 1e-4);
 /// ```
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct StageLimits {
-    /// The largest number of bits of capacity that a stage may use.
+    /// The largest number of bits of capacity that the stages before the first bootstrap may use.
+    pub first_bits: f64,
+    /// The largest number of bits of capacity that the stages after a bootstrap may use.
     pub bits: f64,
+    /// The number of bits of capacity that the last stage leaves.
+    pub least_remaining_bits: f64,
+    /// The number of bits of capacity that the last stage leaves for further use, if possible
+    /// without another bootstrap.
+    pub remaining_bits: f64,
     /// The standard deviation of the error that a bootstrap adds to values up to 1. The margins of
     /// all stages but the last have room for it.
     pub refresh_std: f64,
+}
+
+/// The use of a sign, as far as its plan depends on it. The default suits any use.
+///
+/// # Examples
+/// ```
+/// use hippocrene_ckks::circuits::comparison::SignUse;
+///
+/// // A result that is added up with others may have more noise than its precision says.
+/// let summed = SignUse { noise_std: Some(2f64.powi(-12)), ..SignUse::default() };
+/// assert!(summed.limits.is_none());
+/// ```
+#[derive(Debug, Clone, Copy, PartialEq, Default)]
+pub struct SignUse {
+    /// Limits of the stages, if there are bootstraps between them.
+    pub limits: Option<StageLimits>,
+    /// The standard deviation that the noise of the result may have, if only the error of the
+    /// polynomials has to be within the precision.
+    pub noise_std: Option<f64>,
 }
 
 /// The plan of a sign: polynomials and scales.
@@ -140,25 +172,25 @@ impl SignPlan {
     /// support. Fails with [`CkksError::Capacity`] unless a modulus of these parameters is large
     /// enough for each stage.
     pub fn new(context: &Context, literal: SignLiteral) -> Result<Self, CkksError> {
-        Self::planned(context, literal, None, |low, error, model| {
-            search::cheapest_minimax(low, error, model, None)
-        })
+        Self::new_for(context, literal, SignUse::default())
     }
 
-    /// Plans as [`SignPlan::new`] does, with as few stages as possible within these limits. So a
+    /// Plans as [`SignPlan::new`] does, for this use of the result.
+    ///
+    /// Within limits of the stages, there are as few bootstraps between them as possible. So a
     /// bootstrap that restores little capacity is enough for any stage. The whole composition uses
     /// more bits than without limits.
     ///
     /// # Errors
     /// Fails as [`SignPlan::new`] does, and with [`CkksError::Argument`] if no composition has
     /// such short stages.
-    pub fn new_in_stages(
+    pub fn new_for(
         context: &Context,
         literal: SignLiteral,
-        limits: StageLimits,
+        used: SignUse,
     ) -> Result<Self, CkksError> {
         Self::planned(context, literal, None, |low, error, model| {
-            search::cheapest_minimax(low, error, model, Some(limits))
+            search::cheapest_minimax(low, error, model, used)
         })
     }
 

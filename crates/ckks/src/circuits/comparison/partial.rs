@@ -1,12 +1,17 @@
 //! A composition during the search for a sign.
 
+use super::StageLimits;
 use crate::circuits::{
     Polynomial,
-    composition::{ErrorModel, Stage},
+    composition::{DEVIATIONS, ErrorModel, Stage},
 };
 
 /// Number of intervals of the range at whose ends the factors of errors are evaluated. Chosen.
 const SAMPLES: usize = 32;
+
+/// Number of standard deviations of a bootstrap's error that margins have room for. Beside the
+/// roundings of the stage, an evaluation requires 12.8.
+const MARGIN_DEVIATIONS: f64 = 13.0;
 
 /// A composition of some stages, with the range of its values.
 #[derive(Debug, Clone)]
@@ -14,8 +19,12 @@ pub(super) struct PartialComposition {
     /// Smallest and largest absolute value, with all margins.
     pub(super) low: f64,
     pub(super) high: f64,
-    /// Bits of capacity that the stages use.
+    /// Cost of the stages. It is the number of bits of capacity that they use, or with bootstraps
+    /// between them the cost of those and the bits since the last one.
     pub(super) bits: f64,
+    /// Number of bootstraps between the stages, and bits that are used since the last one.
+    bootstraps: usize,
+    bits_since_bootstrap: f64,
     pub(super) stages: Vec<Stage>,
     /// The margin of each stage as a share of its slack.
     pub(super) shares: Vec<f64>,
@@ -33,7 +42,15 @@ pub(super) struct Candidate<'a> {
 impl PartialComposition {
     /// Returns the empty composition, for values from `low` to 1.
     pub(super) fn start(low: f64) -> Self {
-        PartialComposition { low, high: 1.0, bits: 0.0, stages: Vec::new(), shares: Vec::new() }
+        PartialComposition {
+            low,
+            high: 1.0,
+            bits: 0.0,
+            bootstraps: 0,
+            bits_since_bootstrap: 0.0,
+            stages: Vec::new(),
+            shares: Vec::new(),
+        }
     }
 
     /// Returns the progress of the composition: `log2(low / (1 - low))`.
@@ -43,10 +60,49 @@ impl PartialComposition {
 
     /// Returns the bits of capacity that the last stage uses, with those by which its scale exceeds
     /// that of the stage before, and two for sums with conjugates.
-    pub(super) fn last_stage_bits(&self) -> f64 {
+    fn last_stage_bits(&self) -> f64 {
         let Some(last) = self.stages.last() else { return 0.0 };
         let before = self.stages.iter().rev().nth(1).unwrap_or(last);
         last.bits() + (last.scale_bits - before.scale_bits).max(0.0) + 2.0
+    }
+
+    /// True if the values may be bootstrapped after the last stage.
+    pub(super) fn is_wide(&self, limits: StageLimits) -> bool {
+        let min_margin = MARGIN_DEVIATIONS * limits.refresh_std;
+        self.stages.last().is_none_or(|stage| stage.margin >= min_margin)
+    }
+
+    /// Returns the composition with bootstraps within these limits, or `None` if the last stage is
+    /// too long for them.
+    ///
+    /// There is a bootstrap before this stage if the capacity that is left is too small for it. The
+    /// margin of the stage before then has to hold the error of the bootstrap. If this stage
+    /// `is_last`, it also leaves the remaining bits, with another bootstrap if need be.
+    pub(super) fn with_bootstraps(mut self, limits: StageLimits, is_last: bool) -> Option<Self> {
+        let bits = self.last_stage_bits();
+        let (least, remaining) = match is_last {
+            true => (limits.least_remaining_bits, limits.remaining_bits),
+            false => (0.0, 0.0),
+        };
+        let limit = if self.bootstraps == 0 { limits.first_bits } else { limits.bits };
+        let mut used = self.bits_since_bootstrap + bits + remaining;
+        if used > limit {
+            self.bootstraps += 1;
+            used = bits + remaining;
+            let min_margin = MARGIN_DEVIATIONS * limits.refresh_std;
+            let before = self.stages.iter().rev().nth(1);
+            if bits + least > limits.bits || before.is_some_and(|stage| stage.margin < min_margin) {
+                return None;
+            }
+            if used > limits.bits {
+                self.bootstraps += 1;
+                used = remaining;
+            }
+        }
+        self.bits_since_bootstrap = used;
+        // One bootstrap less is cheaper than any number of bits within the limits.
+        self.bits = self.bootstraps as f64 * limits.first_bits.max(limits.bits) + used;
+        Some(self)
     }
 
     /// Applies a polynomial that maps the values to the given range. Returns `None` if it does not
@@ -114,8 +170,14 @@ impl Candidate<'_> {
     }
 
     /// Returns the composition with this stage as the last one. With its margin, all values are
-    /// within `error` of 1.
-    pub(super) fn last(&self, error: f64, model: ErrorModel) -> Option<PartialComposition> {
+    /// within `error` of 1. If noise of the standard deviation `noise_std` is allowed besides, the
+    /// margin may be wider.
+    pub(super) fn last(
+        &self,
+        error: f64,
+        noise_std: Option<f64>,
+        model: ErrorModel,
+    ) -> Option<PartialComposition> {
         let (low, high) = self.range;
         let off = (1.0 - low).max(high - 1.0);
         let (margin, scale_bits) = match model.common_scale_bits {
@@ -124,7 +186,10 @@ impl Candidate<'_> {
                 ErrorModel { refresh_std: 0.0, ..model }.margin(self.gain(), scale_bits),
                 scale_bits,
             ),
-            None if off < error => (error - off, self.scale_bits(error - off, model)),
+            None if off < error => {
+                let margin = (error - off).max(DEVIATIONS * noise_std.unwrap_or(0.0));
+                (margin, self.scale_bits(margin, model))
+            }
             None => return None,
         };
         self.with_stage(1.0, margin, scale_bits, 1.0)

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use super::{StageLimits, partial::PartialComposition};
+use super::{SignUse, partial::PartialComposition};
 use crate::{
     CkksError,
     approximation::sign,
@@ -11,10 +11,6 @@ use crate::{
 
 /// Margins to try, as shares of the slack. Chosen.
 const MARGIN_SHARES: [f64; 6] = [0.5, 0.25, 0.125, 0.0625, 0.03125, 0.015625];
-
-/// Number of standard deviations of a bootstrap's error that margins have room for. Chosen, a little
-/// more than an evaluation requires.
-const MARGIN_DEVIATIONS: f64 = 11.0;
 
 /// Number of bins per bit of the logit. Of all compositions in the same bin, only the cheapest is
 /// kept. The finer bins are for given polynomials, the coarser ones for a search over all
@@ -30,36 +26,35 @@ const FINE_LOGIT_BINS_PER_BIT: f64 = 32.0;
 /// number, and costs its depth times the scale that the margin needs. Of all paths to about the
 /// same range, only the cheapest is kept.
 ///
-/// With limits, the composition has as few stages as possible.
+/// With limits, the composition has as few bootstraps as possible, and then uses as few bits as
+/// possible after the last one.
 pub(super) fn cheapest_minimax(
     low: f64,
     error: f64,
     model: ErrorModel,
-    limits: Option<StageLimits>,
+    used: SignUse,
 ) -> Result<Option<PartialComposition>, CkksError> {
+    let SignUse { limits, noise_std } = used;
     let degrees = sign::useful_degrees()?;
-    // With short stages, each stage needs a bootstrap, which costs more than its bits.
-    let limited = |mut partial: PartialComposition| {
-        if let Some(StageLimits { bits, .. }) = limits {
-            let is_short = partial.last_stage_bits() <= bits;
-            partial.bits += bits;
-            return is_short.then_some(partial);
-        }
-        Some(partial)
+    let limited = |partial: PartialComposition, is_last: bool| match limits {
+        Some(limits) => partial.with_bootstraps(limits, is_last),
+        None => Some(partial),
     };
-    let min_margin = limits.map_or(0.0, |limits| MARGIN_DEVIATIONS * limits.refresh_std);
-    let is_wide = |partial: &PartialComposition| {
-        partial.stages.last().is_none_or(|stage| stage.margin >= min_margin)
+    // Two compositions are kept in each bin: the cheapest one, and the cheapest one that may be
+    // bootstrapped next.
+    let key = |partial: &PartialComposition| {
+        let is_wide = limits.is_none_or(|limits| partial.is_wide(limits));
+        (logit_bin(partial, LOGIT_BINS_PER_BIT), is_wide)
     };
-    let mut open = BTreeMap::from([(
-        logit_bin(&PartialComposition::start(low), LOGIT_BINS_PER_BIT),
-        PartialComposition::start(low),
-    )]);
+    let start = PartialComposition::start(low);
+    let mut open = BTreeMap::from([(key(&start), start)]);
     let mut best: Option<PartialComposition> = None;
-    while let Some((here, before)) = open.pop_first() {
+    while let Some(((here, is_wide), before)) = open.pop_first() {
         let bits = before.bits;
         let beaten = |other: &PartialComposition| other.bits <= bits;
-        if best.as_ref().is_some_and(beaten) || open.values().any(beaten) {
+        let is_beaten =
+            |(key, other): (&(i64, bool), &PartialComposition)| key.1 >= is_wide && beaten(other);
+        if best.as_ref().is_some_and(beaten) || open.iter().any(is_beaten) {
             continue;
         }
         for &degree in &degrees {
@@ -70,23 +65,24 @@ pub(super) fn cheapest_minimax(
             let range = (first, 2.0 - first);
             if let Some(done) = before
                 .step(&polynomial, range, false, model)
-                .and_then(|step| step.last(error, model))
-                .and_then(limited)
+                .and_then(|step| step.last(error, noise_std, model))
+                .and_then(|done| limited(done, true))
             {
                 keep_cheaper(&mut best, done);
             }
             let Some(step) = before.step(&polynomial, range, true, model) else { continue };
             for share in MARGIN_SHARES {
-                if let Some(next) = step.next(share, true, model).filter(is_wide).and_then(limited)
-                    && logit_bin(&next, LOGIT_BINS_PER_BIT) > here
+                let next = step.next(share, true, model);
+                if let Some(next) = next.and_then(|next| limited(next, false))
+                    && key(&next).0 > here
                 {
-                    insert(&mut open, next, LOGIT_BINS_PER_BIT);
+                    insert(&mut open, key(&next), next);
                 }
             }
         }
     }
     // The search evaluated ranges at one point. The result needs proven bounds.
-    best.map_or(Ok(None), |best| with_proven_ranges(&best, low, error, model))
+    best.map_or(Ok(None), |best| with_proven_ranges(&best, low, error, noise_std, model))
 }
 
 /// Returns the composition with the degrees and margins of `found`, in ranges that are proven.
@@ -94,6 +90,7 @@ fn with_proven_ranges(
     found: &PartialComposition,
     low: f64,
     error: f64,
+    noise_std: Option<f64>,
     model: ErrorModel,
 ) -> Result<Option<PartialComposition>, CkksError> {
     let mut partial = PartialComposition::start(low);
@@ -102,7 +99,10 @@ fn with_proven_ranges(
         let range = sign::range(&polynomial, (partial.low, partial.high));
         let last = i + 1 == found.stages.len();
         let Some(step) = partial.step(&polynomial, range, !last, model) else { return Ok(None) };
-        let next = if last { step.last(error, model) } else { step.next(share, true, model) };
+        let next = match last {
+            true => step.last(error, noise_std, model),
+            false => step.next(share, true, model),
+        };
         let Some(next) = next else { return Ok(None) };
         partial = next;
     }
@@ -129,7 +129,8 @@ pub(super) fn cheapest_scales(
             let Some(step) = before.step(polynomial, range, divided, model) else { continue };
             for share in MARGIN_SHARES {
                 if let Some(partial) = step.next(share, divided, model) {
-                    insert(&mut next, partial, FINE_LOGIT_BINS_PER_BIT);
+                    let bin = logit_bin(&partial, FINE_LOGIT_BINS_PER_BIT);
+                    insert(&mut next, bin, partial);
                 }
             }
         }
@@ -139,7 +140,7 @@ pub(super) fn cheapest_scales(
     for before in open.values() {
         if let Some(done) = before
             .step(last, sign::range(last, (before.low, before.high)), false, model)
-            .and_then(|step| step.last(error, model))
+            .and_then(|step| step.last(error, None, model))
         {
             keep_cheaper(&mut best, done);
         }
@@ -153,8 +154,11 @@ fn logit_bin(partial: &PartialComposition, parts: f64) -> i64 {
 }
 
 /// Keeps `next` if it is the cheapest composition in its bin.
-fn insert(open: &mut BTreeMap<i64, PartialComposition>, next: PartialComposition, parts: f64) {
-    let bin = logit_bin(&next, parts);
+fn insert<Bin: Ord>(
+    open: &mut BTreeMap<Bin, PartialComposition>,
+    bin: Bin,
+    next: PartialComposition,
+) {
     if open.get(&bin).is_none_or(|other| next.bits < other.bits) {
         open.insert(bin, next);
     }

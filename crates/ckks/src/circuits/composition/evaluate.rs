@@ -147,11 +147,12 @@ impl Composition {
         for bits in needs {
             sum += bits;
             if sum > most {
-                break;
+                return (need, useful);
             }
             useful = useful.max(sum);
         }
-        (need, useful)
+        // All stages fit, and as many of the remaining bits as possible are useful.
+        (need, most)
     }
 }
 
