@@ -182,7 +182,8 @@ impl InSlots<'_> {
             precision: Some(COMPARISON_PRECISION_BITS),
             ..Comparison::default()
         };
-        let steps = self.server.steps(&self.array(x)?, how, self.bits_after_signs(), OPERATION)?;
+        let steps =
+            self.server.steps(&self.array(x)?, how, None, self.bits_after_signs(), OPERATION)?;
         let mut steps = self.one(&steps)?.into_owned();
         steps.set_bound(1.0);
         Ok(steps)

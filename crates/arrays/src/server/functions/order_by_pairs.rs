@@ -95,11 +95,6 @@ const SHORT_STAGES: [&str; 4] = [
     "polynomials in short stages for bootstraps with 3 more bits",
 ];
 
-/// Name and tier of the candidate whose stages also fit the capacity of the operand. Then no
-/// bootstrap comes before the first stage, which needs more precise values than later ones.
-const FITTING_STAGES: &str = "polynomials in stages that fit the operand";
-const FITTING_STAGES_TIER: usize = 6;
-
 /// Moved elements have this many bits more precision than the comparison needs. Chosen.
 const EXTRA_BITS_OF_MOVES: f64 = 4.0;
 
@@ -647,7 +642,7 @@ impl Server {
             precision: Some(plan.literal().precision),
             ..Comparison::default()
         };
-        let mut before = self.steps(&shifted, how, noise_std, 0.0, operation)?;
+        let mut before = self.steps(&shifted, how, Some(noise_std), 0.0, operation)?;
         if is_tiled {
             let period = Some(pairs.stride * pairs.rows);
             before = before
@@ -740,22 +735,23 @@ impl Server {
         let how = comparison_of_ranks(pairs.length);
         // A result is the sum of this number of products with the difference of two steps.
         let noise_std = 2.0 * NOISE_OF_SELECTION / (2.0 * pairs.length as f64).sqrt();
-        self.steps(differences, how, noise_std, remaining_bits, operation)
+        self.steps(differences, how, Some(noise_std), remaining_bits, operation)
     }
 
     /// Returns 1 for positive slots and 0 for negative ones, by polynomials, with `remaining_bits`
     /// bits of capacity for further use if possible.
     ///
     /// The stages of the plan may use all of the capacity, or only as much as a bootstrap restores.
+    /// The noise of a step may have the standard deviation `noise_std`. By default, it is small
+    /// compared with the precision of `how`.
     pub(in crate::server) fn steps(
         &self,
         a: &EncryptedArray,
         how: Comparison,
-        noise_std: f64,
+        noise_std: Option<f64>,
         remaining_bits: f64,
         operation: &'static str,
     ) -> Result<EncryptedArray, Error> {
-        let noise_std = Some(noise_std);
         let run = |limits: Option<RefreshLimits>, refreshed: Refreshed| {
             move |server: &Server, [a]: [&EncryptedArray; 1]| {
                 let form = server.form_of(&[a]);
@@ -792,9 +788,6 @@ impl Server {
                 candidates.push(short.otherwise(tier));
             }
         }
-        let have = a.capacity_bits(&self.session);
-        let fitting = run(self.stage_limits_within(have), Refreshed::OnTheWay);
-        candidates.push(Candidate::new(FITTING_STAGES, fitting).otherwise(FITTING_STAGES_TIER));
         self.perform(operation, [a], f64::INFINITY, &candidates)
     }
 
@@ -867,13 +860,6 @@ impl Server {
             (Refreshed::Coarsely, Some(limits), Some(coarse)) => limits.reserve - coarse.reserve,
             _ => 0.0,
         }
-    }
-
-    /// Returns the limits of a stage that fits this capacity, in bits, as well.
-    fn stage_limits_within(&self, capacity: f64) -> Option<StageLimits> {
-        let limits = self.stage_limits(0.0)?;
-        let have = capacity - self.bootstrap_reserve()? - STAGE_MARGIN_BITS;
-        Some(StageLimits { bits: limits.bits.min(have), ..limits })
     }
 
     /// Returns this server with a precision of at most `bits`.
