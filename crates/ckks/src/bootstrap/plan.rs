@@ -191,9 +191,9 @@ impl BootstrapPlan {
     /// for complex slots.
     ///
     /// A function of the values is a function of the sines. So a polynomial after this bootstrap
-    /// computes it, and the capacity that is left is larger than after a bootstrap of values: the
-    /// values may fill most of the range, which makes all scales smaller. The number of bits is
-    /// that by which the message ratio grows. Polynomials in the sine are Fourier series on a part
+    /// computes it, and the capacity that is left is larger than after a bootstrap of values. The
+    /// values may fill most of the range, so that all scales have fewer bits: as many fewer as the
+    /// message ratio has more. Polynomials in the sine are Fourier series on a part
     /// of the period (ePrint 2026/367).
     ///
     /// # Errors

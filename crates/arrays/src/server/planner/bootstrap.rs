@@ -78,7 +78,7 @@ pub(in crate::server) struct RefreshLimits {
     pub(in crate::server) max_capacity: f64,
 }
 
-/// The plan of sines of a server and of its dry runs. It takes about half a second to make.
+/// The plan of sines of a server and of its dry runs. Making it costs about half a second.
 #[derive(Debug)]
 struct PlanOfSines {
     plain: Arc<BootstrapPlan>,
@@ -452,7 +452,7 @@ impl Server {
         };
         // The bound also holds for stray slots. Other slots without an element hold zeros.
         if centred.bound() > half * (1.0 + INTERVAL_TOLERANCE) {
-            if a.has_strays() {
+            if centred.has_strays() {
                 return Err(exceeds("stray slots may lie outside of"));
             }
             centred.to_mut().set_bound(half);
