@@ -277,7 +277,9 @@ def test_clusters_in_slots_and_a_run_that_was_killed(tmp_path):
     # Points that were encrypted for tables have too little capacity.
     assert read.n_iter_ == 2
     for_tables = EncryptedKMeans(2, init=points[:2], tables="lut11").encrypt(client, points)
-    with pytest.raises(ArgumentError, match=r"bits of capacity, and .* are needed to compute in slots"):
+    with pytest.raises(
+        ArgumentError, match=r"bits of capacity, and .* are needed to compute in slots"
+    ):
         model.fit(for_tables, server)
 
 

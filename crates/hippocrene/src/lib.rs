@@ -53,3 +53,8 @@ pub use {
 #[cfg(doctest)]
 #[doc = include_str!("../../../docs/how-to/use-rust.md")]
 struct Page;
+
+/// Runs the program of the page on tuples as a test.
+#[cfg(doctest)]
+#[doc = include_str!("../../../docs/reference/tuples.md")]
+struct Tuples;
