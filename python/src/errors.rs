@@ -30,7 +30,7 @@ pub(crate) fn to_py(py: Python<'_>, error: &hippocrene::Error) -> PyErr {
 }
 
 /// The words of the library's errors that name its Rust interface, and the same in Python.
-const IN_PYTHON: [(&str, &str); 21] = [
+const IN_PYTHON: [(&str, &str); 22] = [
     (
         "lack the conjugation (they",
         "lack the conjugation (conjugation=True), which for integers exchanges the two rows of \
@@ -78,8 +78,13 @@ const IN_PYTHON: [(&str, &str); 21] = [
         "Make evaluation keys with a client of a preset for bits, such as \"bits14\".",
     ),
     (
-        "Make evaluation keys with them (LookUps::clusters).",
+        "Make evaluation keys with them (KMeansMethod::key_request).",
         "Make evaluation keys with EncryptedKMeans.evaluation_keys.",
+    ),
+    (
+        "Encrypt the points for slots, and make the keys for that (KMeansMethod::Slots), or use \
+         look-up tables (KMeansMethod::Tables).",
+        "Encrypt the points and make the keys with tables=None, or both with tables=\"lut12\".",
     ),
     ("the real parts of x * conjugate(x)", "(x * x.conj()).real"),
     (

@@ -133,7 +133,7 @@ impl Setup {
         let reserve = self.server.bootstrap_reserve().ok_or("there are bootstrapping keys")?;
         let low = |server: &Server, a| server.bootstrap_to(a, Some(reserve + 1.0));
         let a = low(&self.server, &arrays[0])?;
-        let dry = low(&self.simulation.server(), &arrays[1])?;
+        let dry = low(self.simulation.server(), &arrays[1])?;
         let name = format!("{}, {}, no capacity", self.preset.name, case.name);
         let function = case.function()?;
         let bootstrap = session.time_slow(self.preset.log_degree, RUNS, &mut || {
@@ -184,7 +184,7 @@ impl Setup {
     ) -> Result<(f64, f64, f64)> {
         let seconds = || self.simulation.report().seconds;
         let before = seconds();
-        apply(&self.simulation.server(), dry)?;
+        apply(self.simulation.server(), dry)?;
         let predicted = seconds() - before;
         let found: RefCell<Option<EncryptedArray>> = RefCell::default();
         let measured = session.time_slow(self.preset.log_degree, RUNS, &mut || {
@@ -222,6 +222,6 @@ impl Case {
 
     /// Returns the gap of jumps, if there are any.
     fn gap(&self) -> Option<f64> {
-        (!self.jumps.is_empty()).then(|| GAP * (self.domain.1 - self.domain.0))
+        (!self.jumps.is_empty()).then_some(GAP * (self.domain.1 - self.domain.0))
     }
 }

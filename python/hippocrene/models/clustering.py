@@ -291,7 +291,8 @@ class EncryptedKMeans:
         """Encrypt points, one in each row, together with the initial centroids.
 
         The number of points is public. A `UserWarning` is issued if more than a 20th of the points
-        is expected to be assigned to a wrong centroid in the first iteration. The errors of
+        is expected to be assigned to a wrong centroid in the first iteration. Without tables, it is
+        also issued if two initial centroids are so near to each other that clusters are blended. The errors of
         distances are proportional to the square of the largest distance of a point or a centroid
         from the middle.
         """
@@ -301,6 +302,8 @@ class EncryptedKMeans:
         start = self.start(rows)
         tables, values = self._tables(), (rows.ravel().tolist(), start.ravel().tolist())
         _warn_of_errors(rows, start, client._raw.nearest_deviation(tables, sizes))
+        if self.tables is None:
+            _warn_of_near_clusters(start, rows)
         return EncryptedClusters(_native.Clusters.encrypt(client._raw, tables, sizes, *values))
 
     def decrypt(self, client: Client, clusters: EncryptedClusters) -> EncryptedKMeans:
@@ -601,6 +604,10 @@ _TABLES = "lut12"
 _MOST_WRONG = 0.05
 """The expected share of wrongly assigned points above which `EncryptedKMeans.encrypt` warns."""
 
+_BLENDED = 0.26
+"""The distance of clusters, as a share of the radius, below which their squared distances from a
+point at one of them differ by less than the gap of comparisons in slots, 1/15."""
+
 
 def _at_least_one(value: object, name: str, what: str) -> int:
     number = integer(value, f"k-means: {name}")
@@ -645,6 +652,24 @@ def _warn_of_errors(
             f"{np.median(gaps):.3g} (median). The error grows with the square of the largest distance from the middle. "
             f"That is {radius:.3g}, for a {farthest}, and {np.median(away):.3g} for the median point. Choose centroids "
             "nearer to the points and farther from each other, remove outliers, or use larger tables.",
+            UserWarning,
+            stacklevel=3,
+        )
+
+
+def _warn_of_near_clusters(start: npt.NDArray[np.float64], points: npt.NDArray[np.float64]) -> None:
+    """Warn if points count for two clusters because their initial centroids are near each other."""
+    if len(start) < 2:
+        return
+    middle = points.mean(axis=0)
+    radius = float(np.sqrt(((np.concatenate([points, start]) - middle) ** 2).sum(axis=1)).max())
+    apart = ((start[:, None, :] - start[None]) ** 2).sum(axis=2)
+    nearest = math.sqrt(float(apart[~np.eye(len(start), dtype=bool)].min()))
+    if nearest < _BLENDED * radius:
+        warnings.warn(
+            f"k-means: two initial centroids are {nearest:.3g} apart, and clusters nearer than {_BLENDED:g} of the "
+            f"largest distance from the middle ({radius:.3g}) are blended. Choose centroids farther from each other, "
+            'remove outliers, or use tables="lut12".',
             UserWarning,
             stacklevel=3,
         )

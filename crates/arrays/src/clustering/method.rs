@@ -1,8 +1,9 @@
 //! The ways to compute k-means: by look-up tables, or by comparisons of all points in slots.
 
+use hippocrene_ckks::bootstrap::BootstrapPlan;
 use hippocrene_pegasus::KMeansPlan;
 
-use super::slot_circuit::{SLOT_SCALE_BITS, SlotCircuit};
+use super::slot_circuit::{SLOT_SCALE_BITS, SlotCircuit, least_capacity};
 use crate::{
     Bootstrapping, Error, KeyRequest, LookUps, Session, Shape,
     bootstrapping::{capacity_after, reserve},
@@ -83,6 +84,7 @@ impl KMeansMethod {
             }
             KMeansMethod::Slots(shape) => {
                 let circuit = SlotCircuit::new(*shape, session.slots())?;
+                plan(session)?;
                 let bootstrapping = Some(bootstrapping());
                 KeyRequest { bootstrapping, ..KeyRequest::only(circuit.rotations()) }
             }
@@ -107,7 +109,7 @@ impl KMeansMethod {
                 }
             }
             KMeansMethod::Slots(_) => {
-                let (plan, _) = bootstrapping().plan(session)?;
+                let plan = plan(session)?;
                 let centroid_bits = capacity_after(&plan).max(reserve(&plan)) + SLOT_SCALE_BITS;
                 PointEncoding {
                     together,
@@ -139,6 +141,24 @@ impl KMeansMethod {
             }
         })
     }
+}
+
+/// Plans the bootstraps of k-means in slots.
+///
+/// # Errors
+/// As [`Bootstrapping::plan`], and [`Error::Parameters`] if a bootstrap leaves too little capacity for
+/// an iteration.
+fn plan(session: &Session) -> Result<BootstrapPlan, Error> {
+    let (plan, _) = bootstrapping().plan(session)?;
+    let (have, need) = (capacity_after(&plan), least_capacity(reserve(&plan)));
+    if have >= need {
+        return Ok(plan);
+    }
+    Err(Error::Parameters(format!(
+        "k-means: with these parameters, a bootstrap leaves {have:.0} bits of capacity, and an \
+         iteration in slots needs {need:.0}. Take one of the presets n15, n16s, n16, n17s and n17, \
+         or use look-up tables."
+    )))
 }
 
 /// The moduli and the scale of fresh points and centroids.

@@ -24,6 +24,14 @@ use crate::{Error, Shape};
 /// of a ring of degree `2^15` are then `2^-17`.
 pub(crate) const SLOT_SCALE_BITS: f64 = 30.0;
 
+/// The least capacity, in bits, that the first polynomial of a comparison uses. It has three levels
+/// at about the scale of distances.
+const MIN_STAGE_BITS: f64 = 80.0;
+
+/// log2 of the scale of the maps' diagonals. Chosen: in a ring of degree `2^15`, the rounding of
+/// diagonals has an error of at most `2^-12` in distances.
+pub(crate) const MAP_SCALE_BITS: f64 = 22.0;
+
 /// Clusters smaller than this fraction of the mean size move by steps that are too short. It is the
 /// same as that of k-means by tables.
 const SMALL_CLUSTER_SHARE: f64 = 0.25;
@@ -39,6 +47,12 @@ const SHARE_MARGIN: f64 = 0.25;
 /// The shift of slots in which nothing is compared, in units of squared distances. Chosen: the
 /// differences there are at most 1, and this moves them out of the gap.
 const SHIFT: f64 = 2.0;
+
+/// Returns the least capacity of centroids, in bits, with which an iteration can begin. `reserve` is
+/// the capacity that a bootstrap needs.
+pub(crate) fn least_capacity(reserve: f64) -> f64 {
+    reserve + SLOT_SCALE_BITS + MAP_SCALE_BITS + MIN_STAGE_BITS
+}
 
 /// Everything that k-means in slots needs for one shape of points, without keys.
 #[derive(Debug)]

@@ -67,8 +67,8 @@ impl Bootstrapper {
     /// its values: `sin(u x)` for the value `x`, of its real and its imaginary part. Returns also
     /// the unit `u`.
     ///
-    /// `u` is at most `2 pi epsilon / bound` and at least 15/16 of that. It depends on the scale of
-    /// `a`.
+    /// `u` is at most `2 pi epsilon / (bound + 10 e)`, where `e` is the standard deviation of the
+    /// error of `a`, and at least 15/16 of that. It depends on the scale of `a`.
     ///
     /// # Errors
     /// Fails with [`CkksError::Argument`] if the plan's reduction is not a sine, and as the phases

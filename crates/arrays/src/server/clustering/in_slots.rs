@@ -16,7 +16,7 @@ use hippocrene_pegasus::IterationTimes;
 use hippocrene_rlwe::Noise;
 
 use super::OPERATION;
-use crate::clustering::slot_circuit::{SLOT_SCALE_BITS, SlotCircuit};
+use crate::clustering::slot_circuit::{MAP_SCALE_BITS, SLOT_SCALE_BITS, SlotCircuit};
 use crate::server::{Server, functions::comparison::Comparison, planner::choose::Candidate};
 use crate::{Array, EncryptedArray, Error, Layout, Numbers, Shape, SlotContents};
 
@@ -31,16 +31,8 @@ const DISTANCE_BOUND: f64 = 3.2;
 /// two centroids differ by less belong to both in part.
 const GAP_SHARE: f64 = 1.0 / 64.0;
 
-/// The least capacity, in bits, that the first polynomial of a comparison uses. It has three levels
-/// at about the scale of distances.
-const MIN_STAGE_BITS: f64 = 80.0;
-
 /// Precision of the comparisons in bits. Chosen.
 const COMPARISON_PRECISION_BITS: f64 = 8.0;
-
-/// log2 of the scale of the maps' diagonals. Chosen: in a ring of degree `2^15`, the rounding of
-/// diagonals has an error of at most `2^-12` in distances.
-const MAP_SCALE_BITS: f64 = 22.0;
 
 /// log2 of the scale of products of bits, and of the diagonals of their map. Chosen: in a ring of
 /// degree `2^15`, their errors are then below those of a bootstrap.
@@ -57,12 +49,6 @@ const STEP_SCALE_BITS: f64 = 24.0;
 
 /// Capacity in reserve, in bits, for scales and moduli that differ from the plan. Chosen.
 const MARGIN_BITS: f64 = 4.0;
-
-/// Returns the least capacity of centroids, in bits, with which an iteration can begin. `reserve` is
-/// what a bootstrap needs.
-pub(super) fn least(reserve: f64) -> f64 {
-    reserve + SLOT_SCALE_BITS + MAP_SCALE_BITS + MIN_STAGE_BITS
-}
 
 /// K-means in slots on a server.
 pub(super) struct InSlots<'s> {

@@ -11,7 +11,7 @@ use hippocrene_pegasus::{IterationTimes, KMeans, KMeansState};
 use crate::server::Server;
 use crate::{
     Array, Clustering, EncryptedArray, Error, Layout, Numbers, Origin, SlotContents,
-    clustering::{bit_layout, centroid_layout},
+    clustering::{bit_layout, centroid_layout, slot_circuit::least_capacity},
 };
 use in_slots::InSlots;
 
@@ -283,7 +283,7 @@ impl Server {
     fn method(&self, clusters: &Clustering, operation: &'static str) -> Result<Method<'_>, Error> {
         let capacity = clusters.centroids.capacity_bits(&self.session);
         // Centroids of the tables have less capacity than bootstrapped ones.
-        let least = self.bootstrap_reserve().map(in_slots::least);
+        let least = self.bootstrap_reserve().map(least_capacity);
         match (&self.k_means, least) {
             (_, Some(least)) if capacity >= least => {
                 self.in_slots(clusters.shape()).map(Method::Slots)

@@ -449,7 +449,7 @@ impl Server {
             (Error::Capacity { source, .. }, Some(distance)) => {
                 let advice = format!(
                     "Declare a larger distance of the values than {}, or take a preset with a \
-                     larger modulus, such as n16s",
+                     larger modulus",
                     Short(distance)
                 );
                 Error::Capacity { source, advice }

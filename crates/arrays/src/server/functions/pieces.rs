@@ -41,7 +41,7 @@ const SHARE: f64 = 0.25;
 const SHARE_OF_ONE: f64 = 0.5;
 
 /// The share of the error of the result that a polynomial has from which others are made (chosen).
-const SHARE_OF_CLOSER: f64 = 1.0 / 32.0;
+const SHARE_OF_REFERENCE: f64 = 1.0 / 32.0;
 
 /// The standard deviation of the rounding errors of a polynomial, as a share of the error of the
 /// result (chosen). A normal error exceeds half of the result's error, 16 deviations, with
@@ -85,8 +85,8 @@ const PLACES_PER_DEGREE: usize = 8;
 #[derive(Debug, Clone, PartialEq)]
 pub struct SmoothFunction {
     pieces: Pieces,
-    /// A closer polynomial of a smooth function, for bootstraps of sines.
-    closer: Option<Polynomial>,
+    /// A more precise polynomial of a smooth function, for bootstraps of sines.
+    reference: Option<Polynomial>,
     error: f64,
     /// True if the caller asked for this error.
     is_requested: bool,
@@ -111,13 +111,13 @@ impl SmoothFunction {
         let least = if largest == 0.0 { LEAST_RANGE } else { LEAST_RANGE * largest };
         let default = DEFAULT_ERROR * (high - low).max(least);
         let (error, is_requested) = (error.unwrap_or(default), error.is_some());
-        let smooth = Pieces::approximate(&f, domain, SHARE_OF_CLOSER * error, breaks);
-        if let Some(closer) = smooth.ok().filter(|pieces| pieces.breaks().is_empty()) {
+        let smooth = Pieces::approximate(&f, domain, SHARE_OF_REFERENCE * error, breaks);
+        if let Some(reference) = smooth.ok().filter(|pieces| pieces.breaks().is_empty()) {
             // A function may be slow, and its polynomial is not.
-            let closer = closer.polynomials()[0].clone();
-            let share = (SHARE_OF_ONE - SHARE_OF_CLOSER) * error;
-            let pieces = Pieces::approximate(|x| closer.evaluate(x), domain, share, Some(&[]))?;
-            return Ok(SmoothFunction { pieces, closer: Some(closer), error, is_requested });
+            let reference = reference.polynomials()[0].clone();
+            let share = (SHARE_OF_ONE - SHARE_OF_REFERENCE) * error;
+            let pieces = Pieces::approximate(|x| reference.evaluate(x), domain, share, Some(&[]))?;
+            return Ok(SmoothFunction { pieces, reference: Some(reference), error, is_requested });
         }
         // A smooth function leaves more of the error to its polynomial.
         let of_one = Pieces::approximate(&f, domain, SHARE_OF_ONE * error, breaks)?;
@@ -125,7 +125,7 @@ impl SmoothFunction {
             [] => of_one,
             _ => Pieces::approximate(&f, domain, SHARE * error, breaks)?,
         };
-        Ok(SmoothFunction { pieces, closer: None, error, is_requested })
+        Ok(SmoothFunction { pieces, reference: None, error, is_requested })
     }
 
     /// The largest error of the result, in addition to the noise of the array.
@@ -288,10 +288,10 @@ impl Server {
             |server: &Server, [a]: [&EncryptedArray; 1]| server.polynomial_in_one_circuit(a, p);
         let parts = |server: &Server, [a]: [&EncryptedArray; 1]| server.polynomial(a, p);
         let mut candidates = vec![Candidate::new("one polynomial", one)];
-        if let Some(closer) = &function.closer {
+        if let Some(reference) = &function.reference {
             let run = |server: &Server, [a]: [&EncryptedArray; 1]| {
                 let (sines, angle) = server.bootstrap_to_sines(a, function.pieces.ends())?;
-                let p = of_sines(closer, function.pieces.ends(), angle, function.error)?;
+                let p = of_sines(reference, function.pieces.ends(), angle, function.error)?;
                 server.polynomial_in_one_circuit(&precise(server, &sines, &p)?, &p)
             };
             candidates
@@ -439,7 +439,7 @@ impl Server {
 }
 
 /// Returns a function as a polynomial of `sin(angle t)`, where `t` rises from -1 to 1 on the domain.
-/// `f` has a [`SHARE_OF_CLOSER`] of the error.
+/// `f` has a [`SHARE_OF_REFERENCE`] of the error.
 ///
 /// # Errors
 /// [`Error::Argument`] if no polynomial has the error.
@@ -454,7 +454,7 @@ fn of_sines(
         let t = sine.clamp(-reach, reach).asin() / angle;
         f.evaluate((low.midpoint(high) + 0.5 * (high - low) * t).clamp(low, high))
     };
-    let error = (SHARE_OF_ONE - SHARE_OF_CLOSER) * error;
+    let error = (SHARE_OF_ONE - SHARE_OF_REFERENCE) * error;
     let pieces = Pieces::approximate(value, (-reach, reach), error, Some(&[]))?;
     Ok(pieces.polynomials()[0].clone())
 }

@@ -10,11 +10,10 @@ use hippocrene_ckks::{
     bootstrap::{BootstrapLiteral, BootstrapPlan, Bootstrapper},
 };
 
-use crate::server::{Server, planner::choose::Circuit};
+use crate::server::{Server, planner::choose::Circuit, schemes::numbers::INTERVAL_ROUNDING_SHARE};
 use crate::{
     Arithmetic, Array, BootstrappingKeys, Capacity, EncryptedArray, Error, Interval, Layout,
-    Numbers, PlainNumbers, Session, SlotContents, bootstrapping, interval::INTERVAL_TOLERANCE,
-    numbers::precision_bits,
+    Numbers, PlainNumbers, Session, SlotContents, bootstrapping, numbers::precision_bits,
 };
 
 const OPERATION: &str = "bootstrap";
@@ -442,7 +441,7 @@ impl Server {
         a.check_error_known(OPERATION)?;
         let (middle, half) = (low.midpoint(high), 0.5 * (high - low));
         let exceeds = |what: &str| Error::argument(OPERATION, format!("{what} the interval"));
-        let slack = INTERVAL_TOLERANCE * half;
+        let slack = INTERVAL_ROUNDING_SHARE * half;
         if a.is_complex() || !Interval::finite(low - slack, high + slack)?.covers(a.interval()) {
             return Err(exceeds("elements may lie outside of"));
         }
@@ -451,7 +450,7 @@ impl Server {
             false => Cow::Owned(self.add_plain(a, Numbers::plain(&vec![-middle; a.size()]))?),
         };
         // The bound also holds for stray slots. Other slots without an element hold zeros.
-        if centred.bound() > half * (1.0 + INTERVAL_TOLERANCE) {
+        if centred.bound() > half * (1.0 + INTERVAL_ROUNDING_SHARE) {
             if centred.has_strays() {
                 return Err(exceeds("stray slots may lie outside of"));
             }

@@ -43,7 +43,7 @@ const MAX_BINARY_PLACES_FOR_LARGE_BOUNDS: f64 = 512.0;
 const CAPACITY_FOR_SUMS_BITS: f64 = 10.0;
 
 /// The share of its bound by which an argument may exceed the interval of a polynomial.
-const INTERVAL_ROUNDING_SHARE: f64 = 1e-9;
+pub(in crate::server) const INTERVAL_ROUNDING_SHARE: f64 = 1e-9;
 
 /// Minimum number of bits by which a scale must exceed the requested one to be brought down before
 /// a product.
