@@ -794,8 +794,8 @@ impl Server {
 
     // Order
 
-    /// `sort`, `argsort`, `rank`, `max`, `min`, `median`, `argmin` or `argmax`, along an axis or of all
-    /// elements.
+    /// `sort`, `argsort`, `rank`, `max`, `min`, `median`, `argmin` or `argmax`, along an axis or of
+    /// all elements.
     fn in_order(
         &self,
         py: Python<'_>,

@@ -91,8 +91,8 @@ pub(crate) fn outside_of_interval(shape: &[usize], index: usize, declared: Inter
     Error::argument("encrypt", what)
 }
 
-/// Names the place of the largest value in an error about values that do not fit the modulus. Other errors stay
-/// as they are.
+/// Names the place of the largest value in an error about values that do not fit the modulus. Other
+/// errors stay as they are.
 fn too_large(error: Error, values: &Values<'_>, shape: &[usize], precision: f64) -> Error {
     let Error::Encode(EncodeError::TooLarge { scale_bits, modulus_bits, .. }) = error else {
         return error;

@@ -136,9 +136,9 @@ impl Session {
 
     /// Computes `f` for each of `count` ciphertexts and returns the results.
     ///
-    /// Up to ring degree [`MAX_DEGREE_OF_WHOLE_CIPHERTEXTS`] the ciphertexts are shared out among the threads, as by
-    /// [`Session::try_each`]. Beyond it they are computed one after the other, and the threads
-    /// share the limbs of each.
+    /// Up to ring degree [`MAX_DEGREE_OF_WHOLE_CIPHERTEXTS`] the ciphertexts are shared out among
+    /// the threads, as by [`Session::try_each`]. Beyond it they are computed one after the other,
+    /// and the threads share the limbs of each.
     ///
     /// # Errors
     /// The first error of `f`.

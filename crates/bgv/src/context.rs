@@ -122,8 +122,8 @@ impl Context {
         self.moduli.near(bits, max_bits).unwrap_or(self.fresh)
     }
 
-    /// Returns [`Moduli::modulus_after_product`], or the modulus nearest to `margin` bits below `bits`
-    /// if there is none.
+    /// Returns [`Moduli::modulus_after_product`], or the modulus nearest to `margin` bits below
+    /// `bits` if there is none.
     pub(crate) fn modulus_to_switch_down(
         &self,
         bits: f64,

@@ -583,7 +583,11 @@ fn keys_of_values_serve_sines() {
         let values = square(128, true);
         let bits = 40.0 + plan_of_sines.capacity_needed();
         let a = s.encrypt(&values, Scale::power_of_two(38), bits);
-        let bootstrapper = s.bootstrapper.with_sines(Arc::clone(&plan_of_sines));
+        let bootstrapper = s.bootstrapper.with_sines(Arc::clone(&plan_of_sines)).unwrap();
+        assert!(s.bootstrapper.with_sines(Arc::clone(plan)).is_err());
+        assert!(
+            s.bootstrapper.bootstrap_to_sines(&a).is_err() && bootstrapper.bootstrap(&a).is_err()
+        );
         let (y, unit) = bootstrapper.bootstrap_to_sines(&a).unwrap();
         let largest = TAU * plan_of_sines.literal().reduction.epsilon();
         assert!((15.0 / 16.0..=1.0).contains(&(unit / largest)), "{unit} {largest}");

@@ -157,6 +157,58 @@ fn smooth_functions_are_computed_in_one_bootstrap() {
     }
 }
 
+/// Arrays of several ciphertexts, and keys for complex arrays, have functions in bootstraps too. Keys
+/// for the first slots have none.
+#[test]
+fn functions_in_bootstraps_of_other_keys_and_layouts() {
+    let client = ClientKey::generate_with(insecure_grafted(7, 18, SPARSE), 1).unwrap();
+    let function = SmoothFunction::new(|x| (x - 4.0).tanh(), (2.0, 6.0), Some(1e-2), None).unwrap();
+    for (complex, slots, count, bootstraps) in
+        [(false, None, 150, Some(3)), (true, None, 50, Some(1)), (false, Some(32), 30, None)]
+    {
+        let how = Bootstrapping { precision: Some(16.0), complex, slots, bound: 1.0 };
+        let request = KeyRequest { bootstrapping: Some(how), ..KeyRequest::default() };
+        let server = Server::new(client.evaluation_keys(&request).unwrap()).unwrap();
+        let x: Vec<f64> = (0..count).map(|i| 2.0 + 4.0 * f64::from(i) / 149.0).collect();
+        let interval = Interval::new(2.0, 6.0).unwrap();
+        let a = client.encrypt(&x[..], &[count as usize]).unwrap();
+        let a = a.with_interval(interval).unwrap();
+        let a = server.bootstrap_to(&a, Some(server.bootstrap_reserve().unwrap() + 1.0)).unwrap();
+        let before = server.bootstraps();
+        let y = server.apply_smooth(&a, &function, None).unwrap();
+        let used = server.bootstraps() - before;
+        assert!(bootstraps.map_or(used > 0, |bootstraps| used == bootstraps), "{used}");
+        let stated = (-y.precision_bits(server.session())).exp2();
+        for (x, y) in x.iter().zip(client.decrypt(&y).unwrap()) {
+            assert!((y - (x - 4.0).tanh()).abs() <= stated, "{y} at {x}");
+        }
+    }
+}
+
+/// Copies of elements that shifted arrays leave in other slots do not spoil the result.
+#[test]
+fn functions_in_bootstraps_of_slices_and_copies() {
+    let client = ClientKey::generate_with(insecure_grafted(7, 18, SPARSE), 1).unwrap();
+    let how = Bootstrapping { precision: Some(16.0), ..Bootstrapping::default() };
+    let request = KeyRequest { bootstrapping: Some(how), ..KeyRequest::default() };
+    let server = Server::new(client.evaluation_keys(&request).unwrap()).unwrap();
+    let x: Vec<f64> = (0..16).map(|i| 2.0 + 4.0 * f64::from(i) / 15.0).collect();
+    let interval = Interval::new(2.0, 6.0).unwrap();
+    let a = client.encrypt(&x[..], &[16]).unwrap().with_interval(interval).unwrap();
+    let repeated = server.broadcast_to(&a, &[4, 16]).unwrap();
+    let sums = server.sum(&repeated, Some(0)).unwrap();
+    let narrow = Interval::new(8.0, 24.0).unwrap();
+    let function =
+        SmoothFunction::new(|x| (0.25 * x - 4.0).tanh(), (8.0, 24.0), Some(1e-2), None).unwrap();
+    let sums = server.declare_interval(&sums, narrow).unwrap();
+    let low = server.bootstrap_to(&sums, Some(server.bootstrap_reserve().unwrap() + 1.0)).unwrap();
+    let y = server.apply_smooth(&low, &function, None).unwrap();
+    let stated = (-y.precision_bits(server.session())).exp2();
+    for (x, y) in x.iter().zip(client.decrypt(&y).unwrap()) {
+        assert!((y - (x - 4.0).tanh()).abs() <= stated, "{y} at {x}");
+    }
+}
+
 /// On the parameters of n15, a sigmoid leaves capacity for the next bootstrap.
 #[test]
 fn layers_of_sigmoids_take_a_bootstrap_each() {

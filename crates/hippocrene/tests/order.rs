@@ -1,4 +1,5 @@
-//! Tests of order by comparing all pairs, with small insecure parameters, against a plain reference.
+//! Tests of order by comparing all pairs, with small insecure parameters, against a plain
+//! reference.
 
 use std::sync::LazyLock;
 

@@ -42,7 +42,7 @@ mod tree;
 pub use coefficients::Coefficients;
 pub use error::PegasusError;
 pub use function::Function;
-pub use k_means::{IterationTimes, KMeans, KMeansPlan, KMeansState, Shape};
+pub use k_means::{IterationTimes, KMeans, KMeansPlan, KMeansState, SMALL_CLUSTER_SHARE, Shape};
 pub use keys::{PegasusKeys, PegasusSecrets, RepackingKey};
 pub use larger::Extremum;
 pub use layout::Layout;

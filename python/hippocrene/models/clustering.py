@@ -292,9 +292,9 @@ class EncryptedKMeans:
 
         The number of points is public. A `UserWarning` is issued if more than a 20th of the points
         is expected to be assigned to a wrong centroid in the first iteration. Without tables, it is
-        also issued if two initial centroids are so near to each other that clusters are blended. The errors of
-        distances are proportional to the square of the largest distance of a point or a centroid
-        from the middle.
+        also issued if two initial centroids are so near to each other that clusters are blended.
+        The errors of distances are proportional to the square of the largest distance of a point or
+        a centroid from the middle.
         """
         check_type(client, Client, "points are encrypted by Client")
         rows = self._rows(points)
@@ -500,12 +500,11 @@ class EncryptedKMeans:
     ) -> EncryptedClusters:
         """Assign the new points that `encrypt_new` returned to the nearest centroids.
 
-        These are the centroids of `clusters_`.
-
-        The labels are encrypted, and the client reads them with `decrypt`. They are computed as in
-        an iteration of `fit`, with the same accuracy and the same keys.
-        Points that were encrypted for other clusters than `clusters_` are refused. A model that
-        only predicts is given its clusters with ``model.clusters_ = EncryptedClusters.load(..)``.
+        These are the centroids of `clusters_`. The labels are encrypted, and the client reads them
+        with `decrypt`. They are computed as in an iteration of `fit`, with the same accuracy and the
+        same keys. Points that were encrypted for other clusters than `clusters_` are refused. A
+        model that only predicts is given its clusters with
+        ``model.clusters_ = EncryptedClusters.load(..)``.
 
         With a `cluster` (see `hippocrene.distributed`), whose workers have a `Server` with these
         keys, one worker does the work, and `keys` is not needed. The points of one call of

@@ -146,8 +146,8 @@ impl KMeansMethod {
 /// Plans the bootstraps of k-means in slots.
 ///
 /// # Errors
-/// As [`Bootstrapping::plan`], and [`Error::Parameters`] if a bootstrap leaves too little capacity for
-/// an iteration.
+/// As [`Bootstrapping::plan`], and [`Error::Parameters`] if a bootstrap leaves too little capacity
+/// for an iteration.
 fn plan(session: &Session) -> Result<BootstrapPlan, Error> {
     let (plan, _) = bootstrapping().plan(session)?;
     let (have, need) = (capacity_after(&plan), least_capacity(reserve(&plan)));

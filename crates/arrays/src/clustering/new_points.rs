@@ -19,8 +19,8 @@ impl ClientKey {
     /// # Errors
     /// [`Error::Argument`] when the number of coordinates does not make rows of such points, a
     /// coordinate is not finite, or a point is so far out that squared distances are too large for
-    /// a double. Also as [`ClientKey::encrypt_points`], and as [`ClientKey::decrypt`] for the arrays
-    /// that are read from `clusters`.
+    /// a double. Also as [`ClientKey::encrypt_points`], and as [`ClientKey::decrypt`] for the
+    /// arrays that are read from `clusters`.
     pub fn encrypt_new_points(
         &self,
         method: impl Into<KMeansMethod>,

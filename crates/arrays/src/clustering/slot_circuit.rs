@@ -17,6 +17,7 @@
 use std::collections::BTreeMap;
 
 use hippocrene_ckks::circuits::{LinearTransform, Polynomial};
+use hippocrene_pegasus::SMALL_CLUSTER_SHARE;
 
 use crate::{Error, Shape};
 
@@ -32,10 +33,6 @@ const MIN_STAGE_BITS: f64 = 80.0;
 /// diagonals has an error of at most `2^-12` in distances.
 pub(crate) const MAP_SCALE_BITS: f64 = 22.0;
 
-/// Clusters smaller than this fraction of the mean size move by steps that are too short. It is the
-/// same as that of k-means by tables.
-const SMALL_CLUSTER_SHARE: f64 = 0.25;
-
 /// Largest relative error of a reciprocal, for clusters that are not small. Chosen: the step of a
 /// centroid is too long or too short by this share.
 const MAX_STEP_ERROR: f64 = 1.0 / 50.0;
@@ -48,8 +45,8 @@ const SHARE_MARGIN: f64 = 0.25;
 /// differences there are at most 1, and this moves them out of the gap.
 const SHIFT: f64 = 2.0;
 
-/// Returns the least capacity of centroids, in bits, with which an iteration can begin. `reserve` is
-/// the capacity that a bootstrap needs.
+/// Returns the least capacity of centroids, in bits, with which an iteration can begin. `reserve`
+/// is the capacity that a bootstrap needs.
 pub(crate) fn least_capacity(reserve: f64) -> f64 {
     reserve + SLOT_SCALE_BITS + MAP_SCALE_BITS + MIN_STAGE_BITS
 }

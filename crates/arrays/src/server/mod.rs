@@ -59,7 +59,8 @@ use planner::prices::Prices;
 /// ciphertexts.
 const MAX_SLOTS_OF_SPARSE_LAYOUTS: usize = 1 << 24;
 
-/// Maximum number of slots for each element of a layout with more than [`MAX_SLOTS_OF_SPARSE_LAYOUTS`] slots.
+/// Maximum number of slots for each element of a layout with more than
+/// [`MAX_SLOTS_OF_SPARSE_LAYOUTS`] slots.
 const MAX_SLOTS_PER_ELEMENT: usize = 16;
 
 /// The memory that a server uses itself, in bytes ([`Server::memory`]).

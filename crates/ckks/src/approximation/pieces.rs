@@ -15,8 +15,8 @@ pub const MAX_BREAKS: usize = 64;
 /// Changes between two neighbouring points may be missed.
 const STEPS: usize = 1024;
 
-/// The largest degree of a polynomial that is preferred to looking for breaks (chosen). A comparison
-/// is about as slow.
+/// The largest degree of a polynomial that is preferred to looking for breaks (chosen). A
+/// comparison is about as slow.
 const SIMPLE_DEGREE: usize = 63;
 
 /// Number of times that the place of a break is halved to tell jumps, kinks and smooth functions

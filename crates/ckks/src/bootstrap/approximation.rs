@@ -47,8 +47,8 @@ impl BootstrapLiteral {
     }
 
     /// Returns the root mean square of the difference between the reduction's polynomials and
-    /// [`ModularReduction::exact`](crate::approximation::ModularReduction::exact). `round(x)` is normal with this standard deviation, and `x - round(x)` has the
-    /// given distribution.
+    /// [`ModularReduction::exact`](crate::approximation::ModularReduction::exact). `round(x)` is
+    /// normal with this standard deviation, and `x - round(x)` has the given distribution.
     pub(super) fn approximation_error(&self, deviation: f64, spread: Spread) -> f64 {
         const SAMPLES: u32 = 4096;
         let reduction = &self.reduction;

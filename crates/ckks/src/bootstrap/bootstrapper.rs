@@ -70,11 +70,20 @@ impl Bootstrapper {
         })
     }
 
-    /// Returns a bootstrapper for the plan of sines ([`BootstrapPlan::of_sines`]) of this plan, with
-    /// the same keys and the same count of bootstraps.
-    #[must_use]
-    pub fn with_sines(&self, plan: Arc<BootstrapPlan>) -> Self {
-        Bootstrapper { plan, ..self.clone() }
+    /// Returns a bootstrapper for the plan of sines ([`BootstrapPlan::of_sines`]) of this plan,
+    /// with the same keys and the same count of bootstraps.
+    ///
+    /// # Errors
+    /// Fails with [`CkksError::Argument`] if the plan is not one of sines, or has another context or
+    /// another base modulus.
+    pub fn with_sines(&self, plan: Arc<BootstrapPlan>) -> Result<Self, CkksError> {
+        let is_alike =
+            Arc::ptr_eq(plan.context(), self.plan.context()) && plan.base() == self.plan.base();
+        if !(is_alike && plan.literal().reduction.is_sine()) {
+            let what = "this is not the plan of sines of the bootstrapper's plan".into();
+            return Err(CkksError::Argument { operation: OPERATION, what });
+        }
+        Ok(Bootstrapper { plan, ..self.clone() })
     }
 
     /// The plan.

@@ -187,8 +187,8 @@ impl BootstrapPlan {
 
     /// Returns the plan of a single bootstrap whose results are sines
     /// ([`Bootstrapper::bootstrap_to_sines`](super::Bootstrapper::bootstrap_to_sines)), with the
-    /// relative precision of a single bootstrap of this plan. It is for real slots, also if this plan
-    /// is for complex ones. The keys of this plan serve it.
+    /// relative precision of a single bootstrap of this plan. It is for real slots, also if this
+    /// plan is for complex ones. The keys of this plan serve it.
     ///
     /// A function of the values is a function of the sines. So a polynomial after this bootstrap
     /// computes it, and the capacity that is left is larger than after a bootstrap of values. The

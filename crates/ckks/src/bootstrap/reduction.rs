@@ -24,8 +24,8 @@ const ASSUMED_DEVIATION: f64 = 0.1;
 const MAX_SCALE_ERROR_BITS: f64 = 0.75;
 
 impl Evaluator {
-    /// Computes `x - round(x)`, or the sine, slot by slot. `a` holds `x / reach` ([`ModularReduction::reach`]),
-    /// within the bounds on `x` that [`ModularReduction`] states.
+    /// Computes `x - round(x)`, or the sine, slot by slot. `a` holds `x / reach`
+    /// ([`ModularReduction::reach`]), within the bounds on `x` that [`ModularReduction`] states.
     ///
     /// The polynomial of the cosine is evaluated at scales near `scale`. Later steps need less
     /// precision (GRAFT F.1), so the scale falls by 1.5 bits with each doubling. It does not fall

@@ -11,6 +11,7 @@ const OPERATION: &str = "bootstrap";
 
 impl Bootstrapper {
     /// Restores the capacity of `a`: returns a ciphertext of the same values with a large modulus.
+    ///
     /// The phases are [`Bootstrapper::lower`], [`Bootstrapper::raise`],
     /// [`Bootstrapper::coefficients_to_slots`], [`Bootstrapper::reduce`] and
     /// [`Bootstrapper::finish`]. If the plan has a [precision](super::BootstrapLiteral::precision),

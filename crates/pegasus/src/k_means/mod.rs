@@ -27,6 +27,6 @@ mod plan;
 mod shape;
 mod step;
 
-pub use plan::KMeansPlan;
+pub use plan::{KMeansPlan, SMALL_CLUSTER_SHARE};
 pub use shape::Shape;
 pub use step::{IterationTimes, KMeans, KMeansState};

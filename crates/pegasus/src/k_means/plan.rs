@@ -20,7 +20,7 @@ const RESERVE_BITS: f64 = 4.0;
 const REPACKING_BOUND: f64 = 1.0;
 
 /// Clusters smaller than this fraction of the mean size move by steps that are too short (chosen).
-const SMALL_CLUSTER_SHARE: f64 = 0.25;
+pub const SMALL_CLUSTER_SHARE: f64 = 0.25;
 
 /// The plan of k-means, without keys. See [`Pegasus`](crate::Pegasus) for an example of a setup.
 #[derive(Debug)]

@@ -426,8 +426,8 @@ impl PreparedEvaluationKeys {
         Self::all_for_dry_run_beside(context, &EvaluationKeys::empty(context, key))
     }
 
-    /// As [`PreparedEvaluationKeys::all_for_dry_run`], except that the Galois keys of `keys` are used
-    /// at the moduli for which they were generated.
+    /// As [`PreparedEvaluationKeys::all_for_dry_run`], except that the Galois keys of `keys` are
+    /// used at the moduli for which they were generated.
     ///
     /// # Errors
     /// Returns the errors of `all_for_dry_run`, and [`RlweError::ParameterMismatch`] if `keys` were

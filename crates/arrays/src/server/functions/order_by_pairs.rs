@@ -86,8 +86,8 @@ const STAGE_MARGIN_BITS: f64 = 2.0;
 /// Chosen.
 const FIRST_BITS_STEP: f64 = 4.0;
 
-/// Names of the candidates with short stages. Each one assumes that bootstraps are more precise than
-/// planned by one bit more than the one before, and is refused if they are not.
+/// Names of the candidates with short stages. Each one assumes that bootstraps are more precise
+/// than planned by one bit more than the one before, and is refused if they are not.
 const SHORT_STAGES: [&str; 4] = [
     "polynomials in short stages",
     "polynomials in short stages for bootstraps with 1 more bit",
@@ -128,7 +128,8 @@ pub(in crate::server) enum Ordered {
     Places(Vec<usize>, EqualElements),
 }
 
-/// The results of a line as combinations of sums of the elements whose rank is at least a threshold.
+/// The results of a line as combinations of sums of the elements whose rank is at least a
+/// threshold.
 struct Combined {
     thresholds: Vec<usize>,
     /// For each result, the factors of the sums, by the number of the threshold.

@@ -29,8 +29,8 @@ const APPLY: &str = "apply a function";
 /// The default error as a fraction of the range of the function (chosen).
 pub(in crate::server) const DEFAULT_ERROR: f64 = 1.0 / 1024.0;
 
-/// The least range of a function that its default error is a fraction of, as a fraction of its largest
-/// value (chosen). It is for functions that are nearly constant.
+/// The least range of a function that its default error is a fraction of, as a fraction of its
+/// largest value (chosen). It is for functions that are nearly constant.
 const LEAST_RANGE: f64 = 1.0 / 1_048_576.0;
 
 /// The share of the error of the result that the polynomials of several pieces may have (chosen).
@@ -48,8 +48,8 @@ const SHARE_OF_REFERENCE: f64 = 1.0 / 32.0;
 /// probability `2^-190`.
 const SHARE_OF_NOISE: f64 = 1.0 / 32.0;
 
-/// The largest distance of two polynomials at a kink, as a fraction of the error of the result. Each
-/// of them differs from the function by a share of it.
+/// The largest distance of two polynomials at a kink, as a fraction of the error of the result.
+/// Each of them differs from the function by a share of it.
 const LARGEST_STEP_OF_A_KINK: f64 = 4.0 * SHARE;
 
 /// The default gap of a jump as a fraction of the width of the domain (chosen).
@@ -438,8 +438,8 @@ impl Server {
     }
 }
 
-/// Returns a function as a polynomial of `sin(angle t)`, where `t` rises from -1 to 1 on the domain.
-/// `f` has a [`SHARE_OF_REFERENCE`] of the error.
+/// Returns a function as a polynomial of `sin(angle t)`, where `t` rises from -1 to 1 on the
+/// domain. `f` has a [`SHARE_OF_REFERENCE`] of the error.
 ///
 /// # Errors
 /// [`Error::Argument`] if no polynomial has the error.

@@ -78,7 +78,8 @@ impl Server {
             let more = match self.bootstrap_reserve().filter(|reserve| bits < *reserve) {
                 Some(reserve) if most < reserve => {
                     let larger = "take a preset with a larger modulus";
-                    // The stated capacity may be up to `STATED_CAPACITY_TOLERANCE_BITS` bits too low.
+                    // The stated capacity may be up to `STATED_CAPACITY_TOLERANCE_BITS` bits too
+                    // low.
                     let way = match bits < most && reserve < most + STATED_CAPACITY_TOLERANCE_BITS {
                         true => format!(
                             "make table keys with {most:.0} (LookUps), whose results may have \

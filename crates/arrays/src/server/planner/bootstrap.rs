@@ -174,12 +174,13 @@ impl Bootstraps {
             return Ok(sines);
         }
         let plan = self.plan_of_sines.get()?;
-        let context = self.real.evaluator().context();
+        let context = self.real.plan().context();
         let plan = match Arc::ptr_eq(plan.context(), context) {
             true => Arc::clone(plan),
             false => Arc::new(plan.dry_run_beside(Arc::clone(context))?),
         };
-        Ok(self.sines.get_or_init(|| self.real.with_sines(plan)))
+        let sines = self.real.with_sines(plan)?;
+        Ok(self.sines.get_or_init(|| sines))
     }
 
     /// Returns the bootstrapper of arrays of this form.
@@ -420,9 +421,9 @@ impl Server {
         }
     }
 
-    /// Restores the capacity of an array and returns the sines of its elements, `sin(angle t)`, where
-    /// `t` rises from -1 to 1 while an element rises from `low` to `high`. Returns also the angle,
-    /// which depends on the scale of the array.
+    /// Restores the capacity of an array and returns the sines of its elements, `sin(angle t)`,
+    /// where `t` rises from -1 to 1 while an element rises from `low` to `high`. Returns also the
+    /// angle, which depends on the scale of the array.
     ///
     /// A polynomial of the result is a function of the elements. More capacity is left for it than
     /// after a bootstrap of the elements ([`BootstrapPlan::of_sines`]).
