@@ -603,9 +603,9 @@ _TABLES = "lut12"
 _MOST_WRONG = 0.05
 """The expected share of wrongly assigned points above which `EncryptedKMeans.encrypt` warns."""
 
-_BLENDED = 0.26
+_BLENDED = 0.27
 """The distance of clusters, as a share of the radius, below which their squared distances from a
-point at one of them differ by less than the gap of comparisons in slots, 1/15."""
+point at one of them differ by less than the gap of comparisons in slots, 1/14."""
 
 
 def _at_least_one(value: object, name: str, what: str) -> int:

@@ -20,12 +20,16 @@ use crate::clustering::slot_circuit::{MAP_SCALE_BITS, SLOT_SCALE_BITS, SlotCircu
 use crate::server::{Server, functions::comparison::Comparison, planner::choose::Candidate};
 use crate::{Array, EncryptedArray, Error, Layout, Numbers, Shape, SlotContents};
 
-/// Bound of differences of squared distances in the unit ball. They are at most 4, and centroids
-/// have errors.
-const DIFFERENCE_BOUND: f64 = 4.25;
+/// Bound of the norm of a centroid, in units of the radius of points. A step towards a mean is at
+/// most 2 long and at most 5 % too long, and the bootstrap of centroids has an error of `2^-9` in
+/// each of up to 64 dimensions.
+const CENTROID_BOUND: f64 = 1.12;
 
-/// Bound of distances without the square of the point, in the unit ball. They are at most 3.
-const DISTANCE_BOUND: f64 = 3.2;
+/// Bound of differences of squared distances: `(1 + CENTROID_BOUND)^2`.
+const DIFFERENCE_BOUND: f64 = (1.0 + CENTROID_BOUND) * (1.0 + CENTROID_BOUND);
+
+/// Bound of distances without the square of the point: `CENTROID_BOUND^2 + 2 CENTROID_BOUND`.
+const DISTANCE_BOUND: f64 = CENTROID_BOUND * CENTROID_BOUND + 2.0 * CENTROID_BOUND;
 
 /// The gap of the comparisons, as a share of their bound. Chosen: points whose squared distances to
 /// two centroids differ by less belong to both in part.
