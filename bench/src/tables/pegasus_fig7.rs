@@ -90,17 +90,22 @@ fn run(session: &mut Session) -> Result<Vec<Row>> {
             );
         }
     }
+    session.plot = plot("PEGASUS Fig. 7", curves.to_vec(), times);
+    Ok(rows)
+}
+
+/// Draws the accuracy of functions and the time of a look-up by log2 of the ring degree.
+pub fn plot(figure: &str, curves: Vec<(String, Vec<(f64, f64)>)>, times: Vec<(f64, f64)>) -> Plot {
     let panel = |title: &str, y: &str, curves| Panel {
-        title: format!("PEGASUS Fig. 7: {title}"),
+        title: format!("{figure}: {title}"),
         x: "log2 of the ring degree".into(),
         y: y.into(),
         curves,
     };
-    session.plot = Plot {
+    Plot {
         panels: vec![
-            panel("accuracy of functions", "-log2 of the mean error", curves.to_vec()),
+            panel("accuracy of functions", "-log2 of the mean error", curves),
             panel("time of a look-up", "ms", vec![("one table".into(), times)]),
         ],
-    };
-    Ok(rows)
+    }
 }

@@ -10,13 +10,9 @@ use hippocrene_rlwe::SecretDistribution;
 use super::{
     Table,
     pegasus_5::{DOMAIN, FUNCTIONS, errors, inputs},
+    pegasus_fig7::plot,
 };
-use crate::{
-    Result,
-    plot::{Panel, Plot},
-    report::Row,
-    session::Session,
-};
+use crate::{Result, report::Row, session::Session};
 
 /// The table.
 pub const TABLE: Table = Table {
@@ -101,18 +97,7 @@ fn run(session: &mut Session) -> Result<Vec<Row>> {
             rows.push(Row::more_is_better(name, -mean.log2(), "bits"));
         }
     }
-    let panel = |title: &str, y: &str, curves| Panel {
-        title: format!("PEGASUS Fig. 7, single numbers: {title}"),
-        x: "log2 of the ring degree".into(),
-        y: y.into(),
-        curves,
-    };
-    session.plot = Plot {
-        panels: vec![
-            panel("accuracy of functions", "-log2 of the mean error", curves.to_vec()),
-            panel("time of a look-up", "ms", vec![("one table".into(), times)]),
-        ],
-    };
+    session.plot = plot("PEGASUS Fig. 7, single numbers", curves.to_vec(), times);
     Ok(rows)
 }
 

@@ -816,7 +816,8 @@ class NumberArray(ArithmeticArray, holds=("numbers",)):
         up to about 50 entries with ``"lut12"``. For more entries, such as samples of a smooth
         function, more look-ups may be better.
 
-        `precision_bits` of the result states its error, where it is largest. If you know that the
+        The `precision` of the result is what its error needs, so that later operations on it use
+        little capacity. `precision_bits` states its error, where it is largest. If you know that the
         values stay away from jumps, declare the precision with `with_precision_bits`.
         """
         check_function(function)

@@ -16,8 +16,8 @@ const OPERATION: &str = "plan k-means";
 /// centroids grow.
 const BOOTSTRAP_PRECISION_BITS: f64 = 9.0;
 
-/// Bits by which the modulus of fresh points exceeds that of bootstrapped centroids. They are there
-/// to bring points to the modulus of the centroids. Chosen.
+/// The modulus of fresh points minus that of bootstrapped centroids, in bits. Bringing points to
+/// the modulus of the centroids uses it up. Chosen.
 const EXTRA_MODULUS_BITS: f64 = 40.0;
 
 /// The way in which a server computes k-means. It decides which keys the client makes, and how it

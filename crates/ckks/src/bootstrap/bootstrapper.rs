@@ -74,8 +74,8 @@ impl Bootstrapper {
     /// with the same keys and the same count of bootstraps.
     ///
     /// # Errors
-    /// Fails with [`CkksError::Argument`] if the plan is not one of sines, or has another context or
-    /// another base modulus.
+    /// Fails with [`CkksError::Argument`] if the plan is not one of sines, or has another context
+    /// or another base modulus.
     pub fn with_sines(&self, plan: Arc<BootstrapPlan>) -> Result<Self, CkksError> {
         let is_alike =
             Arc::ptr_eq(plan.context(), self.plan.context()) && plan.base() == self.plan.base();

@@ -397,7 +397,7 @@ impl BootstrapPlan {
         self.literal.real && self.literal.order == Order::SlotsToCoefficientsLast
     }
 
-    /// Returns the number of bits by which the modulus must exceed the values at the base modulus.
+    /// Returns the bits of the base modulus above the values: the message ratio and the unit.
     pub(super) fn extra_bits(&self) -> f64 {
         self.unit_bits - self.log2_ratio
     }

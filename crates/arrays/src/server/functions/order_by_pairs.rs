@@ -444,7 +444,7 @@ impl Server {
         }
     }
 
-    /// Returns an error of lacking capacity or precision in terms of the declared distance.
+    /// Returns an error of a part of an order, with the declared distance on which it may depend.
     fn about_distance(&self, error: Error, lines: &Lines) -> Error {
         match (error, self.policy.distance) {
             (Error::Capacity { source, .. }, Some(distance)) => {
@@ -459,8 +459,8 @@ impl Server {
                 if operation != lines.operation =>
             {
                 let what = format!(
-                    "the declared distance of {} is too small for the precision on the way \
-                     ({what}). Declare a larger one, or encrypt with a higher precision.",
+                    "at the declared distance of {}, {operation} fails: {what}. A larger distance \
+                     needs less precision.",
                     Short(distance)
                 );
                 Error::argument(lines.operation, what)
@@ -855,7 +855,7 @@ impl Server {
         }
     }
 
-    /// Returns the bits by which the reserve of a bootstrap exceeds that of bootstraps on the way.
+    /// Returns the reserve of a bootstrap minus that of bootstraps on the way, in bits.
     fn finer_reserve(&self, refreshed: Refreshed) -> f64 {
         match (refreshed, self.refresh_limits(), self.coarse_limits()) {
             (Refreshed::Coarsely, Some(limits), Some(coarse)) => limits.reserve - coarse.reserve,

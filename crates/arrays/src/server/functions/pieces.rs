@@ -219,6 +219,9 @@ impl Server {
     /// The domain of the function must hold the interval of the array. Missing capacity is restored
     /// by bootstraps.
     ///
+    /// The result requests the precision that this error needs
+    /// ([`EncryptedArray::with_precision`]), so that later operations use little capacity.
+    ///
     /// **Error:** at most [`SmoothFunction::error`] plus the noise, which the result's
     /// [`EncryptedArray::precision_bits`] states together with it. Where the function jumps, this
     /// holds for elements that are at least `gap` away from the jump. Nearer ones get some number

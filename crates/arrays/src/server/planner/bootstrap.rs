@@ -32,8 +32,8 @@ const MIN_PRECISION_SHARE: f64 = 0.5;
 /// comparison tolerate that.
 const COARSE_PRECISION_BITS: f64 = 10.0;
 
-/// Minimum number of bits by which the precision of coarse bootstraps is lower than that of others.
-/// Chosen: below, they would leave little more capacity.
+/// Least difference between the precision of bootstraps and that of coarse ones, in bits. Chosen:
+/// with a smaller one, coarse bootstraps would leave little more capacity.
 const MIN_COARSER_BITS: f64 = 2.0;
 
 /// The bootstrappers of a server, and the limits of their operands.

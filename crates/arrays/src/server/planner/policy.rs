@@ -3,8 +3,8 @@
 use crate::Error;
 use crate::server::Server;
 
-/// The precision of results, whether they keep capacity for a bootstrap, and what is declared of
-/// the operands.
+/// The precision of results, whether they keep capacity for a bootstrap, and the declared distance
+/// of elements.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
 pub(in crate::server) struct Policy {
     /// The precision of results, in bits after the binary point. `None` is that of the operands.
