@@ -30,7 +30,7 @@ pub(crate) fn to_py(py: Python<'_>, error: &hippocrene::Error) -> PyErr {
 }
 
 /// The words of the library's errors that name its Rust interface, and the same in Python.
-const IN_PYTHON: [(&str, &str); 22] = [
+const IN_PYTHON: [(&str, &str); 23] = [
     (
         "lack the conjugation (they",
         "lack the conjugation (conjugation=True), which for integers exchanges the two rows of \
@@ -92,6 +92,10 @@ const IN_PYTHON: [(&str, &str); 22] = [
          (KeyRequest::look_ups).",
         "Declare it, as in `with server.at_distance(0.5): ...`, or pass tables=True to \
          client.evaluation_keys.",
+    ),
+    (
+        "or make evaluation keys with look-up tables (KeyRequest::look_ups).",
+        "or pass tables=True to client.evaluation_keys.",
     ),
     ("Allow a larger error, or a wider gap at jumps,", "Pass a larger error=, or gap= at jumps,"),
     (

@@ -313,7 +313,7 @@ def test_what_is_not_possible_is_refused(client, server):
         (
             lambda: EncryptedKMeans(1).encrypt(client, points),
             ArgumentError,
-            "in 1 clusters: two clusters and as many points",
+            "in 1 clusters: at least 2 clusters",
         ),
         (
             lambda: model.encrypt(client, points[:1]),
@@ -416,7 +416,7 @@ def test_what_is_not_possible_is_refused(client, server):
         (
             lambda: EncryptedKMeans(2, init=[0, 24]).encrypt(client, points),
             ArgumentError,
-            "of 24 points",
+            "the points have the indices 0 to 23",
         ),
         (
             lambda: EncryptedKMeans(2, init=[0, 1, 2]).encrypt(client, points),
@@ -490,3 +490,14 @@ def test_a_scale_that_leaves_nothing_of_the_points_is_told():
         UserWarning, match="Choose centroids nearer to the points and farther from each other"
     ):
         EncryptedKMeans(2, init=[points[0], points[0] + 1e-3]).encrypt(client, points)
+
+
+def test_near_clusters_are_warned_of_without_tables() -> None:
+    rows = np.array([[-0.1, 0.0], [-0.12, 0.0], [0.1, 0.0], [0.12, 0.0], [0.0, 1.0], [0.0, -1.0]])
+    near = EncryptedKMeans(2, init=rows[[0, 2]], max_iter=1)
+    with pytest.warns(UserWarning, match=r"two initial centroids are 0\.2 apart, and clusters nearer"):
+        near.simulate(rows)
+    far = EncryptedKMeans(2, init=rows[[4, 5]], max_iter=1)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        far.simulate(rows)

@@ -86,7 +86,7 @@ def test_a_distance_has_to_be_declared_and_right():
         ArgumentError, match=r"^sort: the values 0\.5 and 0\.52 differ by less than"
     ):
         simulated(np.sort, 0.05)
-    with pytest.raises(ArgumentError, match="a distance of -1, and it must be above 0"):
+    with pytest.raises(ArgumentError, match="the distance is -1, and it must be above 0"):
         simulated(np.sort, -1)
     assert np.abs(simulated(np.sort, 0.02) - np.sort(values)).max() < 1 / 256
     assert np.abs(simulated(lambda x: x.rank())[[1, 4]] - [0, 4]).max() < 1 / 16

@@ -826,7 +826,7 @@ class NumberArray(ArithmeticArray, holds=("numbers",)):
         of_one = function if callable(function) else _nearest(function, domain)
         return self._run(
             "apply",
-            lambda x: double(of_one(x), "a value of the function"),
+            lambda x: double(_value(of_one, x), "a value of the function"),
             _application(domain, error, breaks, gap, look_ups, precise),
             parts=("apply a function", "approximate a function"),
         )
@@ -1133,6 +1133,16 @@ def _domain(domain: _Domain) -> tuple[float, float] | None:
         return None
     low, high = pair(domain, "a domain is two numbers, (low, high)")
     return double(low, "an end of a domain"), double(high, "an end of a domain")
+
+
+def _value(function: Callable[[Any], Any], x: float) -> Any:
+    """Return a value of a function, or raise an `ArgumentError` where it is not defined."""
+    try:
+        return function(x)
+    except (ArithmeticError, ValueError) as error:
+        raise ArgumentError(
+            f"apply: the function raises {type(error).__name__} ({error}) at {x}. Take a domain on which it is defined"
+        ) from error
 
 
 def _application(

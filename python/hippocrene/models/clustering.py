@@ -255,7 +255,9 @@ class EncryptedKMeans:
         chosen = self._chosen()
         if chosen is not None:
             if not all(0 <= i < len(points) for i in chosen):
-                raise ArgumentError(f"k-means: init is {chosen} of {len(points)} points")
+                raise ArgumentError(
+                    f"k-means: init is {chosen}, and the points have the indices 0 to {len(points) - 1}"
+                )
             return points[chosen]
         if not isinstance(self.init, str):
             start = rows_of_doubles(self.init, "k-means: init")
@@ -303,7 +305,7 @@ class EncryptedKMeans:
         tables, values = self._tables(), (rows.ravel().tolist(), start.ravel().tolist())
         _warn_of_errors(rows, start, client._raw.nearest_deviation(tables, sizes))
         if self.tables is None:
-            _warn_of_near_clusters(start, rows)
+            _warn_of_near_clusters(start, rows, stacklevel=3)
         return EncryptedClusters(_native.Clusters.encrypt(client._raw, tables, sizes, *values))
 
     def decrypt(self, client: Client, clusters: EncryptedClusters) -> EncryptedKMeans:
@@ -344,7 +346,10 @@ class EncryptedKMeans:
         return EncryptedClusters(clusters._raw.encrypt_new(client._raw, self._tables(), values))
 
     def simulate(self, points: npt.ArrayLike, *, preset: str = "n15") -> KMeansSimulation:
-        """Predict the cost of `fit` on these points and its result, without any keys."""
+        """Predict the cost of `fit` on these points and its result, without any keys.
+
+        It warns of near clusters as `encrypt` does.
+        """
         return self._simulated(self._rows(points), None, preset)
 
     def simulate_predict(
@@ -367,6 +372,8 @@ class EncryptedKMeans:
     ) -> KMeansSimulation:
         start = self.start(rows)
         tables = self._tables()
+        if self.tables is None:
+            _warn_of_near_clusters(start, rows, stacklevel=4)
 
         def simulated(
             tables: str | None,
@@ -571,7 +578,7 @@ class EncryptedKMeans:
             return None
         if len(init) != self.n_clusters:
             raise ShapeError(
-                f"k-means: init is {len(init)} points, where n_clusters={self.n_clusters}"
+                f"k-means: init names {len(init)} points, and n_clusters={self.n_clusters} are needed"
             )
         if init.size and init.min() < 0:
             raise ArgumentError(
@@ -650,13 +657,15 @@ def _warn_of_errors(
             f"Squared distances have an error of {off:.3g} (standard deviation), and the two nearest differ by "
             f"{np.median(gaps):.3g} (median). The error grows with the square of the largest distance from the middle. "
             f"That is {radius:.3g}, for a {farthest}, and {np.median(away):.3g} for the median point. Choose centroids "
-            "nearer to the points and farther from each other, remove outliers, or use larger tables.",
+            "nearer to the points and farther from each other, remove outliers, or use tables with more bits.",
             UserWarning,
             stacklevel=3,
         )
 
 
-def _warn_of_near_clusters(start: npt.NDArray[np.float64], points: npt.NDArray[np.float64]) -> None:
+def _warn_of_near_clusters(
+    start: npt.NDArray[np.float64], points: npt.NDArray[np.float64], *, stacklevel: int
+) -> None:
     """Warn if points count for two clusters because their initial centroids are near each other."""
     if len(start) < 2:
         return
@@ -670,7 +679,7 @@ def _warn_of_near_clusters(start: npt.NDArray[np.float64], points: npt.NDArray[n
             f"largest distance from the middle ({radius:.3g}) are blended. Choose centroids farther from each other, "
             'remove outliers, or use tables="lut12".',
             UserWarning,
-            stacklevel=3,
+            stacklevel=stacklevel,
         )
 
 

@@ -63,7 +63,7 @@ pub fn best_to(
         if degree == MAX_DEGREE {
             let what = format!(
                 "degrees up to {MAX_DEGREE} come within {:.3e}, and {error:.3e} is needed. Request a \
-                 larger error, or take a smaller domain.",
+                 larger error, or take a smaller domain. It must hold no pole.",
                 have.error
             );
             return Err(CkksError::Argument { operation: OPERATION, what });

@@ -41,9 +41,9 @@ impl Shape {
             return argument(
                 OPERATION,
                 format!(
-                    "{points} points of dimension {dimension} in {clusters} clusters: two \
-                     clusters and as many points are needed, of dimension 1, and 2^20 points are \
-                     possible"
+                    "{points} points of dimension {dimension} in {clusters} clusters: at least 2 \
+                     clusters, as many points as clusters and 1 dimension are needed, and at most \
+                     2^20 points are possible"
                 ),
             );
         }

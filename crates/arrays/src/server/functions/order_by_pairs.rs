@@ -389,7 +389,7 @@ impl Server {
         let what = format!(
             "lines of {} values: all pairs of at most {most} values can be compared. Reshape the \
              array to shorter lines, or make evaluation keys with look-up tables \
-             (KeyRequest::look_ups; in Python, evaluation_keys(tables=True)).",
+             (KeyRequest::look_ups).",
             lines.length
         );
         Err(Error::argument(lines.operation, what))

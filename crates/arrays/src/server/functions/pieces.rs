@@ -111,6 +111,10 @@ impl SmoothFunction {
         let least = if largest == 0.0 { LEAST_RANGE } else { LEAST_RANGE * largest };
         let default = DEFAULT_ERROR * (high - low).max(least);
         let (error, is_requested) = (error.unwrap_or(default), error.is_some());
+        if error.is_nan() || error <= 0.0 {
+            let what = format!("an error of {error} is not above 0");
+            return Err(Error::argument("approximate a function", what));
+        }
         let smooth = Pieces::approximate(&f, domain, SHARE_OF_REFERENCE * error, breaks);
         if let Some(reference) = smooth.ok().filter(|pieces| pieces.breaks().is_empty()) {
             // A function may be slow, and its polynomial is not.
@@ -261,8 +265,9 @@ impl Server {
         let noise = (-values.precision_bits(&self.session)).exp2();
         if function.is_requested && noise > function.error {
             let what = format!(
-                "the noise of the array makes errors of {} in the result, and {} is asked for. \
-                 Encrypt with a higher precision, or allow a larger error.",
+                "the errors of the array, from its noise and from functions before, make errors of \
+                 {} in the result, and {} is asked for. Allow a larger error, or compute the array \
+                 more precisely: with smaller errors of the functions before, or a higher precision.",
                 Short(noise),
                 Short(function.error)
             );
@@ -284,6 +289,7 @@ impl Server {
         }
         let precise = |server: &Server, a: &EncryptedArray, p: &Polynomial| {
             let bits = (p.rounding_gain() / (SHARE_OF_NOISE * function.error)).log2();
+            let bits = (10.0 * bits).ceil() / 10.0;
             server.with_possible_precision(a, bits)
         };
         let a = &precise(self, a, p)?;

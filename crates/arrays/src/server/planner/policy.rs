@@ -58,7 +58,7 @@ impl Server {
     /// [`Error::Argument`] if the distance is not a finite number above 0.
     pub fn with_distance(&self, distance: f64) -> Result<Self, Error> {
         if !(distance.is_finite() && distance > 0.0) {
-            let what = format!("a distance of {distance}, and it must be above 0");
+            let what = format!("the distance is {distance}, and it must be above 0");
             return Err(Error::argument("declare a distance", what));
         }
         let policy = Policy { distance: Some(distance), ..self.policy };
