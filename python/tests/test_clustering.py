@@ -495,7 +495,9 @@ def test_a_scale_that_leaves_nothing_of_the_points_is_told():
 def test_near_clusters_are_warned_of_without_tables() -> None:
     rows = np.array([[-0.1, 0.0], [-0.12, 0.0], [0.1, 0.0], [0.12, 0.0], [0.0, 1.0], [0.0, -1.0]])
     near = EncryptedKMeans(2, init=rows[[0, 2]], max_iter=1)
-    with pytest.warns(UserWarning, match=r"two initial centroids are 0\.2 apart, and clusters nearer"):
+    with pytest.warns(
+        UserWarning, match=r"two initial centroids are 0\.2 apart, and clusters nearer"
+    ):
         near.simulate(rows)
     far = EncryptedKMeans(2, init=rows[[4, 5]], max_iter=1)
     with warnings.catch_warnings():
