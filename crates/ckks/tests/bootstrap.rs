@@ -3,15 +3,15 @@
 
 use std::{
     borrow::Cow,
-    f64::consts::TAU,
+    f64::consts::{FRAC_PI_2, TAU},
     sync::{Arc, LazyLock},
 };
 
 use hippocrene_ckks::{
     BigFloat, Ciphertext, CkksError, Context, Evaluator, NoRefresh, Refresh, Scale,
     approximation::ModularReduction,
-    bootstrap::{BootstrapLiteral, BootstrapPlan, Bootstrapper, Order},
-    circuits::DftLevel,
+    bootstrap::{BootstrapLiteral, BootstrapPlan, Bootstrapper, Order, SineErrors, SineUse, Sines},
+    circuits::{DftLevel, EntriesLiteral, SineEntriesPlan},
 };
 use hippocrene_ring::{Threads, primes};
 use hippocrene_rlwe::{
@@ -506,8 +506,8 @@ fn measured_and_stated(c: &Arc<Context>, secrets: usize, literal: &BootstrapLite
         let a = s.encrypt(&values, Scale::power_of_two(38), bits);
         let (y, expected) = match literal.reduction.is_sine() {
             true => {
-                let (y, unit) = s.bootstrapper.bootstrap_to_sines(&a).unwrap();
-                (y, sines(&values, unit))
+                let y = s.bootstrapper.bootstrap_to_sines(&a).unwrap();
+                (y.sines, sines(&values, y.unit))
             }
             false => (s.bootstrapper.bootstrap(&a).unwrap(), values),
         };
@@ -579,16 +579,15 @@ fn keys_of_values_serve_sines() {
     for real in [true, false] {
         let s = setup(Arc::clone(&c), literal(128, Order::SlotsToCoefficientsFirst, real));
         let plan = s.bootstrapper.plan();
-        let plan_of_sines = Arc::new(plan.of_sines().unwrap());
+        let plan_of_sines = Arc::new(plan.of_sines(SineUse::SmoothFunctions).unwrap());
         let values = square(128, true);
         let bits = 40.0 + plan_of_sines.capacity_needed();
         let a = s.encrypt(&values, Scale::power_of_two(38), bits);
-        let bootstrapper = s.bootstrapper.with_sines(Arc::clone(&plan_of_sines)).unwrap();
-        assert!(s.bootstrapper.with_sines(Arc::clone(plan)).is_err());
+        let bootstrapper = s.bootstrapper.with_plan(Arc::clone(&plan_of_sines)).unwrap();
         assert!(
             s.bootstrapper.bootstrap_to_sines(&a).is_err() && bootstrapper.bootstrap(&a).is_err()
         );
-        let (y, unit) = bootstrapper.bootstrap_to_sines(&a).unwrap();
+        let Sines { sines: y, unit, .. } = bootstrapper.bootstrap_to_sines(&a).unwrap();
         let largest = TAU * plan_of_sines.literal().reduction.epsilon();
         assert!((15.0 / 16.0..=1.0).contains(&(unit / largest)), "{unit} {largest}");
         let got = c.decode_complex(&c.decrypt(&s.secret, &y).unwrap()).unwrap();
@@ -602,8 +601,99 @@ fn keys_of_values_serve_sines() {
         assert!((used - plan_of_sines.bits()).abs() < 4.0, "{used} {}", plan_of_sines.bits());
     }
     let last = literal(128, Order::SlotsToCoefficientsLast, true);
-    let refused = BootstrapPlan::new(c, last).unwrap().of_sines().unwrap_err().to_string();
+    let last = BootstrapPlan::new(c, last).unwrap();
+    let refused = last.of_sines(SineUse::Tables).unwrap_err().to_string();
     assert!(refused.contains("sines need slots to coefficients first"), "{refused}");
+}
+
+/// The values fill half of a period. With the scales of the plan, sines are more precise than
+/// values.
+#[test]
+fn keys_of_values_serve_tables() {
+    let c = context(8, 18, true);
+    let s = setup(Arc::clone(&c), literal(128, Order::SlotsToCoefficientsFirst, true));
+    let plan = Arc::new(s.bootstrapper.plan().of_sines(SineUse::Tables).unwrap());
+    assert!(plan.capacity_needed() <= s.bootstrapper.plan().capacity_needed() + 1e-9);
+    let bootstrapper = s.bootstrapper.with_plan(Arc::clone(&plan)).unwrap();
+    let bits = 40.0 + plan.capacity_needed();
+    for count in [5usize, 16, 33] {
+        // The places, in a unit in which they fill the bound of the plan.
+        let place = |slot: usize| (slot * 7 % count) as f64;
+        let share = |x: f64| (2.0 * x + 1.0 - count as f64) / count as f64;
+        let values: Vec<_> = (0..128).map(|i| Complex64::new(share(place(i)), 0.0)).collect();
+        let a = s.encrypt(&values, Scale::power_of_two(38), bits);
+        let Sines { sines: y, unit, errors } = bootstrapper.bootstrap_to_sines(&a).unwrap();
+        assert!(unit <= FRAC_PI_2 && unit > 0.99 * FRAC_PI_2, "{unit}");
+        let stated = errors.argument.hypot(errors.sine);
+        assert!((-y.precision_bits()).exp2() / stated < 1.01);
+
+        let entries: Vec<f64> = (0..count).map(|j| (j * j % 11) as f64).collect();
+        let literal = EntriesLiteral { slots: 128, entries: entries.clone(), precision: 10.0 };
+        let table = SineEntriesPlan::new(&c, literal, 2.0 * unit / count as f64).unwrap();
+        let found = s.bootstrapper.evaluator().entries_of_sines(&y, &table, errors).unwrap();
+        let got = c.decode_complex(&c.decrypt(&s.secret, &found).unwrap()).unwrap();
+        let error = |i: usize| (got[i].re + table.offset() - entries[place(i) as usize]).abs();
+        let worst = (0..128).map(error).fold(0.0, f64::max);
+        assert!(worst < 2f64.powi(-10), "{worst} of {count}");
+        assert!(worst < 8.0 * (-found.precision_bits()).exp2(), "{worst} of {count}");
+        let largest = entries.iter().map(|x| (x - table.offset()).abs()).fold(0.0, f64::max);
+        assert!((1.0..1.2).contains(&(found.bound() / largest)), "{}", found.bound());
+
+        let rough = SineErrors { sine: 1e-2, ..errors };
+        let refused = s.bootstrapper.evaluator().entries_of_sines(&y, &table, rough);
+        let refused = refused.unwrap_err().to_string();
+        assert!(refused.contains("has errors of 2^-6.6 in sines"), "{refused}");
+        let rough = SineErrors { argument: 1e-1, ..errors };
+        let refused = s.bootstrapper.evaluator().entries_of_sines(&y, &table, rough);
+        let refused = refused.unwrap_err().to_string();
+        assert!(refused.contains("needs places with an error of 2^-"), "{refused}");
+    }
+}
+
+/// Two ciphertexts of real slots share one bootstrap of complex slots, for values, for sines and
+/// for iterations.
+#[test]
+fn pairs_are_bootstrapped_at_once() {
+    let c = context(8, 22, true);
+    let first = Order::SlotsToCoefficientsFirst;
+    for precision in [None, Some(30.0)] {
+        let literal = BootstrapLiteral { precision, ..literal(128, first, true) };
+        let s = setup(Arc::clone(&c), literal);
+        let plan = s.bootstrapper.plan();
+        let complex = Arc::new(plan.of_complex().unwrap());
+        let (own, more) = (plan.key_moduli().unwrap(), complex.key_moduli().unwrap());
+        assert_eq!(own, more);
+        assert!(complex.of_complex().is_err());
+        let pairs = s.bootstrapper.with_plan(complex).unwrap();
+        let values = [square(128, true), square(128, true)];
+        let bits = 50.0 + plan.capacity_needed();
+        let [a, b] = values.each_ref().map(|x| s.encrypt(x, Scale::power_of_two(45), bits));
+        let single = s.bootstrapper.bootstrap(&a).unwrap();
+        let before = s.bootstrapper.bootstraps();
+        let found = pairs.bootstrap_pair_to([&a, &b], None).unwrap();
+        assert_eq!(pairs.bootstraps() - before, 2);
+        for (y, expected) in found.iter().zip(&values) {
+            let got = c.decode_complex(&c.decrypt(&s.secret, y).unwrap()).unwrap();
+            let error = |(g, v): (&Complex64, &Complex64)| (g - v).re.abs();
+            let worst = got.iter().zip(expected).map(error).fold(0.0, f64::max);
+            assert!(worst < 8.0 * (-y.precision_bits()).exp2(), "{worst:e} {}", y.precision_bits());
+            assert!((y.precision_bits() - single.precision_bits()).abs() < 1.5);
+            assert!((y.capacity_bits(&c) - single.capacity_bits(&c)).abs() < 2.0);
+        }
+        let refused = s.bootstrapper.bootstrap_pair_to([&a, &b], None).unwrap_err().to_string();
+        assert!(refused.contains("needs a plan of complex slots"), "{refused}");
+
+        let sines_of = plan.of_sines(SineUse::SmoothFunctions).unwrap().of_complex().unwrap();
+        let pairs = s.bootstrapper.with_plan(Arc::new(sines_of)).unwrap();
+        assert!(pairs.bootstrap_pair_to([&a, &b], None).is_err());
+        for (y, values) in pairs.bootstrap_pair_to_sines([&a, &b]).unwrap().iter().zip(&values) {
+            let got = c.decode_complex(&c.decrypt(&s.secret, &y.sines).unwrap()).unwrap();
+            let expected = sines(values, y.unit);
+            let error = |(g, v): (&Complex64, &Complex64)| (g - v).re.abs();
+            let worst = got.iter().zip(&expected).map(error).fold(0.0, f64::max);
+            assert!(worst < 8.0 * y.errors.argument.hypot(y.errors.sine), "{worst:e}");
+        }
+    }
 }
 
 /// If the reduction's polynomials are coarse, their error dominates. For real slots it is in the

@@ -70,17 +70,15 @@ impl Bootstrapper {
         })
     }
 
-    /// Returns a bootstrapper for the plan of sines ([`BootstrapPlan::of_sines`]) of this plan,
-    /// with the same keys and the same count of bootstraps.
+    /// Returns a bootstrapper for another plan that the keys of this one serve
+    /// ([`BootstrapPlan::of_complex`], [`BootstrapPlan::of_sines`]), with the same count of
+    /// bootstraps.
     ///
     /// # Errors
-    /// Fails with [`CkksError::Argument`] if the plan is not one of sines, or has another context
-    /// or another base modulus.
-    pub fn with_sines(&self, plan: Arc<BootstrapPlan>) -> Result<Self, CkksError> {
-        let is_alike =
-            Arc::ptr_eq(plan.context(), self.plan.context()) && plan.base() == self.plan.base();
-        if !(is_alike && plan.literal().reduction.is_sine()) {
-            let what = "this is not the plan of sines of the bootstrapper's plan".into();
+    /// Fails with [`CkksError::Argument`] if the plan has another context or another base modulus.
+    pub fn with_plan(&self, plan: Arc<BootstrapPlan>) -> Result<Self, CkksError> {
+        if !Arc::ptr_eq(plan.context(), self.plan.context()) || plan.base() != self.plan.base() {
+            let what = "the keys of this bootstrapper do not serve the plan".into();
             return Err(CkksError::Argument { operation: OPERATION, what });
         }
         Ok(Bootstrapper { plan, ..self.clone() })

@@ -72,7 +72,8 @@ impl Bootstrapper {
             return Err(CkksError::Capacity { operation: OPERATION, need, have: capacity });
         }
         let need = need - plan.unit_bits;
-        let middle = e.divisor_at_least(a.modulus(), need + EXTRA_MODULUS_BITS);
+        let extra = plan.unit_bits.max(EXTRA_MODULUS_BITS);
+        let middle = e.divisor_at_least(a.modulus(), need + extra);
         let constant = (e.log2(middle) - need).exp2().floor().max(1.0);
         let mut raised = a.into_owned();
         e.multiply_constant(&mut raised, constant as u128)?;

@@ -5,7 +5,7 @@ use std::{collections::BTreeMap, sync::Arc};
 use hippocrene_ring::automorphism::{galois_element_of_conjugation, galois_element_of_rotation};
 use hippocrene_rlwe::{EncapsulationKeys, EvaluationKeys, Fingerprint, Modulus, SecretKey};
 
-use super::{BootstrapLiteral, BootstrapPlan, Order};
+use super::{BootstrapLiteral, BootstrapPlan, Order, SineUse};
 use crate::{CkksError, Evaluator, circuits::HomomorphicDft};
 
 /// Number of bits by which the modulus after slots to coefficients exceeds the base modulus, if
@@ -73,7 +73,9 @@ impl BootstrapPlan {
             uses.add_all(BootstrapPlan::new(Arc::clone(&self.context), literal)?.uses()?);
         }
         if self.has_sines() {
-            uses.add_all(self.with_moduli_of_sines()?.uses()?);
+            for sine_use in [SineUse::SmoothFunctions, SineUse::Tables] {
+                uses.add_all(self.with_moduli_of_sines(sine_use)?.uses()?);
+            }
         }
         Ok(uses.0)
     }

@@ -28,5 +28,6 @@ mod run;
 pub use bootstrapper::Bootstrapper;
 pub use failure::log2_failure_probability;
 pub use literal::{BootstrapLiteral, Order};
-pub use plan::BootstrapPlan;
 pub(crate) use plan::sparse_context;
+pub use plan::{BootstrapPlan, SineUse};
+pub use run::{SineErrors, Sines};

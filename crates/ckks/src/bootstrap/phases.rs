@@ -29,6 +29,36 @@ impl Bootstrapper {
         Ok(out)
     }
 
+    /// Runs the phases of one bootstrap and keeps the real and the imaginary parts apart. The plan is
+    /// for complex slots.
+    pub(super) fn bootstrap_parts(
+        &self,
+        a: &Ciphertext,
+        output_bits: Option<f64>,
+    ) -> Result<[Ciphertext; 2], CkksError> {
+        let lowered = self.lower(a)?;
+        let raised = self.raise(&lowered, self.plan().raised_for(output_bits)?)?;
+        let parts = self.reduce_each(&self.coefficients_to_slots(&raised)?)?;
+        self.finish_each(parts, &lowered)
+    }
+
+    /// Runs the last phase for the real and the imaginary parts apart.
+    pub(super) fn finish_each(
+        &self,
+        parts: Vec<Ciphertext>,
+        lowered: &Ciphertext,
+    ) -> Result<[Ciphertext; 2], CkksError> {
+        let finished = parts.into_iter().map(|part| self.finish(part, lowered));
+        let finished = finished.collect::<Result<Vec<_>, _>>()?;
+        finished.try_into().map_err(|parts: Vec<_>| CkksError::Argument {
+            operation: OPERATION,
+            what: format!(
+                "there are {} parts, and a pair needs a plan of complex slots",
+                parts.len()
+            ),
+        })
+    }
+
     /// Runs the second phase: raises `m` modulo `q0` to `m + q0 I` modulo `to`
     /// ([`super::BootstrapPlan::raised_for`]), under the sparse secret if there is one. Then it
     /// removes all coefficients except those of powers of `X^(N/2n)`.
@@ -123,27 +153,31 @@ impl Bootstrapper {
     /// # Errors
     /// Fails if the modulus is too small or a key is missing.
     pub fn reduce(&self, parts: &[Ciphertext]) -> Result<Ciphertext, CkksError> {
-        let (plan, e) = (self.plan(), self.evaluator());
-        let reduction = &plan.literal().reduction;
-        let mut reduced = e.context().rlwe().try_each(parts.len(), |i| {
-            e.reduce_modulo_one_by(
-                &parts[i],
-                reduction,
-                &plan.gains,
-                plan.scale,
-                plan.reduced_scale,
-            )
-        })?;
+        let mut reduced = self.reduce_each(parts)?;
         let last = reduced.pop();
         match (reduced.pop(), last, reduced.len()) {
             (None, Some(one), _) => Ok(one),
-            (Some(real), Some(imaginary), 0) => e.complex(&real, &imaginary),
+            (Some(real), Some(imaginary), 0) => self.evaluator().complex(&real, &imaginary),
             _ => {
                 let what =
                     format!("there are {} parts, and one or two can be reduced", parts.len());
                 Err(CkksError::Argument { operation: OPERATION, what })
             }
         }
+    }
+
+    /// Reduces each part modulo 1.
+    pub(super) fn reduce_each(&self, parts: &[Ciphertext]) -> Result<Vec<Ciphertext>, CkksError> {
+        let (plan, e) = (self.plan(), self.evaluator());
+        e.context().rlwe().try_each(parts.len(), |i| {
+            e.reduce_modulo_one_by(
+                &parts[i],
+                &plan.literal().reduction,
+                &plan.gains,
+                plan.scale,
+                plan.reduced_scale,
+            )
+        })
     }
 
     /// Runs the last phase: reads `m/q0` as the values again. `lowered`, the result of the first

@@ -28,14 +28,36 @@ pub(super) const ITERATION_DEVIATIONS: f64 = 16.0;
 /// Number of bits of the constant that the correction of an iteration is multiplied by. Chosen.
 pub(super) const CORRECTION_BITS: i32 = 6;
 
-/// The largest message ratio of sines. Chosen: near 1/7, typical activation functions are
-/// polynomials of the lowest degrees in the sine. Functions that rise at the ends of their domain
-/// would need higher ones for larger ratios.
-const SINE_RATIO: f64 = 1.0 / 6.5;
+/// The largest message ratio of sines for smooth functions. Chosen: near 1/7, typical activation
+/// functions are polynomials of the lowest degrees in the sine. Functions that rise at the ends of
+/// their domain would need higher ones for larger ratios.
+const SINE_RATIO_OF_FUNCTIONS: f64 = 1.0 / 6.5;
+
+/// The largest message ratio of sines for tables. The values then fill half of a period, in which
+/// the sine is a one-to-one function.
+const SINE_RATIO_OF_TABLES: f64 = 1.0 / 4.0;
 
 /// The scale at the base modulus is set by an integer factor with at least this number of bits. So
 /// the actual ratio of sines is at least 15/16 of the largest. Chosen.
 const SINE_UNIT_BITS: f64 = 4.0;
+
+/// The polynomials that the sines of a bootstrap are the arguments of. See
+/// [`BootstrapPlan::of_sines`].
+///
+/// ```
+/// use hippocrene_ckks::bootstrap::SineUse;
+///
+/// assert_ne!(SineUse::SmoothFunctions, SineUse::Tables);
+/// ```
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum SineUse {
+    /// Polynomials of low degree. The values fill up to 2/6.5 of a period. All scales have as many
+    /// bits fewer as the message ratio has more, so that more capacity is left.
+    SmoothFunctions,
+    /// Tables of many entries. The values fill up to half of a period. All scales stay, so that the
+    /// sines have as many more bits of precision as the message ratio has more.
+    Tables,
+}
 
 /// The plan of a bootstrap, without keys.
 ///
@@ -134,10 +156,6 @@ impl BootstrapPlan {
             Order::SlotsToCoefficientsFirst => 0.0,
             Order::SlotsToCoefficientsLast => 0.5 * (literal.slots as f64).log2(),
         };
-        let power = |bits: f64| {
-            let what = format!("a scale of 2^{}", Short(bits));
-            Scale::from_f64(bits.exp2()).ok_or(CkksError::Argument { operation: OPERATION, what })
-        };
         let mut plan = BootstrapPlan {
             base,
             raised: parameters.top(),
@@ -180,68 +198,95 @@ impl BootstrapPlan {
         Ok(self)
     }
 
+    /// Returns the plan of the same bootstraps for complex slots, from a plan for real ones. The keys
+    /// of this plan serve it, and both share their matrices. The error of the polynomials is stated
+    /// as for real slots.
+    ///
+    /// It also bootstraps two ciphertexts of real slots at once
+    /// ([`Bootstrapper::bootstrap_pair_to`](super::Bootstrapper::bootstrap_pair_to)).
+    ///
+    /// # Errors
+    /// Fails with [`CkksError::Argument`] if this plan is for complex slots, or if slots to
+    /// coefficients comes last.
+    pub fn of_complex(&self) -> Result<Self, CkksError> {
+        let first = self.literal.order == Order::SlotsToCoefficientsFirst;
+        let Some(to_slots) = self.to_slots.with_both_parts().filter(|_| first) else {
+            let what = "a plan of complex slots needs one of real slots, with slots to \
+                        coefficients first"
+                .into();
+            return Err(CkksError::Argument { operation: OPERATION, what });
+        };
+        let literal = BootstrapLiteral { real: false, ..self.literal.clone() };
+        Ok(BootstrapPlan { to_slots: Arc::new(to_slots), literal, ..self.clone() })
+    }
+
     /// Whether [`BootstrapPlan::of_sines`] is possible.
     pub(super) fn has_sines(&self) -> bool {
         self.literal.order == Order::SlotsToCoefficientsFirst && !self.literal.first_slots
     }
 
     /// Returns the plan of a single bootstrap whose results are sines
-    /// ([`Bootstrapper::bootstrap_to_sines`](super::Bootstrapper::bootstrap_to_sines)), with the
-    /// relative precision of a single bootstrap of this plan. It is for real slots, also if this
-    /// plan is for complex ones. The keys of this plan serve it.
+    /// ([`Bootstrapper::bootstrap_to_sines`](super::Bootstrapper::bootstrap_to_sines)), with at
+    /// least the relative precision of a single bootstrap of this plan. It is for real slots, also
+    /// if this plan is for complex ones. The keys of this plan serve it.
     ///
     /// A function of the values is a function of the sines. So a polynomial after this bootstrap
-    /// computes it, and the capacity that is left is larger than after a bootstrap of values. The
-    /// values may fill most of the range, so that all scales have fewer bits: as many fewer as the
-    /// message ratio has more. Polynomials in the sine are Fourier series on a part
-    /// of the period (ePrint 2026/367).
+    /// computes it. The values may fill most of the range, and [`SineUse`] says whether that saves
+    /// capacity or adds precision. Polynomials in the sine are Fourier series on a part of the
+    /// period (ePrint 2026/367).
     ///
     /// # Errors
     /// Fails with [`CkksError::Argument`] if slots to coefficients comes last or only the first
     /// slots are bootstrapped.
-    pub fn of_sines(&self) -> Result<Self, CkksError> {
+    pub fn of_sines(&self, sine_use: SineUse) -> Result<Self, CkksError> {
         if !self.has_sines() {
             let what = "sines need slots to coefficients first, and bootstraps of all slots".into();
             return Err(CkksError::Argument { operation: OPERATION, what });
         }
-        let mut plan = self.with_moduli_of_sines()?;
-        let (reduction, log2_error) = (&self.literal.reduction, self.log2_relative_error());
-        plan.literal.reduction = ModularReduction::sine(
-            reduction.reach() as u32,
-            plan.log2_ratio,
-            plan.log2_ratio + log2_error,
-            reduction.doublings(),
-        )?;
+        let mut plan = self.with_moduli_of_sines(sine_use)?;
+        let reduction = &self.literal.reduction;
+        let log2_error = match sine_use {
+            SineUse::SmoothFunctions => {
+                reduction.log2_error() - reduction.epsilon().log2() + plan.log2_ratio
+            }
+            SineUse::Tables => reduction.log2_error(),
+        };
+        let (reach, doublings) = (reduction.reach() as u32, reduction.doublings());
+        plan.literal.reduction =
+            ModularReduction::sine(reach, plan.log2_ratio, log2_error, doublings)?;
         plan.with_errors()
-    }
-
-    /// log2 of the error of the reduction as a share of the message ratio.
-    fn log2_relative_error(&self) -> f64 {
-        self.literal.reduction.log2_error() - self.literal.reduction.epsilon().log2()
     }
 
     /// Returns the plan of sines with its scales and moduli, but still with the reduction of this
     /// plan. This is all that its keys depend on.
-    pub(super) fn with_moduli_of_sines(&self) -> Result<Self, CkksError> {
-        let saved = (SINE_RATIO / self.literal.reduction.epsilon()).log2().max(0.0).floor();
+    pub(super) fn with_moduli_of_sines(&self, sine_use: SineUse) -> Result<Self, CkksError> {
         let mut literal = BootstrapLiteral { real: true, precision: None, ..self.literal.clone() };
-        literal.scale_bits -= saved;
-        literal.coefficients_to_slots.iter_mut().for_each(|level| level.scale_bits -= saved);
-        let (to_slots, _) = transforms(&self.context, &literal)?;
-        let ratio = (literal.bound / SINE_RATIO).log2();
-        let power = |bits: f64| {
-            let what = format!("a scale of 2^{}", Short(bits));
-            Scale::from_f64(bits.exp2()).ok_or(CkksError::Argument { operation: OPERATION, what })
+        let own = self.literal.reduction.epsilon();
+        let plan = match sine_use {
+            SineUse::Tables => {
+                let ratio = SINE_RATIO_OF_TABLES;
+                // The larger ratio leaves these bits at the base modulus.
+                let unit_bits = (ratio / own).log2().max(SINE_UNIT_BITS);
+                BootstrapPlan { log2_ratio: ratio.log2(), unit_bits, ..self.clone() }
+            }
+            SineUse::SmoothFunctions => {
+                let ratio = SINE_RATIO_OF_FUNCTIONS;
+                let saved = (ratio / own).log2().max(0.0).floor();
+                literal.scale_bits -= saved;
+                literal.coefficients_to_slots.iter_mut().for_each(|x| x.scale_bits -= saved);
+                BootstrapPlan {
+                    scale: power(literal.scale_bits)?,
+                    reduced_scale: power(
+                        literal.output_scale_bits + (literal.bound / ratio).log2(),
+                    )?,
+                    log2_ratio: ratio.log2(),
+                    unit_bits: SINE_UNIT_BITS,
+                    ..self.clone()
+                }
+            }
         };
-        Ok(BootstrapPlan {
-            scale: power(literal.scale_bits)?,
-            reduced_scale: power(literal.output_scale_bits + ratio)?,
-            to_slots: Arc::new(to_slots),
-            log2_ratio: SINE_RATIO.log2(),
-            unit_bits: SINE_UNIT_BITS,
-            literal,
-            ..self.clone()
-        })
+        let (to_slots, _) = transforms(&self.context, &literal)?;
+        Ok(BootstrapPlan { to_slots: Arc::new(to_slots), literal, ..plan })
     }
 
     /// Returns this plan for the dry run of `context`, which was made by
@@ -469,6 +514,12 @@ impl BootstrapPlan {
             Order::SlotsToCoefficientsLast => self.extra_bits(),
         }
     }
+}
+
+/// Returns the scale with this number of bits.
+pub(super) fn power(bits: f64) -> Result<Scale, CkksError> {
+    let what = format!("a scale of 2^{}", Short(bits));
+    Scale::from_f64(bits.exp2()).ok_or(CkksError::Argument { operation: OPERATION, what })
 }
 
 /// Creates the context of a sparse secret for ciphertexts modulo `base`. Its parameters have to

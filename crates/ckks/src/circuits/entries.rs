@@ -36,6 +36,7 @@ use std::{borrow::Cow, f64::consts::PI};
 use super::{
     Basis, Polynomial,
     composition::{Composition, ErrorGains, ErrorModel, Stage, reserved_bits, scale_of},
+    hermite::Nodes,
     polynomial_noise::Gains,
 };
 use crate::{Ciphertext, CkksError, Context, Evaluator, Refresh, Short};
@@ -74,6 +75,43 @@ pub struct EntriesLiteral {
     pub precision: f64,
 }
 
+impl EntriesLiteral {
+    /// Checks the parameters. Returns the largest absolute value of an entry, or 1 if all are 0,
+    /// and the error that the result may have.
+    pub(super) fn largest_and_error(&self, context: &Context) -> Result<(f64, f64), CkksError> {
+        let fail = |what: String| Err(CkksError::Argument { operation: OPERATION, what });
+        let EntriesLiteral { slots, ref entries, precision } = *self;
+        if !slots.is_power_of_two() || slots > context.max_slots() {
+            let most = context.max_slots();
+            return fail(format!("{slots} slots: a power of two up to {most} is possible"));
+        }
+        if entries.is_empty() || entries.len() > MAX_ENTRIES {
+            let count = entries.len();
+            return fail(format!(
+                "this table has {count} entries, and 1 to {MAX_ENTRIES} are possible"
+            ));
+        }
+        if let Some((j, entry)) = entries.iter().enumerate().find(|(_, entry)| !entry.is_finite()) {
+            return fail(format!("entry {j} is {entry}"));
+        }
+        let largest = match entries.iter().fold(0.0, |largest: f64, entry| largest.max(entry.abs()))
+        {
+            0.0 => 1.0,
+            largest => largest,
+        };
+        // An error of half the largest entry is the largest that makes sense.
+        let error = ((-precision).exp2() / largest).min(0.5);
+        if precision.is_nan() || error < 2f64.powi(-40) {
+            let most = 40.0 - largest.log2();
+            return fail(format!(
+                "a precision of {} bits is too high: these entries allow {most:.1} bits",
+                Short(precision)
+            ));
+        }
+        Ok((largest, error * largest))
+    }
+}
+
 /// The plan of a table: polynomials and scales.
 ///
 /// # Examples
@@ -104,71 +142,6 @@ pub struct EntriesPlan {
     composition: Composition,
     /// Half the second derivative by the argument of the composition: the largest among all places.
     curvature: f64,
-}
-
-/// The nodes of an interpolation, with the factors of its formula.
-struct Nodes {
-    places: Vec<f64>,
-    /// The inverse of the product of the distances from all other nodes, up to a common factor.
-    weights: Vec<f64>,
-    /// The sum of the inverse distances from all other nodes.
-    slopes: Vec<f64>,
-}
-
-impl Nodes {
-    /// Returns the zeros of the Chebyshev polynomial of degree `count`.
-    fn chebyshev(count: usize) -> Self {
-        let angles = || (0..count).map(|j| PI * (j as f64 + 0.5) / count as f64);
-        Nodes {
-            places: angles().map(f64::cos).collect(),
-            weights: angles()
-                .enumerate()
-                .map(|(j, t)| if j % 2 == 0 { t.sin() } else { -t.sin() })
-                .collect(),
-            slopes: angles().map(|t| 0.5 * t.cos() / t.sin().powi(2)).collect(),
-        }
-    }
-
-    /// Returns a few nodes at any places.
-    fn of(places: Vec<f64>) -> Self {
-        let distances = |j: usize| {
-            let (here, others) =
-                (places[j], places.iter().enumerate().filter(move |(k, _)| *k != j));
-            others.map(move |(_, there)| here - there)
-        };
-        let count = places.len();
-        Nodes {
-            weights: (0..count).map(|j| distances(j).product::<f64>().recip()).collect(),
-            slopes: (0..count).map(|j| distances(j).map(f64::recip).sum()).collect(),
-            places,
-        }
-    }
-
-    /// Returns half the absolute second derivative at each node of the polynomial with these values
-    /// and slope 0 at the nodes.
-    fn curvatures(&self, values: &[f64]) -> Vec<f64> {
-        // Equal entries give a curvature of 0. The lower bound is the precision of doubles.
-        let at = |i: usize| {
-            let term = |j: usize| {
-                let distance = self.places[i] - self.places[j];
-                let slope = self.weights[j] / (self.weights[i] * distance);
-                (values[j] - values[i]) * slope * slope * (1.0 - 2.0 * self.slopes[j] * distance)
-            };
-            (0..values.len()).filter(|j| *j != i).map(term).sum::<f64>().abs().max(1e-12)
-        };
-        (0..values.len()).map(at).collect()
-    }
-
-    /// Returns the value of that polynomial at `x`. This is meant for few nodes.
-    fn interpolate(&self, values: &[f64], x: f64) -> f64 {
-        let term = |j: usize| {
-            let here = self.places[j];
-            let others = self.places.iter().enumerate().filter(|(k, _)| *k != j);
-            let lagrange: f64 = others.map(|(_, there)| (x - there) / (here - there)).product();
-            values[j] * (1.0 - 2.0 * self.slopes[j] * (x - here)) * lagrange * lagrange
-        };
-        (0..values.len()).map(term).sum()
-    }
 }
 
 /// Returns Fejer's polynomial of these values at the Chebyshev nodes.
@@ -229,35 +202,9 @@ impl EntriesPlan {
     /// power of two that the parameters support. Fails with [`CkksError::Capacity`] unless a
     /// modulus of these parameters is large enough for each stage.
     pub fn new(context: &Context, literal: EntriesLiteral) -> Result<Self, CkksError> {
-        let fail = |what: String| Err(CkksError::Argument { operation: OPERATION, what });
-        let EntriesLiteral { slots, ref entries, precision } = literal;
-        if !slots.is_power_of_two() || slots > context.max_slots() {
-            let most = context.max_slots();
-            return fail(format!("{slots} slots: a power of two up to {most} is possible"));
-        }
-        if entries.is_empty() || entries.len() > MAX_ENTRIES {
-            let count = entries.len();
-            return fail(format!(
-                "this table has {count} entries, and 1 to {MAX_ENTRIES} are possible"
-            ));
-        }
-        if let Some((j, entry)) = entries.iter().enumerate().find(|(_, entry)| !entry.is_finite()) {
-            return fail(format!("entry {j} is {entry}"));
-        }
-        let largest = match entries.iter().fold(0.0, |largest: f64, entry| largest.max(entry.abs()))
-        {
-            0.0 => 1.0,
-            largest => largest,
-        };
-        // An error of half the largest entry is the largest that makes sense.
-        let error = ((-precision).exp2() / largest).min(0.5);
-        if precision.is_nan() || error < 2f64.powi(-40) {
-            let most = 40.0 - largest.log2();
-            return fail(format!(
-                "a precision of {} bits is too high: these entries allow {most:.1} bits",
-                Short(precision)
-            ));
-        }
+        let (largest, error) = literal.largest_and_error(context)?;
+        let EntriesLiteral { slots, ref entries, .. } = literal;
+        let error = error / largest;
         let values: Vec<f64> = entries.iter().map(|entry| entry / largest).collect();
         let model = ErrorModel::new(context.parameters(), slots, None);
         let Planned { stages, gains, curvature } = plan_stages(&values, error, model)?;

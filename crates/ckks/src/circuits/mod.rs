@@ -5,6 +5,8 @@ pub mod comparison;
 mod composition;
 mod dft;
 mod entries;
+mod entries_of_sines;
+mod hermite;
 mod linear_transform;
 mod polynomial;
 mod polynomial_evaluation;
@@ -16,6 +18,7 @@ mod tracked_errors;
 
 pub use dft::{DftLevel, Direction, HomomorphicDft, Packing};
 pub use entries::{EntriesLiteral, EntriesPlan};
+pub use entries_of_sines::SineEntriesPlan;
 pub use linear_transform::{LinearTransform, OneTimeTransform, Spread};
 pub use polynomial::{Basis, Polynomial};
 pub use tracked_errors::SlotValues;

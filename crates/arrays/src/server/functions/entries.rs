@@ -4,7 +4,8 @@ use std::borrow::Cow;
 
 use hippocrene_ckks::{
     NoRefresh, Refresh, Short,
-    circuits::{EntriesLiteral, EntriesPlan},
+    bootstrap::SineUse,
+    circuits::{EntriesLiteral, EntriesPlan, SineEntriesPlan},
 };
 
 use crate::server::{Server, planner::choose::Candidate};
@@ -125,8 +126,14 @@ impl Server {
             Candidate::new("a circuit without bootstraps", |server: &Server, [a]: [_; 1]| {
                 found(server, a, &NoRefresh(server.session.context()))
             });
-        let mut out =
-            self.perform(OPERATION, [&*a], f64::INFINITY, &[refreshed, at_once.otherwise(1)])?;
+        let mut candidates = vec![refreshed, at_once.otherwise(1)];
+        if self.bootstraps_to_sines() {
+            let run = |server: &Server, [a]: [&EncryptedArray; 1]| {
+                server.entries_of_sines(a, plan.literal().clone())
+            };
+            candidates.push(Candidate::new("a table of sines from a bootstrap", run));
+        }
+        let mut out = self.perform(OPERATION, [&*a], f64::INFINITY, &candidates)?;
         // How far values may lie outside of the range of the entries.
         let beyond = (out.bound() - high.max(-low)).max(0.0);
         let values = Interval::new(low + first, high + first).unwrap_or(Interval::EVERYTHING);
@@ -135,5 +142,24 @@ impl Server {
             out.set_bound(out.bound().min(values.bound() + beyond));
         }
         Ok(out.with_known_interval(values + Interval::symmetric(beyond)))
+    }
+
+    /// Looks up a table during a bootstrap of its indices.
+    fn entries_of_sines(
+        &self,
+        a: &EncryptedArray,
+        literal: EntriesLiteral,
+    ) -> Result<EncryptedArray, Error> {
+        let count = literal.entries.len() as f64;
+        let found = self.bootstrap_to_sines(a, (-0.5, count - 0.5), SineUse::Tables)?;
+        let spacing = 2.0 * found.angle / count;
+        let plan = SineEntriesPlan::new(self.session.context(), literal, spacing)?;
+        let out = self.map_as_it_is(&found.sines, OPERATION, true, |_, x| {
+            Ok(self.evaluator.entries_of_sines(x, &plan, found.errors)?)
+        })?;
+        match plan.offset() {
+            0.0 => Ok(out),
+            offset => self.add_number(&out, offset),
+        }
     }
 }

@@ -14,6 +14,7 @@
 use hippocrene_ckks::{
     Short,
     approximation::{Pieces, Side},
+    bootstrap::SineUse,
     circuits::{Basis, Polynomial},
 };
 
@@ -299,9 +300,10 @@ impl Server {
         let mut candidates = vec![Candidate::new("one polynomial", one)];
         if let Some(reference) = &function.reference {
             let run = |server: &Server, [a]: [&EncryptedArray; 1]| {
-                let (sines, angle) = server.bootstrap_to_sines(a, function.pieces.ends())?;
-                let p = of_sines(reference, function.pieces.ends(), angle, function.error)?;
-                server.polynomial_in_one_circuit(&precise(server, &sines, &p)?, &p)
+                let ends = function.pieces.ends();
+                let found = server.bootstrap_to_sines(a, ends, SineUse::SmoothFunctions)?;
+                let p = of_sines(reference, ends, found.angle, function.error)?;
+                server.polynomial_in_one_circuit(&precise(server, &found.sines, &p)?, &p)
             };
             candidates
                 .push(Candidate::new("a polynomial of sines from a bootstrap", run).otherwise(1));

@@ -2,12 +2,13 @@
 
 use std::{
     borrow::Cow,
+    f64::consts::FRAC_PI_2,
     sync::{Arc, OnceLock},
 };
 
 use hippocrene_ckks::{
     Ciphertext, CkksError, Evaluator, NoRefresh, Refresh, Scale, Short,
-    bootstrap::{BootstrapLiteral, BootstrapPlan, Bootstrapper},
+    bootstrap::{BootstrapLiteral, BootstrapPlan, Bootstrapper, SineErrors, SineUse, Sines},
 };
 
 use crate::server::{Server, planner::choose::Circuit, schemes::numbers::INTERVAL_ROUNDING_SHARE};
@@ -40,11 +41,12 @@ const MIN_COARSER_BITS: f64 = 2.0;
 #[derive(Debug)]
 pub(in crate::server) struct Bootstraps {
     real: Bootstrapper,
-    complex: Option<Bootstrapper>,
+    /// The bootstrapper of complex arrays, and of two ciphertexts of real ones at once.
+    complex: Bootstrapper,
     coarse: Option<CoarseBootstraps>,
-    /// The bootstrapper of sines, which is made when it is needed.
-    sines: OnceLock<Bootstrapper>,
-    plan_of_sines: Arc<PlanOfSines>,
+    /// The bootstrappers of sines.
+    sines_of_functions: SineBootstraps,
+    sines_of_tables: SineBootstraps,
     precision: f64,
     /// The size of the keys of the sparse secret, in bytes.
     pub(in crate::server) key_bytes: usize,
@@ -77,21 +79,75 @@ pub(in crate::server) struct RefreshLimits {
     pub(in crate::server) max_capacity: f64,
 }
 
-/// The plan of sines of a server and of its dry runs. Making it costs about half a second.
+/// Bootstraps of real arrays whose results are sines. They use the same keys.
+#[derive(Debug)]
+struct SineBootstraps {
+    plan: Arc<PlanOfSines>,
+    /// The bootstrappers, which are made when they are needed.
+    made: OnceLock<MadeSineBootstraps>,
+}
+
+#[derive(Debug)]
+struct MadeSineBootstraps {
+    single: Bootstrapper,
+    /// For two ciphertexts at once.
+    pair: Bootstrapper,
+}
+
+/// A plan of sines of a server and of its dry runs, for single ciphertexts and for pairs. Making it
+/// costs about half a second.
 #[derive(Debug)]
 struct PlanOfSines {
     plain: Arc<BootstrapPlan>,
-    made: OnceLock<Arc<BootstrapPlan>>,
+    sine_use: SineUse,
+    made: OnceLock<[Arc<BootstrapPlan>; 2]>,
+}
+
+impl SineBootstraps {
+    fn new(plain: &Arc<BootstrapPlan>, sine_use: SineUse) -> Self {
+        let plan = PlanOfSines { plain: Arc::clone(plain), sine_use, made: OnceLock::new() };
+        SineBootstraps { plan: Arc::new(plan), made: OnceLock::new() }
+    }
+
+    /// Returns those of a dry run, which share the plan.
+    fn dry_run_beside(&self) -> Self {
+        SineBootstraps { plan: Arc::clone(&self.plan), made: OnceLock::new() }
+    }
+
+    /// Returns the bootstrappers beside `plain`, which has the same keys.
+    fn get(&self, plain: &Bootstrapper) -> Result<&MadeSineBootstraps, CkksError> {
+        if let Some(made) = self.made.get() {
+            return Ok(made);
+        }
+        let context = plain.plan().context();
+        let with = |plan: &Arc<BootstrapPlan>| match Arc::ptr_eq(plan.context(), context) {
+            true => plain.with_plan(Arc::clone(plan)),
+            false => plain.with_plan(Arc::new(plan.dry_run_beside(Arc::clone(context))?)),
+        };
+        let [single, pair] = self.plan.get()?;
+        let made = MadeSineBootstraps { single: with(single)?, pair: with(pair)? };
+        Ok(self.made.get_or_init(|| made))
+    }
 }
 
 impl PlanOfSines {
-    fn get(&self) -> Result<&Arc<BootstrapPlan>, CkksError> {
-        if let Some(plan) = self.made.get() {
-            return Ok(plan);
+    fn get(&self) -> Result<&[Arc<BootstrapPlan>; 2], CkksError> {
+        if let Some(plans) = self.made.get() {
+            return Ok(plans);
         }
-        let plan = Arc::new(self.plain.of_sines()?);
-        Ok(self.made.get_or_init(|| plan))
+        let single = self.plain.of_sines(self.sine_use)?;
+        let pair = single.of_complex()?;
+        Ok(self.made.get_or_init(|| [single, pair].map(Arc::new)))
     }
+}
+
+/// The result of [`Server::bootstrap_to_sines`].
+pub(in crate::server) struct SinesOfArray {
+    /// `sin(angle t)`, where `t` rises from -1 to 1 while an element rises through its interval.
+    pub(in crate::server) sines: EncryptedArray,
+    pub(in crate::server) angle: f64,
+    /// The largest errors among all ciphertexts.
+    pub(in crate::server) errors: SineErrors,
 }
 
 /// Minimum number of bits by which the estimated error, a standard deviation, must be smaller than
@@ -112,7 +168,7 @@ impl Bootstraps {
             |literal| BootstrapPlan::new(Arc::clone(session.context()), literal).map(Arc::new);
         let literal = keys.literal();
         let real = plan(BootstrapLiteral { real: true, ..literal.clone() })?;
-        let complex = if literal.real { None } else { Some(plan(literal.clone())?) };
+        let complex = Arc::new(real.of_complex()?);
         let sparse_context = real
             .sparse_context()
             .ok_or_else(|| Error::argument(OPERATION, "a bootstrap without a sparse secret"))?;
@@ -133,13 +189,10 @@ impl Bootstraps {
         };
         Ok(Bootstraps {
             coarse: coarse(),
-            plan_of_sines: Arc::new(PlanOfSines {
-                plain: Arc::clone(&real),
-                made: OnceLock::new(),
-            }),
+            sines_of_functions: SineBootstraps::new(&real, SineUse::SmoothFunctions),
+            sines_of_tables: SineBootstraps::new(&real, SineUse::Tables),
+            complex: make(complex)?,
             real: make(real)?,
-            complex: complex.map(&make).transpose()?,
-            sines: OnceLock::new(),
             precision: keys.precision(),
             key_bytes: prepared.bytes(),
             reserve,
@@ -152,49 +205,33 @@ impl Bootstraps {
         let beside = |own: &Bootstrapper| own.dry_run_beside(evaluator.clone());
         Ok(Bootstraps {
             real: beside(&self.real)?,
-            complex: self.complex.as_ref().map(beside).transpose()?,
+            complex: beside(&self.complex)?,
             coarse: match &self.coarse {
                 Some(own) => {
                     Some(CoarseBootstraps { bootstrapper: beside(&own.bootstrapper)?, ..*own })
                 }
                 None => None,
             },
-            sines: OnceLock::new(),
-            plan_of_sines: Arc::clone(&self.plan_of_sines),
+            sines_of_functions: self.sines_of_functions.dry_run_beside(),
+            sines_of_tables: self.sines_of_tables.dry_run_beside(),
             ..*self
         })
     }
 
-    /// Returns the bootstrapper whose results are sines, for real arrays.
+    /// Returns the bootstrappers whose results are sines, for real arrays.
     ///
     /// # Errors
     /// [`CkksError::Argument`] if the keys are for the first slots only.
-    fn of_sines(&self) -> Result<&Bootstrapper, CkksError> {
-        if let Some(sines) = self.sines.get() {
-            return Ok(sines);
+    fn of_sines(&self, sine_use: SineUse) -> Result<&MadeSineBootstraps, CkksError> {
+        match sine_use {
+            SineUse::SmoothFunctions => self.sines_of_functions.get(&self.real),
+            SineUse::Tables => self.sines_of_tables.get(&self.real),
         }
-        let plan = self.plan_of_sines.get()?;
-        let context = self.real.plan().context();
-        let plan = match Arc::ptr_eq(plan.context(), context) {
-            true => Arc::clone(plan),
-            false => Arc::new(plan.dry_run_beside(Arc::clone(context))?),
-        };
-        let sines = self.real.with_sines(plan)?;
-        Ok(self.sines.get_or_init(|| sines))
     }
 
-    /// Returns the bootstrapper of arrays of this form.
-    fn of(&self, form: &Numbers) -> Result<&Bootstrapper, CkksError> {
-        match (form.complex, &self.complex) {
-            (false, _) => Ok(&self.real),
-            (true, Some(complex)) => Ok(complex),
-            (true, None) => Err(CkksError::Argument {
-                operation: OPERATION,
-                what: "the array is complex, and the bootstrapping keys are for real ones: make \
-                       evaluation keys with complex bootstrapping"
-                    .into(),
-            }),
-        }
+    /// Returns the bootstrapper of single ciphertexts of this form.
+    fn of(&self, form: &Numbers) -> &Bootstrapper {
+        if form.complex { &self.complex } else { &self.real }
     }
 
     /// Returns the exponent `k` of the unit `2^k` in which values up to `bound` are bootstrapped.
@@ -235,20 +272,38 @@ impl Bootstraps {
         }))
     }
 
-    /// Bootstraps a ciphertext, to at least `capacity` bits of capacity if that is given and
-    /// possible ([`Bootstraps::max_capacity`]).
+    /// Bootstraps a ciphertext, or two of real arrays at once, to at least `capacity` bits of
+    /// capacity if that is given and possible ([`Bootstraps::max_capacity`]).
     fn bootstrap(
         &self,
-        a: &Ciphertext,
+        group: &[Cow<'_, Ciphertext>],
         form: &Numbers,
         capacity: Option<f64>,
-    ) -> Result<Ciphertext, CkksError> {
-        let (bootstrapper, unit) = (self.of(form)?, self.unit(a.bound(), form)?);
-        let bits = capacity.and_then(|capacity| bootstrapper.plan().output_bits_for(capacity));
-        match unit {
-            0 => bootstrapper.bootstrap_to(a, bits),
-            unit => Ok(bootstrapper.bootstrap_to(&a.clone().in_unit(unit), bits)?.in_unit(-unit)),
+    ) -> Result<Vec<Ciphertext>, CkksError> {
+        let bits =
+            |plan: &BootstrapPlan| capacity.and_then(|capacity| plan.output_bits_for(capacity));
+        let bound = group.iter().map(|x| x.bound()).fold(0.0, f64::max);
+        let unit = self.unit(bound, form)?;
+        let mut read = group.iter().map(|x| Cow::Borrowed(&**x)).collect::<Vec<_>>();
+        if unit != 0 {
+            let in_unit = |x: Cow<'_, Ciphertext>| Cow::Owned(x.into_owned().in_unit(unit));
+            read = read.into_iter().map(in_unit).collect();
         }
+        let found = match &read[..] {
+            [a, b] => {
+                let bits = bits(self.complex.plan());
+                Vec::from(self.complex.bootstrap_pair_to([a, b], bits)?)
+            }
+            _ => {
+                let own = self.of(form);
+                let each = read.iter().map(|a| own.bootstrap_to(a, bits(own.plan())));
+                each.collect::<Result<_, _>>()?
+            }
+        };
+        Ok(match unit {
+            0 => found,
+            _ => found.into_iter().map(|x| x.in_unit(-unit)).collect(),
+        })
     }
 
     /// Checks that results can have `capacity` bits of capacity.
@@ -284,9 +339,8 @@ impl Bootstraps {
 
     /// Returns the number of bootstraps done so far.
     fn count(&self) -> u64 {
-        let others = [&self.complex.as_ref(), &self.coarse.as_ref().map(|own| &own.bootstrapper)];
-        let others = others.into_iter().flatten().map(|own| own.bootstraps());
-        self.real.bootstraps() + others.sum::<u64>()
+        let coarse = self.coarse.as_ref().map_or(0, |own| own.bootstrapper.bootstraps());
+        self.real.bootstraps() + self.complex.bootstraps() + coarse
     }
 
     /// Returns the number of slots that are bootstrapped, or `None` if it is all of them.
@@ -317,7 +371,6 @@ impl Bootstraps {
         capacity: f64,
         bound: f64,
     ) -> Result<(), CkksError> {
-        self.of(form)?;
         self.unit(bound, form)?;
         if let Some(slots) = self.first_slots().filter(|_| !self.reaches(layout)) {
             let together = match layout.size() <= slots {
@@ -396,9 +449,14 @@ impl Server {
             true => Cow::Owned(a.clone().with_precision_bits(form.precision, &self.session)?),
             false => Cow::Borrowed(a),
         };
-        let out = self.map_as_it_is(&ready, OPERATION, true, |form, x| {
-            Ok(bootstraps.bootstrap(x, form, raised)?)
-        })?;
+        let inputs = ready.expanded(&self.session);
+        let groups = groups(&inputs, form.complex);
+        let found = self.session.compute_each(groups.len(), |i| {
+            Ok::<_, Error>(bootstraps.bootstrap(groups[i], &form, raised)?)
+        });
+        let found = found.map_err(|e| e.during(OPERATION))?.into_iter().flatten().collect();
+        let slots = ready.slot_contents().after(true);
+        let out = Array::from_ciphertexts(a.layout().clone(), form, slots, found);
         let mut out = self.masked(bootstraps, a, out)?;
         if is_lost {
             // Iterations correct elements, but not stray slots. Those are set to zero before they
@@ -421,12 +479,16 @@ impl Server {
         }
     }
 
+    /// Whether [`Server::bootstrap_to_sines`] is possible with these keys.
+    pub(in crate::server) fn bootstraps_to_sines(&self) -> bool {
+        self.bootstraps.as_ref().is_some_and(|bootstraps| bootstraps.first_slots().is_none())
+    }
+
     /// Restores the capacity of an array and returns the sines of its elements, `sin(angle t)`,
-    /// where `t` rises from -1 to 1 while an element rises from `low` to `high`. Returns also the
-    /// angle, which depends on the scale of the array.
+    /// where `t` rises from -1 to 1 while an element rises from `low` to `high`. The angle depends
+    /// on the scale of the array.
     ///
-    /// A polynomial of the result is a function of the elements. More capacity is left for it than
-    /// after a bootstrap of the elements ([`BootstrapPlan::of_sines`]).
+    /// A polynomial of the result is a function of the elements ([`BootstrapPlan::of_sines`]).
     ///
     /// # Errors
     /// As [`Server::bootstrap`]. [`Error::Argument`] also if elements may lie outside of `[low,
@@ -436,9 +498,10 @@ impl Server {
         &self,
         a: &EncryptedArray,
         (low, high): (f64, f64),
-    ) -> Result<(EncryptedArray, f64), Error> {
+        sine_use: SineUse,
+    ) -> Result<SinesOfArray, Error> {
         let bootstraps = self.bootstraps.as_ref().ok_or(NO_KEYS)?;
-        let bootstrapper = bootstraps.of_sines()?;
+        let MadeSineBootstraps { single, pair } = bootstraps.of_sines(sine_use)?;
         a.check_error_known(OPERATION)?;
         let (middle, half) = (low.midpoint(high), 0.5 * (high - low));
         let exceeds = |what: &str| Error::argument(OPERATION, format!("{what} the interval"));
@@ -463,7 +526,7 @@ impl Server {
         if !centred.estimates().all(is_small) {
             return Err(exceeds("errors are not small compared with"));
         }
-        let plan = bootstrapper.plan();
+        let plan = single.plan();
         let factor = |value: f64| {
             Scale::from_f64(value).ok_or_else(|| exceeds("the parameters are too small for"))
         };
@@ -471,21 +534,39 @@ impl Server {
         let bound = plan.literal().bound;
         let factor = factor(half / bound)?;
         let inputs = centred.expanded(&self.session);
-        let results = self.session.compute_each(inputs.len(), |i| {
-            let x = &inputs[i];
-            let mut read = x.clone().into_owned().read_at(x.scale().times(factor));
+        let read = |x: Cow<'_, Ciphertext>| {
+            let scale = x.scale().times(factor);
+            let mut read = x.into_owned().read_at(scale);
             read.set_bound(read.bound().min(bound));
-            Ok::<_, Error>(bootstrapper.bootstrap_to_sines(&read)?)
+            Cow::Owned(read)
+        };
+        let inputs: Vec<Cow<'_, Ciphertext>> = inputs.into_iter().map(read).collect();
+        let groups = groups(&inputs, false);
+        let results = self.session.compute_each(groups.len(), |i| {
+            Ok::<_, Error>(match groups[i] {
+                [a, b] => Vec::from(pair.bootstrap_pair_to_sines([a, b])?),
+                single_ones => {
+                    let each = single_ones.iter().map(|x| single.bootstrap_to_sines(x));
+                    each.collect::<Result<_, _>>()?
+                }
+            })
         })?;
-        let unit = results.first().map_or(0.0, |(_, unit)| *unit);
-        if results.iter().any(|(_, other)| *other != unit) {
+        let results: Vec<Sines> = results.into_iter().flatten().collect();
+        let unit = results.first().map_or(0.0, |found| found.unit);
+        if results.iter().any(|found| found.unit != unit) {
             return Err(Error::argument(OPERATION, "the ciphertexts have different scales"));
         }
-        let sines = results.into_iter().map(|(sine, _)| sine).collect();
+        let largest = |error: fn(&Sines) -> f64| results.iter().map(error).fold(0.0, f64::max);
+        let errors = SineErrors {
+            argument: largest(|found| found.errors.argument),
+            sine: largest(|found| found.errors.sine),
+        };
+        let sines = results.into_iter().map(|found| found.sines).collect();
         let (form, slots) = (self.form_of(&[&*centred]), centred.slot_contents());
         let sines = Array::from_ciphertexts(a.layout().clone(), form, slots, sines);
         let angle = unit * bound;
-        Ok((sines.of_interval(Interval::symmetric(angle.sin())), angle))
+        let sines = sines.of_interval(Interval::symmetric(angle.min(FRAC_PI_2).sin()));
+        Ok(SinesOfArray { sines, angle, errors })
     }
 
     /// Returns `out`, the result of bootstrapping `a`, with zeros restored in slots without an
@@ -554,7 +635,7 @@ impl Server {
     /// Returns the bootstrapper of real or of complex arrays, if there are keys for it.
     pub fn bootstrapper(&self, complex: bool) -> Option<&Bootstrapper> {
         let bootstraps = self.bootstraps.as_ref()?;
-        if complex { bootstraps.complex.as_ref() } else { Some(&bootstraps.real) }
+        Some(if complex { &bootstraps.complex } else { &bootstraps.real })
     }
 
     /// Returns the way in which circuits restore the capacity of ciphertexts of arrays of this
@@ -569,7 +650,7 @@ impl Server {
             None => Box::new(NoRefresh(self.session.context())),
             Some(bootstraps) => {
                 let limits = bootstraps.limits();
-                Box::new(self.refresher(bootstraps, bootstraps.of(form)?, form, limits)?)
+                Box::new(self.refresher(bootstraps, bootstraps.of(form), form, limits)?)
             }
         })
     }
@@ -783,4 +864,22 @@ mod tests {
             assert!((got - expected).abs() < tolerance, "{got} instead of {expected}");
         }
     }
+}
+
+/// Splits the ciphertexts of an array into groups that are bootstrapped at once: pairs of real ones,
+/// if both have one modulus and one scale.
+fn groups<'a>(
+    ciphertexts: &'a [Cow<'a, Ciphertext>],
+    is_complex: bool,
+) -> Vec<&'a [Cow<'a, Ciphertext>]> {
+    let are_alike = |pair: &[Cow<'_, Ciphertext>]| match pair {
+        [a, b] => a.modulus() == b.modulus() && a.scale() == b.scale() && a.slots() == b.slots(),
+        _ => false,
+    };
+    let size = if is_complex { 1 } else { 2 };
+    let split = |group: &'a [Cow<'a, Ciphertext>]| match are_alike(group) {
+        true => group.chunks(2),
+        false => group.chunks(1),
+    };
+    ciphertexts.chunks(size).flat_map(split).collect()
 }

@@ -96,7 +96,7 @@ impl Evaluator {
 
 impl Ciphertext {
     /// Sets the noise estimate to an error of this root mean square in the slots.
-    pub(in crate::circuits) fn set_error(&mut self, error: f64) {
+    pub(crate) fn set_error(&mut self, error: f64) {
         let noise = error.log2() + self.scale().log2() - 0.5 * (self.slots() as f64).log2();
         self.inner_mut().set_noise(Noise::from_log2_std(noise));
     }

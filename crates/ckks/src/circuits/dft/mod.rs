@@ -23,7 +23,10 @@ mod evaluate;
 mod parts;
 mod stages;
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    sync::Arc,
+};
 
 use super::linear_transform::{LinearTransform, Roots};
 use crate::{CkksError, Context, Scale};
@@ -123,7 +126,7 @@ pub struct HomomorphicDft {
     /// The number of slots of the operand.
     operand_slots: usize,
     factor: f64,
-    levels: Vec<Level>,
+    levels: Arc<[Level]>,
 }
 
 /// The linear transform of consecutive stages.
@@ -257,7 +260,20 @@ impl HomomorphicDft {
             (true, false) => packed,
             (false, _) => slots,
         };
-        Ok(HomomorphicDft { direction, packing, slots, operand_slots, factor, levels: made })
+        Ok(HomomorphicDft { direction, packing, slots, operand_slots, factor, levels: made.into() })
+    }
+
+    /// Returns a transform of coefficients to slots for complex slots, if this one is for real slots
+    /// ([`Packing::Real`]). It has half the factor, and both share their matrices.
+    pub(crate) fn with_both_parts(&self) -> Option<Self> {
+        let is_real = self.packing == Packing::Real;
+        (is_real && self.direction == Direction::CoefficientsToSlots).then(|| HomomorphicDft {
+            packing: Packing::Complex,
+            // The conjugate, which real slots add, doubles the result.
+            factor: 0.5 * self.factor,
+            levels: Arc::clone(&self.levels),
+            ..*self
+        })
     }
 
     /// The direction of the transform.
