@@ -22,8 +22,8 @@ _Path: TypeAlias = str | PathLike[str]
 _Interval: TypeAlias = tuple[float, float] | None
 # The number of points, the dimension, and the number of clusters.
 _Sizes: TypeAlias = tuple[int, int, int]
-# A requested bootstrap: whether arrays may be complex, the bound, the precision, and the slots.
-_Bootstrapping: TypeAlias = tuple[bool, float, float | None, int | None]
+# A requested bootstrap: the bound, the precision, and the slots.
+_Bootstrapping: TypeAlias = tuple[float, float | None, int | None]
 # The name of tables, and the capacity of results.
 _Tables: TypeAlias = tuple[str, float | None]
 _Plain: TypeAlias = (
@@ -107,7 +107,6 @@ class Preset:
 class BootstrappingDescription:
     """The properties of a bootstrap."""
 
-    complex: Final[bool]
     bound: Final[float]
     precision: Final[float]
     slots: Final[int]

@@ -15,8 +15,6 @@ if TYPE_CHECKING:
 class Bootstrapping:
     """Requirements for the bootstraps of a server; see `Client.evaluation_keys`.
 
-    - `complex`: True to bootstrap complex arrays too. A bootstrap of a complex array takes twice as
-      long.
     - `bound`: the bound on absolute values that the bootstrap is planned for, by default 1. Arrays
       with a bound ``2**k`` times as large come out with ``k`` bits less after the binary point.
     - `precision`: the precision of the result, in bits after the binary point. Each bit uses about
@@ -33,7 +31,6 @@ class Bootstrapping:
     method and `Client.evaluation_keys` raise an `ArgumentError` or a `ParameterError`.
     """
 
-    complex: bool = False
     bound: float = 1.0
     precision: float | None = None
     slots: int | None = None
@@ -41,7 +38,7 @@ class Bootstrapping:
     def _raw(self) -> _Bootstrapping:
         precision = double_or_none(self.precision, "a precision")
         slots = None if self.slots is None else whole(self.slots, "slots of a bootstrap", 1, 2**17)
-        return bool(self.complex), double(self.bound, "a bound"), precision, slots
+        return double(self.bound, "a bound"), precision, slots
 
 
 def to_native_bootstrapping(

@@ -280,12 +280,11 @@ def _run(
 
 
 def _bootstrapping(
-    complex: bool,  # noqa: A002
     bound: float,
     precision: float | None,
     slots: int | None,
 ) -> Bootstrapping:
-    return Bootstrapping(complex=complex, bound=bound, precision=precision, slots=slots)
+    return Bootstrapping(bound=bound, precision=precision, slots=slots)
 
 
 def _missing(asked: _Asked, error: HippocreneError) -> str:

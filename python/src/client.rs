@@ -16,12 +16,11 @@ use pyo3::prelude::*;
 use pyo3::types::PyBytes;
 use std::path::PathBuf;
 
-/// A requested bootstrap: whether arrays may be complex, the bound on the values, the precision,
-/// and the number of slots.
-pub(crate) type Wanted = (bool, f64, Option<f64>, Option<usize>);
+/// A requested bootstrap: the bound on the values, the precision, and the number of slots.
+pub(crate) type Wanted = (f64, Option<f64>, Option<usize>);
 
-pub(crate) fn wanted((complex, bound, precision, slots): Wanted) -> Bootstrapping {
-    Bootstrapping { complex, slots, bound, precision }
+pub(crate) fn wanted((bound, precision, slots): Wanted) -> Bootstrapping {
+    Bootstrapping { slots, bound, precision }
 }
 
 /// Requested look-up tables: their name, and the capacity of results.
@@ -78,8 +77,6 @@ pub(crate) fn clustering_method(
 /// The properties of a bootstrap.
 #[pyclass(frozen, get_all, module = "hippocrene._native")]
 pub(crate) struct BootstrappingDescription {
-    /// True if complex arrays are bootstrapped too.
-    complex: bool,
     /// The bound on the values that it is planned for.
     bound: f64,
     /// The precision, in bits after the binary point.
@@ -345,7 +342,6 @@ with_files!(
     ) -> PyResult<BootstrappingDescription> {
         let told = detached(py, || wanted(bootstrapping).describe(self.0.session()))?;
         Ok(BootstrappingDescription {
-            complex: told.complex,
             bound: told.bound,
             precision: told.precision,
             slots: told.slots,

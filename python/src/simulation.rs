@@ -209,7 +209,7 @@ impl SimulationReport {
             key_bytes: report.key_bytes,
             bootstraps: report.bootstraps,
             log2_failure_probability: report.log2_failure_probability,
-            bootstrapping: bootstrapping.map(|b| (b.complex, b.bound, b.precision, b.slots)),
+            bootstrapping: bootstrapping.map(|b| (b.bound, b.precision, b.slots)),
             look_ups: report.look_ups.map(|tables| (tables.tables.to_owned(), tables.capacity)),
             bits: report.bits.is_some(),
             rotations: report.rotations().into_iter().map(|r| (r, bits(r))).collect(),

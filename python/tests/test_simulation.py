@@ -521,7 +521,7 @@ def test_simulations_go_through_json_without_their_results(client):
         ({"version": 2}, "its version is 2"),
         ({"rotations": [[1.5, 20]]}, "'rotations' has a wrong type"),
         ({"seconds": "fast"}, "'seconds' has a wrong type"),
-        ({"bootstrapping": {"complex": True}}, "'bootstrapping' has a wrong type"),
+        ({"bootstrapping": {"bound": 1.0}}, "'bootstrapping' has a wrong type"),
         ({"more": 1}, "the field 'more' is unknown"),
     ):
         with pytest.raises(hippocrene.FormatError, match=words):

@@ -602,7 +602,7 @@ fn keys_of_values_serve_sines() {
     }
     let last = literal(128, Order::SlotsToCoefficientsLast, true);
     let last = BootstrapPlan::new(c, last).unwrap();
-    let refused = last.of_sines(SineUse::Tables).unwrap_err().to_string();
+    let refused = last.of_sines(SineUse::Tables { saved_bits: 0 }).unwrap_err().to_string();
     assert!(refused.contains("sines need slots to coefficients first"), "{refused}");
 }
 
@@ -612,7 +612,7 @@ fn keys_of_values_serve_sines() {
 fn keys_of_values_serve_tables() {
     let c = context(8, 18, true);
     let s = setup(Arc::clone(&c), literal(128, Order::SlotsToCoefficientsFirst, true));
-    let plan = Arc::new(s.bootstrapper.plan().of_sines(SineUse::Tables).unwrap());
+    let plan = Arc::new(s.bootstrapper.plan().of_sines(SineUse::Tables { saved_bits: 0 }).unwrap());
     assert!(plan.capacity_needed() <= s.bootstrapper.plan().capacity_needed() + 1e-9);
     let bootstrapper = s.bootstrapper.with_plan(Arc::clone(&plan)).unwrap();
     let bits = 40.0 + plan.capacity_needed();

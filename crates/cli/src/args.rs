@@ -127,9 +127,8 @@ pub struct Keygen {
     pub tables_capacity: Option<f64>,
     /// Make keys with which the server bootstraps arrays, which restores capacity when an operation
     /// lacks it. For the presets n15s, n15, n16s, n16, n17s and n17; the keys take gigabytes.
-    #[arg(long, value_enum, num_args = 0..=1, require_equals = true,
-        default_missing_value = "real", value_name = "ARRAYS")]
-    pub bootstrapping: Option<Bootstrapped>,
+    #[arg(long)]
+    pub bootstrapping: bool,
     /// Largest absolute value of numbers to bootstrap (by default, 1). Larger ones lose precision.
     #[arg(long, value_name = "NUMBER", requires = "bootstrapping", allow_negative_numbers = true)]
     pub bootstrapping_bound: Option<f64>,
@@ -206,15 +205,6 @@ pub enum Scheme {
     Bgv,
     /// Integers.
     Bfv,
-}
-
-/// Arrays to bootstrap.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
-pub enum Bootstrapped {
-    /// Real arrays.
-    Real,
-    /// Complex arrays too, which takes twice as long.
-    Complex,
 }
 
 /// Arguments of `encrypt`.

@@ -615,10 +615,7 @@ fn presets_show_their_bootstrapping() {
             .contains("bootstraps bits\n  failure     with probability 2^-")
     );
     let printed = &plan("n16s")["bootstrapping"];
-    assert_eq!(
-        (printed["precision"].as_f64(), printed["complex"].as_bool()),
-        (Some(32.0), Some(false))
-    );
+    assert_eq!(printed["precision"].as_f64(), Some(32.0));
     assert!(
         printed["log2_failure_probability"].is_null() && printed["sparse_log2_pq_limit"] == 121
     );
@@ -648,7 +645,7 @@ fn presets_show_their_bootstrapping() {
     assert!(!Path::new(&folder.path("keys/client.key")).exists());
     assert_eq!(keygen(&["--bootstrapping=integer"]).0, 2);
     assert_eq!(keygen(&["--bootstrapping-bound", "2"]).0, 2, "without --bootstrapping");
-    let (status, _, err) = keygen(&["--bootstrapping=complex", "--bootstrapping-bound", "-2"]);
+    let (status, _, err) = keygen(&["--bootstrapping", "--bootstrapping-bound", "-2"]);
     assert!(status == 2 || err.contains("a bound of -2"), "{status} {err}");
 }
 

@@ -25,7 +25,7 @@ fn bootstraps_stop_at_the_requested_capacity() {
     let few = Bootstrapping { slots: Some(32), ..with_precision(20.0) };
     for (how, complex) in [
         (with_precision(20.0), false),
-        (Bootstrapping { complex: true, ..with_precision(20.0) }, true),
+        (with_precision(20.0), true),
         (Bootstrapping { bound: 4.0, ..with_precision(20.0) }, false),
         (few, false),
         (with_precision(48.0), false),

@@ -153,8 +153,8 @@ fn precision_beyond_one_bootstrap_is_iterated() {
 /// Only the first slots are bootstrapped, whatever the other slots hold.
 #[test]
 fn only_used_slots_are_bootstrapped() {
-    for complex in [false, true] {
-        let how = Bootstrapping { slots: Some(32), complex, ..with_precision(20.0) };
+    {
+        let how = Bootstrapping { slots: Some(32), ..with_precision(20.0) };
         let (client, server) = insecure(9, how);
         let session = server.session();
         let described = how.describe(session).unwrap();
@@ -282,7 +282,7 @@ fn precise_circuits_of_any_depth() {
 fn omitted_options_have_defaults() {
     let client = ClientKey::generate_with(insecure_grafted(8, 20, SPARSE), 1).unwrap();
     let described = Bootstrapping::default().describe(client.session()).unwrap();
-    assert_eq!((described.precision, described.complex, described.bound), (32.0, false, 1.0));
+    assert_eq!((described.precision, described.bound), (32.0, 1.0));
     // A smaller modulus gives less precision, but always leaves capacity for one product.
     let small = ClientKey::generate_with(insecure_grafted(8, 14, SPARSE), 1).unwrap();
     let described = Bootstrapping::default().describe(small.session()).unwrap();
@@ -601,15 +601,9 @@ fn circuits_are_refreshed() {
 }
 
 #[test]
-fn complex_arrays_take_complex_keys() {
+fn real_and_complex_arrays_take_the_same_keys() {
     let x: Vec<Complex64> = (0..128).map(|i| Complex64::from_polar(1.0, f64::from(i))).collect();
-    let (client, real) = insecure(8, with_precision(20.0));
-    let a = client.encrypt_complex(&x, &[128]).unwrap();
-    let error = real.bootstrap(&a).unwrap_err().to_string();
-    assert!(error.contains("the array is complex"), "{error}");
-    assert!(real.bootstrapper(true).is_none());
-
-    let (client, server) = insecure(8, Bootstrapping { complex: true, ..with_precision(20.0) });
+    let (client, server) = insecure(8, with_precision(20.0));
     let a = client.encrypt_complex(&x, &[128]).unwrap();
     let y = server.bootstrap(&a).unwrap();
     let got = client.decrypt_complex(&y).unwrap();

@@ -158,16 +158,15 @@ fn smooth_functions_are_computed_in_one_bootstrap() {
     }
 }
 
-/// Arrays of several ciphertexts, and keys for complex arrays, have functions in bootstraps too.
-/// Keys for the first slots have none.
+/// Arrays of several ciphertexts have functions in bootstraps too. Keys for the first slots have none.
 #[test]
 fn functions_in_bootstraps_of_other_keys_and_layouts() {
     let client = ClientKey::generate_with(insecure_grafted(7, 18, SPARSE), 1).unwrap();
     let function = SmoothFunction::new(|x| (x - 4.0).tanh(), (2.0, 6.0), Some(1e-2), None).unwrap();
-    for (complex, slots, count, bootstraps) in
-        [(false, None, 150, Some(3)), (true, None, 50, Some(1)), (false, Some(32), 30, None)]
+    for (slots, count, bootstraps) in
+        [(None, 150, Some(3)), (None, 50, Some(1)), (Some(32), 30, None)]
     {
-        let how = Bootstrapping { precision: Some(16.0), complex, slots, bound: 1.0 };
+        let how = Bootstrapping { precision: Some(16.0), slots, bound: 1.0 };
         let request = KeyRequest { bootstrapping: Some(how), ..KeyRequest::default() };
         let server = Server::new(client.evaluation_keys(&request).unwrap()).unwrap();
         let x: Vec<f64> = (0..count).map(|i| 2.0 + 4.0 * f64::from(i) / 149.0).collect();

@@ -402,7 +402,7 @@ fn simulated_keys_match_the_real_ones() {
     assert_eq!(own[0].request(), bootstrapping);
     for keys in [&keys, like] {
         assert_eq!(keys.lacks(&request), [""; 0]);
-        let precise = Bootstrapping { precision: Some(21.0), complex: true, ..bootstrapping };
+        let precise = Bootstrapping { precision: Some(21.0), ..bootstrapping };
         let more = KeyRequest {
             bootstrapping: Some(precise),
             look_ups: Some(hippocrene::LookUps::default()),

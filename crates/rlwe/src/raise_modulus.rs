@@ -83,11 +83,7 @@ impl Context {
             converted.iter().map(|position| parameters.limb_modulus(to, *position)).collect();
         let converter = BaseConverter::new(&own, &targets, self.kernel());
         self.record("raise a polynomial", |count| {
-            let shared = to
-                .factors()
-                .filter(is_shared)
-                .fold(Modulus::ONE, |all, p| all.lcm(to.gcd(Modulus::of_factor(p))));
-            count.conversions(from, to.without(shared), 1);
+            count.conversions(from, to.without(from), 1);
             count.passes(from, 1);
             count.passes(to, 1);
         });

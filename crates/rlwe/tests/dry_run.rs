@@ -325,6 +325,25 @@ fn operands_of_a_dry_run_do_not_mix_with_others() {
     assert!(out.parts().iter().all(Poly::is_dry_run));
 }
 
+/// The base modulus of a bootstrap may have a limb of the sprout in common with the raised modulus.
+#[test]
+fn raised_moduli_may_share_limbs_of_the_sprout() {
+    let real = &contexts()[2];
+    let empty = &dry_run(real);
+    let top = real.parameters().top();
+    for sprout in [top.sprout(), Modulus::of_sprout(top.odd(), 0), Modulus::of_sprout(0, 3)] {
+        let base = Modulus::of_range(0..1).lcm(sprout);
+        let raised = [real, empty].map(|context| {
+            let side = Side::new(context, |secret| held(context, secret));
+            let (mut low, mut out) = (Ciphertext::empty(context), Ciphertext::empty(context));
+            context.switch_ciphertext_into(&mut low, &side.values[0], base).unwrap();
+            context.raise_modulus_into(&mut out, &low, top).unwrap();
+            facts(&out)
+        });
+        assert_eq!(raised[0], raised[1]);
+    }
+}
+
 /// The double decomposition, raised moduli with and without a sparse secret, and products over the
 /// integers.
 #[test]

@@ -15,8 +15,6 @@ use crate::{Error, Session};
 /// See [`Bootstrapping`] for an example.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct BootstrappingDescription {
-    /// True if complex arrays are bootstrapped too.
-    pub complex: bool,
     /// The number of slots that are bootstrapped.
     pub slots: usize,
     /// The precision of the result, in bits after the binary point.
@@ -59,7 +57,6 @@ impl BootstrappingDescription {
         let sparse_parameters = plan.sparse_context().map(|sparse| sparse.parameters());
         let log2_pq = |set: &Parameters| set.log2(set.full());
         Ok(BootstrappingDescription {
-            complex: !literal.real,
             slots: literal.slots,
             precision: way.precision,
             iterations: way.bootstraps,

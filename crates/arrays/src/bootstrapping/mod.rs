@@ -35,10 +35,6 @@ pub(crate) use rule::{capacity_after, reserve};
 /// ```
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Bootstrapping {
-    /// True if complex arrays are bootstrapped too, otherwise only real ones are.
-    ///
-    /// Both need the same keys. Complex arrays need twice the number of reductions.
-    pub complex: bool,
     /// The number of slots that are bootstrapped, a power of two; by default all.
     ///
     /// With fewer slots the bootstrap is faster, its keys are smaller and more capacity is left.
@@ -67,9 +63,9 @@ pub struct Bootstrapping {
 }
 
 impl Default for Bootstrapping {
-    /// Requests a bootstrap of real arrays with values up to 1, with the default precision.
+    /// Requests a bootstrap of values up to 1, with the default precision.
     fn default() -> Self {
-        Bootstrapping { complex: false, slots: None, bound: 1.0, precision: None }
+        Bootstrapping { slots: None, bound: 1.0, precision: None }
     }
 }
 
@@ -85,7 +81,7 @@ impl Bootstrapping {
         let slots = self.slots.is_none_or(|have| wanted.slots.is_some_and(|slots| slots <= have));
         let precise =
             wanted.precision.is_none_or(|bits| self.precision.is_some_and(|have| have >= bits));
-        (self.complex || !wanted.complex) && slots && precise && self.bound >= wanted.bound
+        slots && precise && self.bound >= wanted.bound
     }
 
     /// Plans the bootstrap with these parameters; also returns its precision in bits.
@@ -199,9 +195,9 @@ impl BootstrappingKeys {
 
     /// The request, with the default precision filled in.
     pub fn request(&self) -> Bootstrapping {
-        let BootstrapLiteral { slots, first_slots, real, bound, .. } = self.literal;
+        let BootstrapLiteral { slots, first_slots, bound, .. } = self.literal;
         let slots = first_slots.then_some(slots);
-        Bootstrapping { complex: !real, slots, bound, precision: Some(self.precision) }
+        Bootstrapping { slots, bound, precision: Some(self.precision) }
     }
 
     /// The precision of the bootstrap, in bits after the binary point.
@@ -221,7 +217,7 @@ impl BootstrappingKeys {
         session: &Session,
         precision: f64,
     ) -> Result<BootstrapLiteral, Error> {
-        let how = Bootstrapping { precision: Some(precision), complex: false, ..self.request() };
+        let how = Bootstrapping { precision: Some(precision), ..self.request() };
         let literal = rule::literal(session, &how, BootstrapMethod::once(precision))?;
         Ok(BootstrapLiteral {
             base_bits: self.literal.base_bits,

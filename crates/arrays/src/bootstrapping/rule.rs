@@ -172,7 +172,7 @@ pub(super) fn literal(
     Ok(BootstrapLiteral {
         slots,
         first_slots: slots < all,
-        real: !how.complex,
+        real: true,
         order: Order::SlotsToCoefficientsFirst,
         bound: how.bound,
         base_bits: base_bits(parameters, bits + ERROR_SHARE_BITS + ratio, rounded)?,

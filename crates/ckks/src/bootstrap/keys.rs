@@ -73,7 +73,7 @@ impl BootstrapPlan {
             uses.add_all(BootstrapPlan::new(Arc::clone(&self.context), literal)?.uses()?);
         }
         if self.has_sines() {
-            for sine_use in [SineUse::SmoothFunctions, SineUse::Tables] {
+            for sine_use in [SineUse::SmoothFunctions, SineUse::Tables { saved_bits: 0 }] {
                 uses.add_all(self.with_moduli_of_sines(sine_use)?.uses()?);
             }
         }

@@ -37,6 +37,10 @@ const SINE_RATIO_OF_FUNCTIONS: f64 = 1.0 / 6.5;
 /// the sine is a one-to-one function.
 const SINE_RATIO_OF_TABLES: f64 = 1.0 / 4.0;
 
+/// log2 of the ratio of the error of sines to the error of the reduction, which is in turns. It is
+/// `2 pi` for the unit, and 1.5 bits for all other kinds of errors.
+const LOG2_ERROR_OF_SINES: f64 = 4.15;
+
 /// The scale at the base modulus is set by an integer factor with at least this number of bits. So
 /// the actual ratio of sines is at least 15/16 of the largest. Chosen.
 const SINE_UNIT_BITS: f64 = 4.0;
@@ -47,16 +51,20 @@ const SINE_UNIT_BITS: f64 = 4.0;
 /// ```
 /// use hippocrene_ckks::bootstrap::SineUse;
 ///
-/// assert_ne!(SineUse::SmoothFunctions, SineUse::Tables);
+/// assert_ne!(SineUse::SmoothFunctions, SineUse::Tables { saved_bits: 0 });
 /// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum SineUse {
     /// Polynomials of low degree. The values fill up to 2/6.5 of a period. All scales have as many
     /// bits fewer as the message ratio has more, so that more capacity is left.
     SmoothFunctions,
-    /// Tables of many entries. The values fill up to half of a period. All scales stay, so that the
-    /// sines have as many more bits of precision as the message ratio has more.
-    Tables,
+    /// Tables of many entries. The values fill up to half of a period.
+    Tables {
+        /// The number of bits by which all scales are smaller, which leaves more capacity
+        /// ([`BootstrapPlan::saved_bits_for`]). With 0, the sines have as many more bits of
+        /// precision than values as the message ratio has more.
+        saved_bits: u32,
+    },
 }
 
 /// The plan of a bootstrap, without keys.
@@ -249,7 +257,7 @@ impl BootstrapPlan {
             SineUse::SmoothFunctions => {
                 reduction.log2_error() - reduction.epsilon().log2() + plan.log2_ratio
             }
-            SineUse::Tables => reduction.log2_error(),
+            SineUse::Tables { saved_bits } => reduction.log2_error() + f64::from(saved_bits),
         };
         let (reach, doublings) = (reduction.reach() as u32, reduction.doublings());
         plan.literal.reduction =
@@ -262,18 +270,28 @@ impl BootstrapPlan {
     pub(super) fn with_moduli_of_sines(&self, sine_use: SineUse) -> Result<Self, CkksError> {
         let mut literal = BootstrapLiteral { real: true, precision: None, ..self.literal.clone() };
         let own = self.literal.reduction.epsilon();
+        let saved = match sine_use {
+            SineUse::SmoothFunctions => self.most_saved_bits(),
+            SineUse::Tables { saved_bits } => saved_bits.min(self.most_saved_bits()),
+        };
+        let saved = f64::from(saved);
+        literal.scale_bits -= saved;
+        literal.coefficients_to_slots.iter_mut().for_each(|x| x.scale_bits -= saved);
         let plan = match sine_use {
-            SineUse::Tables => {
+            SineUse::Tables { .. } => {
                 let ratio = SINE_RATIO_OF_TABLES;
                 // The larger ratio leaves these bits at the base modulus.
                 let unit_bits = (ratio / own).log2().max(SINE_UNIT_BITS);
-                BootstrapPlan { log2_ratio: ratio.log2(), unit_bits, ..self.clone() }
+                BootstrapPlan {
+                    scale: power(literal.scale_bits)?,
+                    reduced_scale: power(self.reduced_scale.log2() - saved)?,
+                    log2_ratio: ratio.log2(),
+                    unit_bits,
+                    ..self.clone()
+                }
             }
             SineUse::SmoothFunctions => {
                 let ratio = SINE_RATIO_OF_FUNCTIONS;
-                let saved = (ratio / own).log2().max(0.0).floor();
-                literal.scale_bits -= saved;
-                literal.coefficients_to_slots.iter_mut().for_each(|x| x.scale_bits -= saved);
                 BootstrapPlan {
                     scale: power(literal.scale_bits)?,
                     reduced_scale: power(
@@ -285,8 +303,23 @@ impl BootstrapPlan {
                 }
             }
         };
-        let (to_slots, _) = transforms(&self.context, &literal)?;
-        Ok(BootstrapPlan { to_slots: Arc::new(to_slots), literal, ..plan })
+        let to_slots = match saved == 0.0 && self.literal.real {
+            true => Arc::clone(&self.to_slots),
+            false => Arc::new(transforms(&self.context, &literal)?.0),
+        };
+        Ok(BootstrapPlan { to_slots, literal, ..plan })
+    }
+
+    /// The largest number of bits by which the scales of a plan of sines can be smaller.
+    pub fn most_saved_bits(&self) -> u32 {
+        (SINE_RATIO_OF_FUNCTIONS / self.literal.reduction.epsilon()).log2().max(0.0) as u32
+    }
+
+    /// Returns the largest [`SineUse::Tables::saved_bits`] with which the error of the sines has at
+    /// most this standard deviation, about, or 0 if none has.
+    pub fn saved_bits_for(&self, sine_error: f64) -> u32 {
+        let own = self.literal.reduction.log2_error() + LOG2_ERROR_OF_SINES;
+        ((sine_error.log2() - own).max(0.0) as u32).min(self.most_saved_bits())
     }
 
     /// Returns this plan for the dry run of `context`, which was made by

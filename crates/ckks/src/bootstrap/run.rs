@@ -126,7 +126,7 @@ impl Bootstrapper {
     ///
     /// The unit `u` is at most `2 pi epsilon / (bound + 10 e)`, where `e` is the standard deviation
     /// of the error of `a`. It depends on the scale of `a`. It is at least 15/16 of that, and
-    /// nearer to it for [`SineUse::Tables`](super::SineUse).
+    /// nearer to it for tables ([`SineUse`](super::SineUse)).
     ///
     /// # Errors
     /// Fails with [`CkksError::Argument`] if the plan's reduction is not a sine, and as the phases

@@ -2,9 +2,12 @@
 
 use std::f64::consts::PI;
 
-/// Factor of distances of nodes in products. The products of the distances of `p` nodes on `[-1,
-/// 1]` then neither overflow nor underflow: the capacity of this interval is 1/2.
+/// Factor of distances of nodes in products. The product of the distances of `p` nodes on `[-1, 1]`
+/// then neither overflows nor underflows: the capacity of this interval is 1/2.
 const INVERSE_CAPACITY: f64 = 2.0;
+
+/// Number of bits by which the exponent of a partial product is corrected. Chosen.
+const EXPONENT_STEP: i32 = 500;
 
 /// The nodes of an interpolation, with the factors of its formula.
 pub(super) struct Nodes {
@@ -37,11 +40,8 @@ impl Nodes {
             others.map(move |(_, there)| here - there)
         };
         let count = places.len();
-        let scaled = |distance: f64| INVERSE_CAPACITY * distance;
         Nodes {
-            weights: (0..count)
-                .map(|j| distances(j).map(scaled).product::<f64>().recip())
-                .collect(),
+            weights: (0..count).map(|j| scaled_product(distances(j)).recip()).collect(),
             slopes: (0..count).map(|j| distances(j).map(f64::recip).sum()).collect(),
             places,
         }
@@ -68,13 +68,29 @@ impl Nodes {
         if let Some(node) = distances().position(|distance| distance == 0.0) {
             return values[node];
         }
-        let product: f64 = distances().map(|distance| INVERSE_CAPACITY * distance).product();
+        let product = scaled_product(distances());
         let term = |(j, distance): (usize, f64)| {
             let lagrange = product * self.weights[j] / (INVERSE_CAPACITY * distance);
             values[j] * (1.0 - 2.0 * self.slopes[j] * distance) * lagrange * lagrange
         };
         distances().enumerate().map(term).sum()
     }
+}
+
+/// Returns the product of distances of nodes, each times [`INVERSE_CAPACITY`]. Partial products may
+/// be too large or too small for a double.
+fn scaled_product(distances: impl Iterator<Item = f64>) -> f64 {
+    let (mut product, mut steps) = (1.0f64, 0);
+    let step = f64::from(EXPONENT_STEP).exp2();
+    for distance in distances {
+        product *= INVERSE_CAPACITY * distance;
+        if product.abs() > step {
+            (product, steps) = (product / step, steps + 1);
+        } else if product.abs() < step.recip() {
+            (product, steps) = (product * step, steps - 1);
+        }
+    }
+    product * f64::from(steps * EXPONENT_STEP).exp2()
 }
 
 #[cfg(test)]
@@ -89,7 +105,7 @@ mod tests {
 
     #[test]
     fn interpolation_has_its_values_and_no_slope_at_the_nodes() {
-        for count in [1, 2, 5, 16, 100, 1000] {
+        for count in [1, 2, 5, 16, 100, 1000, 4096] {
             let nodes = nodes(count);
             let values: Vec<f64> = (0..count).map(|j| (j as f64 * 0.618).fract()).collect();
             let curvatures = nodes.curvatures(&values);

@@ -9,18 +9,11 @@ pub(super) struct Bootstrap<'a>(pub(super) &'a BootstrappingDescription);
 
 impl Display for Bootstrap<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let BootstrappingDescription {
-            complex,
-            bound,
-            precision,
-            capacity_needed,
-            capacity_after,
-            ..
-        } = self.0;
-        let what = if *complex { "complex and real" } else { "real" };
+        let BootstrappingDescription { bound, precision, capacity_needed, capacity_after, .. } =
+            self.0;
         write!(
             f,
-            "bootstraps {what} arrays of values up to {bound}, with {precision:.1} bits after the \
+            "bootstraps arrays of values up to {bound}, with {precision:.1} bits after the \
              binary point"
         )?;
         write!(f, "\n  slots       {}", self.0.slots)?;

@@ -136,7 +136,6 @@ fn write_keys(f: &mut fmt::Formatter<'_>, keys: &KeysInspection) -> fmt::Result 
         write_sparse(f, sparse_weight, sparse_log2_pq, sparse_log2_pq_limit)?;
     }
     let Some(BootstrappingInspection {
-        complex,
         precision,
         slots,
         iterated,
@@ -148,10 +147,9 @@ fn write_keys(f: &mut fmt::Formatter<'_>, keys: &KeysInspection) -> fmt::Result 
     else {
         return Ok(());
     };
-    let what = if complex { "complex and real" } else { "real" };
     write!(
         f,
-        "\n  bootstraps  {what} arrays of values up to {bound} in {slots} slots: {precision:.1} \
+        "\n  bootstraps  arrays of values up to {bound} in {slots} slots: {precision:.1} \
          bits after the binary point{}",
         if iterated { ", iterated" } else { "" }
     )?;

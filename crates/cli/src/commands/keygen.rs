@@ -4,7 +4,7 @@ use super::bootstrapping::Bootstrap;
 use super::files::{Folder, ForeignFile, Written};
 use super::look_ups::LookedUp;
 use super::{check_apart, check_rotations};
-use crate::args::{Bootstrapped, Keygen, Rotations, Scheme};
+use crate::args::{Keygen, Rotations, Scheme};
 use crate::console::Console;
 use crate::error::CliError;
 use crate::streams;
@@ -95,8 +95,7 @@ fn generate(
 fn request(keygen: &Keygen, session: &Session) -> Result<KeyRequest, CliError> {
     let rotations = Rotations::together(keygen.rotations.as_deref());
     check_rotations(rotations.as_deref(), session)?;
-    let bootstrapping = keygen.bootstrapping.map(|arrays| Bootstrapping {
-        complex: arrays == Bootstrapped::Complex,
+    let bootstrapping = keygen.bootstrapping.then(|| Bootstrapping {
         slots: keygen.bootstrapping_slots,
         bound: keygen.bootstrapping_bound.unwrap_or(1.0),
         precision: keygen.bootstrapping_precision,

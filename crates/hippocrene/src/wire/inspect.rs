@@ -155,8 +155,6 @@ pub struct BitsInspection {
 /// The bootstrap that keys are for. See [`Inspection`] for an example.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 pub struct BootstrappingInspection {
-    /// True if complex arrays can be bootstrapped too.
-    pub complex: bool,
     /// The precision, in bits after the binary point.
     pub precision: f64,
     /// The number of slots of a ciphertext that are bootstrapped.
@@ -497,7 +495,6 @@ fn describe_settings(settings: &Settings) -> SettingsInspection {
 fn describe_bootstrapping(head: &BootstrappingHead) -> BootstrappingInspection {
     let BootstrappingHead { precision, literal, sparse_parameters, .. } = head;
     BootstrappingInspection {
-        complex: !literal.real,
         precision: *precision,
         slots: literal.slots,
         iterated: literal.precision.is_some(),

@@ -127,11 +127,17 @@ impl Server {
                 found(server, a, &NoRefresh(server.session.context()))
             });
         let mut candidates = vec![refreshed, at_once.otherwise(1)];
-        if self.bootstraps_to_sines() {
-            let run = |server: &Server, [a]: [&EncryptedArray; 1]| {
-                server.entries_of_sines(a, plan.literal().clone())
+        let sine_error = SineEntriesPlan::estimated_sine_error(plan.literal());
+        for (tier, sine_use) in self.sines_for_tables(sine_error).into_iter().enumerate() {
+            let literal = plan.literal().clone();
+            let run = move |server: &Server, [a]: [&EncryptedArray; 1]| {
+                server.entries_of_sines(a, literal.clone(), sine_use)
             };
-            candidates.push(Candidate::new("a table of sines from a bootstrap", run));
+            let name = match tier {
+                0 => "a table of sines from a bootstrap",
+                _ => "a table of sines from a bootstrap at smaller scales",
+            };
+            candidates.push(Candidate::new(name, run).otherwise(tier));
         }
         let mut out = self.perform(OPERATION, [&*a], f64::INFINITY, &candidates)?;
         // How far values may lie outside of the range of the entries.
@@ -149,9 +155,10 @@ impl Server {
         &self,
         a: &EncryptedArray,
         literal: EntriesLiteral,
+        sine_use: SineUse,
     ) -> Result<EncryptedArray, Error> {
         let count = literal.entries.len() as f64;
-        let found = self.bootstrap_to_sines(a, (-0.5, count - 0.5), SineUse::Tables)?;
+        let found = self.bootstrap_to_sines(a, (-0.5, count - 0.5), sine_use)?;
         let spacing = 2.0 * found.angle / count;
         let plan = SineEntriesPlan::new(self.session.context(), literal, spacing)?;
         let out = self.map_as_it_is(&found.sines, OPERATION, true, |_, x| {

@@ -46,7 +46,8 @@ pub(in crate::server) struct Bootstraps {
     coarse: Option<CoarseBootstraps>,
     /// The bootstrappers of sines.
     sines_of_functions: SineBootstraps,
-    sines_of_tables: SineBootstraps,
+    /// By the number of saved bits ([`SineUse::Tables`]).
+    sines_of_tables: Vec<SineBootstraps>,
     precision: f64,
     /// The size of the keys of the sparse secret, in bytes.
     pub(in crate::server) key_bytes: usize,
@@ -190,7 +191,9 @@ impl Bootstraps {
         Ok(Bootstraps {
             coarse: coarse(),
             sines_of_functions: SineBootstraps::new(&real, SineUse::SmoothFunctions),
-            sines_of_tables: SineBootstraps::new(&real, SineUse::Tables),
+            sines_of_tables: (0..=real.most_saved_bits())
+                .map(|saved_bits| SineBootstraps::new(&real, SineUse::Tables { saved_bits }))
+                .collect(),
             complex: make(complex)?,
             real: make(real)?,
             precision: keys.precision(),
@@ -213,7 +216,7 @@ impl Bootstraps {
                 None => None,
             },
             sines_of_functions: self.sines_of_functions.dry_run_beside(),
-            sines_of_tables: self.sines_of_tables.dry_run_beside(),
+            sines_of_tables: self.sines_of_tables.iter().map(|own| own.dry_run_beside()).collect(),
             ..*self
         })
     }
@@ -223,10 +226,14 @@ impl Bootstraps {
     /// # Errors
     /// [`CkksError::Argument`] if the keys are for the first slots only.
     fn of_sines(&self, sine_use: SineUse) -> Result<&MadeSineBootstraps, CkksError> {
-        match sine_use {
-            SineUse::SmoothFunctions => self.sines_of_functions.get(&self.real),
-            SineUse::Tables => self.sines_of_tables.get(&self.real),
-        }
+        let own = match sine_use {
+            SineUse::SmoothFunctions => &self.sines_of_functions,
+            SineUse::Tables { saved_bits } => {
+                let most = self.sines_of_tables.len() - 1;
+                &self.sines_of_tables[most.min(saved_bits as usize)]
+            }
+        };
+        own.get(&self.real)
     }
 
     /// Returns the bootstrapper of single ciphertexts of this form.
@@ -402,7 +409,7 @@ impl Server {
     ///
     /// # Errors
     /// - [`Error::NoKeys`] if the server has no bootstrapping keys.
-    /// - [`Error::Argument`] if the keys are for real arrays and this one is complex. Also if the
+    /// - [`Error::Argument`] if the
     ///   bound of the array is so large that less than half of the bits that it asks for would be
     ///   left after the binary point.
     /// - [`Error::Capacity`] if the array has less capacity than [`Server::bootstrap_reserve`].
@@ -479,9 +486,16 @@ impl Server {
         }
     }
 
-    /// Whether [`Server::bootstrap_to_sines`] is possible with these keys.
-    pub(in crate::server) fn bootstraps_to_sines(&self) -> bool {
-        self.bootstraps.as_ref().is_some_and(|bootstraps| bootstraps.first_slots().is_none())
+    /// Returns the possible uses of sines for a table that needs at most this error of them. The
+    /// first one shares the matrices of plain bootstraps. The second one leaves more capacity.
+    pub(in crate::server) fn sines_for_tables(&self, sine_error: f64) -> Vec<SineUse> {
+        let Some(own) = self.bootstraps.as_ref().filter(|own| own.first_slots().is_none()) else {
+            return Vec::new();
+        };
+        let most = own.real.plan().saved_bits_for(sine_error);
+        let mut saved = vec![0, most];
+        saved.dedup();
+        saved.into_iter().map(|saved_bits| SineUse::Tables { saved_bits }).collect()
     }
 
     /// Restores the capacity of an array and returns the sines of its elements, `sin(angle t)`,
