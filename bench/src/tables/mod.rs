@@ -3,7 +3,6 @@
 mod boot;
 mod boot_15;
 mod boot_precise;
-mod entries;
 mod functions;
 mod gates;
 mod graft_10;
@@ -56,6 +55,7 @@ mod second;
 mod she;
 mod sign;
 mod simulate;
+mod tables_exact;
 mod threads;
 mod tuple;
 mod twins;
@@ -117,7 +117,7 @@ const ALL: &[Table] = &[
     hk20::TABLE,
     hk20_7::TABLE,
     sign::TABLE,
-    entries::TABLE,
+    tables_exact::TABLE,
     functions::TABLE,
     gates::TABLE,
     simulate::TABLE,

@@ -100,6 +100,37 @@ fn with_bootstraps() {
     check(&client, &a, &expected, 63.0 / 4096.0).unwrap();
 }
 
+/// A table of an array without capacity takes one bootstrap for each ciphertext.
+#[test]
+fn tables_are_looked_up_during_a_bootstrap() {
+    let how = Bootstrapping { precision: Some(20.0), ..Bootstrapping::default() };
+    let (client, server) = insecure(24, Some(how));
+    let reserve = server.bootstrap_reserve().unwrap();
+    // One ciphertext with zeros beside the elements, two full ones, and one with copies.
+    for (count, shape) in [(9, vec![200]), (64, vec![2, 256]), (16, vec![3, 7])] {
+        let size: usize = shape.iter().product();
+        let places: Vec<usize> = (0..size).map(|i| (i * 7 + i / 5) % count).collect();
+        let x: Vec<f64> = places.iter().map(|place| *place as f64).collect();
+        let interval = Interval::new(0.0, (count - 1) as f64);
+        let how = Encryption { interval, ..Encryption::default() };
+        let a = client.encrypt_with((&x[..]).into(), &shape, &how).unwrap();
+        let a = server.bootstrap_to(&a, Some(reserve + 1.0)).unwrap();
+        let table = table(count, 3);
+        let expected: Vec<f64> = places.iter().map(|place| table[*place]).collect();
+        let before = server.bootstraps();
+        let found = server.entries(&a, &table, Some(6.0)).unwrap();
+        assert_eq!(server.bootstraps() - before, size.div_ceil(256) as u64);
+        assert!(found.capacity_bits(server.session()) > reserve);
+        check(&client, &found, &expected, 2f64.powi(-6)).unwrap();
+        let largest = table.iter().fold(0.0f64, |most, entry| most.max(entry.abs()));
+        assert!(found.bound() <= 1.2 * largest + 0.1, "{} {largest}", found.bound());
+        // Slots without an element hold zeros.
+        let sum = server.sum(&found, None).unwrap();
+        let within = 2f64.powi(-6) * size as f64;
+        check(&client, &sum, &[expected.iter().sum::<f64>()], within).unwrap();
+    }
+}
+
 #[test]
 fn invalid_tables_and_places_are_refused() {
     let (client, server) = insecure(5, None);

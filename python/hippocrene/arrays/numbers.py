@@ -329,7 +329,7 @@ class NumberArray(ArithmeticArray, holds=("numbers",)):
 
         Up to 4 entries take 2 or 3 multiplications one after the other. A table of
         ``p`` entries, at most 4096, takes 3 to 5 more than ``log2(2 * p)``. With bootstrapping
-        keys, capacity is restored on the way.
+        keys, capacity is restored on the way, or the table is looked up during a bootstrap.
 
         An entry is within ``2**-precision`` of the right one. The default `precision` is 12 bits
         below the difference of the largest and the smallest entry. A value with an error ``e`` adds

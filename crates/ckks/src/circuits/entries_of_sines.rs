@@ -82,6 +82,8 @@ pub struct SineEntriesPlan {
     factor: f64,
     /// The largest absolute value of the polynomial on the interval.
     bound: f64,
+    /// The largest absolute value of the polynomial with the offset, in the unit of the entries.
+    result_bound: f64,
     table: Stage,
     /// Bits of the scale at which the rounding of the argument adds at most half of the allowed
     /// error.
@@ -190,13 +192,16 @@ impl SineEntriesPlan {
         let (low, high) = (-0.5 * spacing * count as f64, 0.5 * spacing * count as f64);
         let sample = |k: usize| {
             let angle = low + (high - low) * k as f64 / samples as f64;
-            nodes.interpolate(&values, angle.clamp(-0.5 * PI, 0.5 * PI).sin()).abs()
+            nodes.interpolate(&values, angle.clamp(-0.5 * PI, 0.5 * PI).sin())
         };
+        let sampled: Vec<f64> = (0..=samples).map(sample).collect();
+        let result = |value: &f64| (offset + factor * value).abs();
         let plan = SineEntriesPlan {
             spacing,
             offset,
             factor,
-            bound: (0..=samples).map(sample).fold(1.0, f64::max),
+            bound: sampled.iter().fold(1.0, |bound: f64, value| bound.max(value.abs())),
+            result_bound: sampled.iter().map(result).fold(0.0, f64::max),
             argument_scale_bits: argument_scale_bits.max(scale_bits),
             table: Stage { polynomial: table, scale_bits, margin, range: (0.0, 1.0) },
             roundings,
@@ -235,6 +240,11 @@ impl SineEntriesPlan {
     /// with 0 keep it.
     pub fn offset(&self) -> f64 {
         self.offset
+    }
+
+    /// The largest absolute value of a result with the offset.
+    pub fn result_bound(&self) -> f64 {
+        self.result_bound + (-self.literal.precision).exp2()
     }
 
     /// The bits of capacity that the look-up uses.

@@ -37,7 +37,8 @@ impl Server {
     /// first or above the last index may give any value.
     ///
     /// This uses [`EntriesPlan::bits`] of capacity. With bootstrapping keys, capacity is restored
-    /// on the way. Tables of up to 4 entries cost one more multiplication if the array has stray
+    /// on the way, or the table is looked up at sines from a bootstrap of the indices
+    /// ([`SineEntriesPlan`]). The fastest way that leaves enough capacity is taken. Tables of up to 4 entries cost one more multiplication if the array has stray
     /// slots. For arrays of integers, polynomials do the same exactly
     /// ([`crate::IntegerPolynomial::of_entries`]).
     ///
@@ -164,9 +165,11 @@ impl Server {
         let out = self.map_as_it_is(&found.sines, OPERATION, true, |_, x| {
             Ok(self.evaluator.entries_of_sines(x, &plan, found.errors)?)
         })?;
-        match plan.offset() {
-            0.0 => Ok(out),
-            offset => self.add_number(&out, offset),
-        }
+        let mut out = match plan.offset() {
+            0.0 => out,
+            offset => self.add_number(&out, offset)?,
+        };
+        out.set_bound(out.bound().min(plan.result_bound()));
+        Ok(out)
     }
 }

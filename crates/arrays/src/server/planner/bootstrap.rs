@@ -832,6 +832,24 @@ pub(in crate::server) fn bootstrapped(
     })
 }
 
+/// Splits the ciphertexts of an array into groups that are bootstrapped at once: pairs of real ones,
+/// if both have one modulus and one scale.
+fn groups<'a>(
+    ciphertexts: &'a [Cow<'a, Ciphertext>],
+    is_complex: bool,
+) -> Vec<&'a [Cow<'a, Ciphertext>]> {
+    let are_alike = |pair: &[Cow<'_, Ciphertext>]| match pair {
+        [a, b] => a.modulus() == b.modulus() && a.scale() == b.scale() && a.slots() == b.slots(),
+        _ => false,
+    };
+    let size = if is_complex { 1 } else { 2 };
+    let split = |group: &'a [Cow<'a, Ciphertext>]| match are_alike(group) {
+        true => group.chunks(2),
+        false => group.chunks(1),
+    };
+    ciphertexts.chunks(size).flat_map(split).collect()
+}
+
 #[cfg(test)]
 mod tests {
     use hippocrene_ring::primes;
@@ -878,22 +896,4 @@ mod tests {
             assert!((got - expected).abs() < tolerance, "{got} instead of {expected}");
         }
     }
-}
-
-/// Splits the ciphertexts of an array into groups that are bootstrapped at once: pairs of real ones,
-/// if both have one modulus and one scale.
-fn groups<'a>(
-    ciphertexts: &'a [Cow<'a, Ciphertext>],
-    is_complex: bool,
-) -> Vec<&'a [Cow<'a, Ciphertext>]> {
-    let are_alike = |pair: &[Cow<'_, Ciphertext>]| match pair {
-        [a, b] => a.modulus() == b.modulus() && a.scale() == b.scale() && a.slots() == b.slots(),
-        _ => false,
-    };
-    let size = if is_complex { 1 } else { 2 };
-    let split = |group: &'a [Cow<'a, Ciphertext>]| match are_alike(group) {
-        true => group.chunks(2),
-        false => group.chunks(1),
-    };
-    ciphertexts.chunks(size).flat_map(split).collect()
 }
