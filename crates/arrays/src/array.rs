@@ -5,6 +5,7 @@ use std::{
     sync::{Arc, OnceLock},
 };
 
+use hippocrene_ckks::bootstrap::{SineErrors, SineUse};
 use hippocrene_ring::Poly;
 use hippocrene_rlwe::{self as rlwe, Fingerprint};
 
@@ -12,8 +13,31 @@ use crate::{
     CiphertextBody, Elements, Error, Layout, Padding, Session, SlotContents, terms::Terms,
 };
 
-/// A cell for the bootstrapped ciphertexts of an array.
-type Refreshed<F> = Arc<OnceLock<Vec<<F as Elements>::Ciphertext>>>;
+/// Results of bootstraps of an array, set by the first operation that needs them, so that later
+/// operations reuse them.
+#[derive(Debug, Clone)]
+struct Bootstrapped<C> {
+    values: OnceLock<Vec<C>>,
+    sines: OnceLock<KnownSines<C>>,
+}
+
+impl<C> Default for Bootstrapped<C> {
+    fn default() -> Self {
+        Bootstrapped { values: OnceLock::new(), sines: OnceLock::new() }
+    }
+}
+
+/// Sines of the elements of an array, from a bootstrap.
+#[derive(Debug, Clone)]
+pub(crate) struct KnownSines<C> {
+    /// The interval that the angle belongs to, and the use.
+    pub(crate) request: ((f64, f64), SineUse),
+    pub(crate) ciphertexts: Vec<C>,
+    /// The sines are `sin(angle t)`, where `t` rises from -1 to 1 over the interval.
+    pub(crate) angle: f64,
+    /// The largest errors among all ciphertexts.
+    pub(crate) errors: SineErrors,
+}
 
 /// An encrypted array: a shape, a layout, and ciphertexts that hold the elements in the slots that
 /// the layout names.
@@ -40,9 +64,8 @@ pub struct Array<F: Elements> {
     /// The contents of the slots without an element.
     slots: SlotContents,
     bodies: Vec<CiphertextBody<F>>,
-    /// The bootstrapped ciphertexts, set by the first operation that bootstraps this array, so that
-    /// later operations reuse them.
-    refreshed: Refreshed<F>,
+    /// The results of bootstraps. The clones of an array share this cell, and nothing else does.
+    bootstrapped: Arc<Bootstrapped<F::Ciphertext>>,
     /// The summands, if this array is a sum.
     terms: Terms,
 }
@@ -118,7 +141,7 @@ impl<F: Elements> Array<F> {
             form,
             slots,
             bodies,
-            refreshed: Arc::default(),
+            bootstrapped: Arc::default(),
             terms: Terms::default(),
         })
     }
@@ -131,7 +154,7 @@ impl<F: Elements> Array<F> {
     ) -> Self {
         debug_assert_eq!(layout.ciphertexts(), ciphertexts.len());
         let bodies = ciphertexts.into_iter().map(CiphertextBody::Full).collect();
-        Array { layout, form, slots, bodies, refreshed: Arc::default(), terms: Terms::default() }
+        Array { layout, form, slots, bodies, bootstrapped: Arc::default(), terms: Terms::default() }
     }
 
     /// Returns the same array with another form.
@@ -203,7 +226,7 @@ impl<F: Elements> Array<F> {
     }
 
     pub(crate) fn bodies_mut(&mut self) -> &mut [CiphertextBody<F>] {
-        self.refreshed = Arc::default();
+        self.bootstrapped = Arc::default();
         &mut self.bodies
     }
 
@@ -250,36 +273,45 @@ impl<F: Elements> Array<F> {
     /// Returns copies of these arrays that remember bootstraps of their own. Arrays that share
     /// their ciphertexts still do.
     pub(crate) fn detached<const COUNT: usize>(arrays: [&Self; COUNT]) -> [Self; COUNT] {
-        let mut cells: Vec<(&Self, Arc<OnceLock<_>>)> = Vec::new();
+        let mut cells: Vec<(&Self, Arc<Bootstrapped<_>>)> = Vec::new();
         arrays.map(|array| {
             let known = cells.iter().find(|(other, _)| array.has_ciphertexts_of(other));
-            let refreshed = match known {
+            let bootstrapped = match known {
                 Some((_, cell)) => Arc::clone(cell),
                 None => {
-                    let cell = Arc::new(OnceLock::clone(&array.refreshed));
+                    let cell = Arc::new(Bootstrapped::clone(&array.bootstrapped));
                     cells.push((array, Arc::clone(&cell)));
                     cell
                 }
             };
-            Array { refreshed, ..array.clone() }
+            Array { bootstrapped, ..array.clone() }
         })
     }
 
     /// Returns the same array, which shares its ciphertexts with `other` if these are equal.
     pub(crate) fn sharing_with(mut self, other: &Self) -> Self {
-        self.refreshed = Arc::clone(&other.refreshed);
+        self.bootstrapped = Arc::clone(&other.bootstrapped);
         self
     }
 
     /// Returns the ciphertexts after a bootstrap, if the array has been bootstrapped.
     pub(crate) fn known_refreshed(&self) -> Option<&[F::Ciphertext]> {
-        self.refreshed.get().map(Vec::as_slice)
+        self.bootstrapped.values.get().map(Vec::as_slice)
+    }
+
+    /// Returns the sines of the elements, if a bootstrap has computed them.
+    pub(crate) fn known_sines(&self) -> Option<&KnownSines<F::Ciphertext>> {
+        self.bootstrapped.sines.get()
+    }
+
+    /// Remembers sines of the elements, unless others are known.
+    pub(crate) fn remember_sines(&self, sines: KnownSines<F::Ciphertext>) {
+        let _known = self.bootstrapped.sines.set(sines);
     }
 
     /// True if both arrays share their ciphertexts, whatever their layouts are.
     pub(crate) fn has_ciphertexts_of(&self, other: &Self) -> bool {
-        // This cell is shared by the clones of an array and by nothing else.
-        Arc::ptr_eq(&self.refreshed, &other.refreshed)
+        Arc::ptr_eq(&self.bootstrapped, &other.bootstrapped)
     }
 
     /// True if both arrays hold the same elements with the same errors, element by element.
@@ -324,7 +356,7 @@ impl<F: Elements> Array<F> {
     pub(crate) fn part(&self, first: usize, layout: Layout, slots: SlotContents) -> Self {
         let bodies = self.bodies[first..first + layout.ciphertexts()].to_vec();
         let form = self.form.clone().without_interval();
-        Array { layout, form, slots, bodies, refreshed: Arc::default(), terms: Terms::default() }
+        Array { layout, form, slots, bodies, bootstrapped: Arc::default(), terms: Terms::default() }
     }
 
     /// Returns the same elements bootstrapped. Calls `bootstrap` only if this array has not been
@@ -333,11 +365,12 @@ impl<F: Elements> Array<F> {
         &self,
         bootstrap: impl FnOnce() -> Result<Vec<F::Ciphertext>, Error>,
     ) -> Result<Self, Error> {
-        let ciphertexts = match self.refreshed.get() {
+        let values = &self.bootstrapped.values;
+        let ciphertexts = match values.get() {
             Some(known) => known,
             None => {
                 let made = bootstrap()?;
-                self.refreshed.get_or_init(|| made)
+                values.get_or_init(|| made)
             }
         };
         let (layout, form) = (self.layout.clone(), self.form.clone());

@@ -120,6 +120,12 @@ fn tables_are_looked_up_during_a_bootstrap() {
         let before = server.bootstraps();
         let found = server.entries(&a, &table, Some(6.0)).unwrap();
         assert_eq!(server.bootstraps() - before, size.div_ceil(256) as u64);
+        // Another table of the same array takes no further bootstrap.
+        let squares: Vec<f64> = table.iter().map(|entry| entry * entry).collect();
+        let squared = server.entries(&a, &squares, Some(4.0)).unwrap();
+        assert_eq!(server.bootstraps() - before, size.div_ceil(256) as u64);
+        let expected_squares: Vec<f64> = expected.iter().map(|entry| entry * entry).collect();
+        check(&client, &squared, &expected_squares, 2f64.powi(-4)).unwrap();
         assert!(found.capacity_bits(server.session()) > reserve);
         check(&client, &found, &expected, 2f64.powi(-6)).unwrap();
         let largest = table.iter().fold(0.0f64, |most, entry| most.max(entry.abs()));

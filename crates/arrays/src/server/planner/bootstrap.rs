@@ -14,7 +14,8 @@ use hippocrene_ckks::{
 use crate::server::{Server, planner::choose::Circuit, schemes::numbers::INTERVAL_ROUNDING_SHARE};
 use crate::{
     Arithmetic, Array, BootstrappingKeys, Capacity, EncryptedArray, Error, Interval, Layout,
-    Numbers, PlainNumbers, Session, SlotContents, bootstrapping, numbers::precision_bits,
+    Numbers, PlainNumbers, Session, SlotContents, array::KnownSines, bootstrapping,
+    numbers::precision_bits,
 };
 
 const OPERATION: &str = "bootstrap";
@@ -502,7 +503,8 @@ impl Server {
     /// where `t` rises from -1 to 1 while an element rises from `low` to `high`. The angle depends
     /// on the scale of the array.
     ///
-    /// A polynomial of the result is a function of the elements ([`BootstrapPlan::of_sines`]).
+    /// A polynomial of the result is a function of the elements ([`BootstrapPlan::of_sines`]). The
+    /// array remembers the sines, so that several functions of it share the bootstrap.
     ///
     /// # Errors
     /// As [`Server::bootstrap`]. [`Error::Argument`] also if elements may lie outside of `[low,
@@ -515,13 +517,16 @@ impl Server {
         sine_use: SineUse,
     ) -> Result<SinesOfArray, Error> {
         let bootstraps = self.bootstraps.as_ref().ok_or(NO_KEYS)?;
-        let MadeSineBootstraps { single, pair } = bootstraps.of_sines(sine_use)?;
         a.check_error_known(OPERATION)?;
         let (middle, half) = (low.midpoint(high), 0.5 * (high - low));
         let exceeds = |what: &str| Error::argument(OPERATION, format!("{what} the interval"));
         let slack = INTERVAL_ROUNDING_SHARE * half;
         if a.is_complex() || !Interval::finite(low - slack, high + slack)?.covers(a.interval()) {
             return Err(exceeds("elements may lie outside of"));
+        }
+        let request = ((low, high), sine_use);
+        if let Some(known) = a.known_sines().filter(|known| known.request == request) {
+            return Ok(self.as_sines(a, known));
         }
         let mut centred = match middle == 0.0 {
             true => Cow::Borrowed(a),
@@ -540,6 +545,7 @@ impl Server {
         if !centred.estimates().all(is_small) {
             return Err(exceeds("errors are not small compared with"));
         }
+        let MadeSineBootstraps { single, pair } = bootstraps.of_sines(sine_use)?;
         let plan = single.plan();
         let factor = |value: f64| {
             Scale::from_f64(value).ok_or_else(|| exceeds("the parameters are too small for"))
@@ -575,12 +581,21 @@ impl Server {
             argument: largest(|found| found.errors.argument),
             sine: largest(|found| found.errors.sine),
         };
-        let sines = results.into_iter().map(|found| found.sines).collect();
-        let (form, slots) = (self.form_of(&[&*centred]), centred.slot_contents());
-        let sines = Array::from_ciphertexts(a.layout().clone(), form, slots, sines);
-        let angle = unit * bound;
-        let sines = sines.of_interval(Interval::symmetric(angle.min(FRAC_PI_2).sin()));
-        Ok(SinesOfArray { sines, angle, errors })
+        let ciphertexts = results.into_iter().map(|found| found.sines).collect();
+        let known = KnownSines { request, ciphertexts, angle: unit * bound, errors };
+        let sines = self.as_sines(a, &known);
+        a.remember_sines(known);
+        Ok(sines)
+    }
+
+    /// Returns the sines of an array that a bootstrap has computed.
+    fn as_sines(&self, a: &EncryptedArray, known: &KnownSines<Ciphertext>) -> SinesOfArray {
+        let KnownSines { ref ciphertexts, angle, errors, .. } = *known;
+        let (form, slots) = (self.form_of(&[a]), a.slot_contents());
+        let sines = Array::from_ciphertexts(a.layout().clone(), form, slots, ciphertexts.clone());
+        let reach = angle.min(FRAC_PI_2).sin();
+        let sines = sines.of_interval(Interval::symmetric(reach));
+        SinesOfArray { sines, angle, errors }
     }
 
     /// Returns `out`, the result of bootstrapping `a`, with zeros restored in slots without an

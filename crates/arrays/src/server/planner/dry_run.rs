@@ -11,7 +11,7 @@ use crate::server::{
     Server,
     planner::choose::{Decisions, locked},
 };
-use crate::{Array, CiphertextBody, Elements, Error};
+use crate::{Array, CiphertextBody, Elements, Error, array::KnownSines};
 
 const OPERATION: &str = "dry run";
 
@@ -103,7 +103,7 @@ impl Server {
     /// Returns stand-ins for these arrays ([`Server::stand_in`]).
     ///
     /// If two arrays have equal ciphertexts, their stand-ins share one set of ciphertexts. If an
-    /// array holds its bootstrapped ciphertexts, so does its stand-in.
+    /// array remembers the results of bootstraps, so does its stand-in.
     pub(in crate::server) fn stand_ins<F: Elements, const COUNT: usize>(
         &self,
         arrays: [&Array<F>; COUNT],
@@ -116,13 +116,20 @@ impl Server {
                 Some(place) => stand_in.sharing_with(&made[place]),
                 None => stand_in,
             };
-            if let Some(known) = array.known_refreshed() {
+            let without_residues = |known: &[F::Ciphertext]| {
                 let (layout, form) = (array.layout().clone(), array.form().clone());
-                let refreshed =
+                let known =
                     Array::from_ciphertexts(layout, form, array.slot_contents(), known.to_vec());
-                let refreshed = self.stand_in(&refreshed)?;
-                let full = refreshed.expanded(&self.session).into_iter().map(Cow::into_owned);
-                stand_in.refreshed(|| Ok(full.collect()))?;
+                let full = self.stand_in(&known)?;
+                let full = full.expanded(&self.session).into_iter().map(Cow::into_owned);
+                Ok::<Vec<_>, Error>(full.collect())
+            };
+            if let Some(known) = array.known_refreshed() {
+                stand_in.refreshed(|| without_residues(known))?;
+            }
+            if let Some(known) = array.known_sines() {
+                let ciphertexts = without_residues(&known.ciphertexts)?;
+                stand_in.remember_sines(KnownSines { ciphertexts, ..*known });
             }
             made.push(stand_in);
         }

@@ -60,6 +60,9 @@ impl Server {
                 let _ = write!(text, ", bootstrapped {:?} {own:?}", F::inner(c).modulus());
                 let _ = write_inner::<F>(&mut text, c);
             }
+            if let Some(known) = a.known_sines() {
+                let _ = write!(text, ", sines {:?} {:?}", known.request, known.errors);
+            }
             // How the operand is related to those before it.
             for b in &operands[..i] {
                 let same = [a.has_ciphertexts_of(b), a.is_same(b), a.terms().meet(b.terms())];
