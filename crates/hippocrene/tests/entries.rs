@@ -1,5 +1,7 @@
 //! Tests of table entries at encrypted places, with small insecure parameters.
 
+use std::sync::LazyLock;
+
 use crate::common::insecure_grafted;
 use hippocrene::{
     Bootstrapping, ClientKey, EncryptedArray, Encryption, Error, Interval, KeyRequest, Server,
@@ -134,6 +136,51 @@ fn tables_are_looked_up_during_a_bootstrap() {
         let sum = server.sum(&found, None).unwrap();
         let within = 2f64.powi(-6) * size as f64;
         check(&client, &sum, &[expected.iter().sum::<f64>()], within).unwrap();
+    }
+}
+
+static BOOTSTRAPPING: LazyLock<(ClientKey, Server)> = LazyLock::new(|| {
+    let how = Bootstrapping { precision: Some(20.0), ..Bootstrapping::default() };
+    insecure(24, Some(how))
+});
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(24))]
+
+    /// Looks up tables of arrays without capacity, of any layout and with any declared interval.
+    #[test]
+    fn any_table_is_looked_up_without_capacity(
+        count in 1usize..70,
+        shape in prop::collection::vec(1usize..40, 1..3),
+        sliced in any::<bool>(),
+        below in 0.0f64..0.12,
+        precision in 2.0f64..9.0,
+        seed in 0usize..100,
+    ) {
+        let (client, server) = &*BOOTSTRAPPING;
+        let size: usize = shape.iter().product();
+        let places: Vec<usize> = (0..size).map(|i| (i * 7 + i / 5 + seed) % count).collect();
+        let x: Vec<f64> = places.iter().map(|place| *place as f64).collect();
+        let interval = Interval::new(-below, (count - 1) as f64 + below);
+        let how = Encryption { interval, ..Encryption::default() };
+        let mut a = client.encrypt_with((&x[..]).into(), &shape, &how).unwrap();
+        let mut expected = places;
+        let row = size / shape[0];
+        if sliced && shape[0] > 1 {
+            let sources: Vec<usize> = (row..size).collect();
+            let rest = [&[shape[0] - 1], &shape[1..]].concat();
+            a = server.gather(&[&a], &rest, &sources).unwrap();
+            expected.drain(..row);
+        }
+        let a = server.declare_interval(&a, interval.unwrap()).unwrap();
+        let reserve = server.bootstrap_reserve().unwrap();
+        let a = server.bootstrap_to(&a, Some(reserve + 1.0)).unwrap();
+        let table = table(count, seed);
+        let expected: Vec<f64> = expected.iter().map(|place| table[*place]).collect();
+        let found = server.entries(&a, &table, Some(precision)).unwrap();
+        check(client, &found, &expected, (-precision).exp2())?;
+        let stated = (-found.precision_bits(server.session())).exp2();
+        prop_assert!(stated < (-precision).exp2(), "{}", stated);
     }
 }
 
