@@ -97,7 +97,7 @@ class Simulation:
     """The requested precision, as in `Client.generate`; None for integers."""
 
     def __repr__(self) -> str:
-        return described(self)
+        return text_report(_facts(self), self.operations)
 
     def _repr_html_(self) -> str:
         return html_report(_facts(self), self.operations)
@@ -247,22 +247,22 @@ def _facts(simulation: Simulation) -> list[tuple[str, Cell]]:
     return facts
 
 
-def described(simulation: Simulation) -> str:
-    """Return a report as text."""
-    facts = [
-        f"  {name:<12}{value if isinstance(value, str) else value.text}"
-        for name, value in _facts(simulation)
+def text_report(
+    facts: Sequence[tuple[str, Cell]], operations: Mapping[str, tuple[int, float]]
+) -> str:
+    """Return a report of a simulation as text, with its facts and a table of operations."""
+    width = max(12, *(len(name) + 2 for name, _ in facts))
+    told = [
+        f"  {name:<{width}}{value if isinstance(value, str) else value.text}"
+        for name, value in facts
     ]
     rows = [
         ("operation", "count", "time"),
-        *(
-            (name, str(count), time_text(seconds))
-            for name, count, seconds in slowest(simulation.operations)
-        ),
+        *((name, str(count), time_text(seconds)) for name, count, seconds in slowest(operations)),
     ]
     widths = [max(len(row[i]) for row in rows) for i in range(3)]
     lines = [f"  {a:<{widths[0]}}  {b:>{widths[1]}}  {c:>{widths[2]}}" for a, b, c in rows]
-    return "\n".join(["Simulation", *facts, *(lines if len(rows) > 1 else [])])
+    return "\n".join(["Simulation", *told, *(lines if len(rows) > 1 else [])])
 
 
 def html_report(

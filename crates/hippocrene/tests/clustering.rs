@@ -400,7 +400,7 @@ fn clusters_in_slots_of_points_in_files() {
     near(&centroids, &expected, 0.03);
 
     let blocks = sent.blocks().unwrap();
-    assert_eq!(blocks.len(), 2);
+    assert_eq!(blocks.len(), 3);
     let assigned: Vec<EncryptedArray> = blocks
         .iter()
         .enumerate()
@@ -452,10 +452,10 @@ fn clusters_in_slots_of_points_in_files() {
             client.encrypt_points(&of_functions, &values, &start).map(|_| ()),
             "for functions, not for clusters",
         ),
-        (server.assign_block(&blocks[0], 2, &first).map(|_| ()), "there is no ciphertext 2"),
+        (server.assign_block(&blocks[0], 3, &first).map(|_| ()), "there is no ciphertext 3"),
         (
             server.update_clusters(&sent, &assigned[..1], &first).map(|_| ()),
-            "1 ciphertexts of points: there are 2",
+            "1 ciphertexts of points: there are 3",
         ),
         (server.start_clusters(&sent, &[1, 2, 45]).map(|_| ()), "3 of 0 to 44 are needed"),
         (server.cluster(&second, &second).map(|_| ()), "the first operand has no points"),

@@ -30,7 +30,7 @@ from hippocrene.html_tables import Cell, table
 from hippocrene.keys import EvaluationKeys
 from hippocrene.progress import shown
 from hippocrene.server import Server
-from hippocrene.simulation_report import html_report
+from hippocrene.simulation_report import html_report, text_report
 from hippocrene.stored import Forwarded
 from hippocrene.units import size_text, time_text
 from hippocrene.values.operands import rows_of_doubles, to_array
@@ -105,7 +105,7 @@ class EncryptedClusters:
         return f"EncryptedClusters(shape={self.shape}, n_clusters={self.n_clusters}, iteration={self.iteration})"
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class KMeansSimulation:
     """The result of `EncryptedKMeans.simulate` or `EncryptedKMeans.simulate_predict`."""
 
@@ -125,9 +125,9 @@ class KMeansSimulation:
     key_bytes: int
     """The approximate size of the file of the evaluation keys, in bytes."""
 
-    def _repr_html_(self) -> str:
-        """Return the figures as HTML tables, for notebooks."""
-        facts: list[tuple[str, Cell]] = [
+    def _facts(self) -> list[tuple[str, Cell]]:
+        """Return the rows above the table of operations."""
+        return [
             ("time", f"{time_text(self.seconds)} on one thread, as predicted"),
             *(
                 (f"time with {name}", time_text(seconds))
@@ -136,7 +136,13 @@ class KMeansSimulation:
             ("memory", f"{size_text(self.peak_memory)} at most"),
             ("keys", size_text(self.key_bytes)),
         ]
-        return html_report(facts, self.operations)
+
+    def __repr__(self) -> str:
+        return text_report(self._facts(), self.operations)
+
+    def _repr_html_(self) -> str:
+        """Return the figures as HTML tables, for notebooks."""
+        return html_report(self._facts(), self.operations)
 
 
 class EncryptedKMeans:

@@ -37,7 +37,7 @@ from hippocrene.models.tree_interface import (
     shares_of,
 )
 from hippocrene.progress import shown
-from hippocrene.simulation_report import html_report
+from hippocrene.simulation_report import html_report, text_report
 from hippocrene.stored import Forwarded, Local, Stored, StoredSecret
 from hippocrene.units import size_text, time_text
 from hippocrene.values.scalars import check_type, text, thread_count
@@ -170,7 +170,7 @@ class TreeServer(Local):
         return f"TreeServer(tables={self.tables!r})"
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class TreeSimulation:
     """The result of `PrivateDecisionTree.simulate`."""
 
@@ -189,16 +189,22 @@ class TreeSimulation:
     reply_bytes: int
     """The size of the reply, in bytes."""
 
-    def _repr_html_(self) -> str:
-        """Return the figures as HTML tables, for notebooks."""
-        facts: list[tuple[str, Cell]] = [
+    def _facts(self) -> list[tuple[str, Cell]]:
+        """Return the rows above the table of operations."""
+        return [
             ("time", f"{time_text(self.seconds)} on one thread, as predicted"),
             ("memory of keys", size_text(self.key_memory)),
             ("keys", size_text(self.key_bytes)),
             ("query", size_text(self.query_bytes)),
             ("reply", size_text(self.reply_bytes)),
         ]
-        return html_report(facts, self.operations)
+
+    def __repr__(self) -> str:
+        return text_report(self._facts(), self.operations)
+
+    def _repr_html_(self) -> str:
+        """Return the figures as HTML tables, for notebooks."""
+        return html_report(self._facts(), self.operations)
 
 
 class PrivateDecisionTree(Local):

@@ -9,7 +9,7 @@
 //! modulo `K'`. One comparison of all slots gives bits, and their product over `p` is 1 for the
 //! nearest centroid. Slots that compare nothing are shifted far to one side: they are 1 for the
 //! clusters from `K` on, and 0 for points that do not exist. If there are more than `d'` numbers
-//! `p`, there are several such maps.
+//! `p`, which takes more than 8 clusters ([`Shape::stride`]), there are several such maps.
 //!
 //! With two clusters, both bits of a point are copied to all coordinates before the comparison,
 //! which saves a level.

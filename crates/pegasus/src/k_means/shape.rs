@@ -12,6 +12,15 @@ const MAX_POINTS: usize = 1 << 20;
 /// The largest number of slots of a ciphertext: half of the largest ring degree.
 const MAX_SLOTS: usize = 1 << 16;
 
+/// The largest number of other clusters that a point has slots to be compared with (chosen).
+const MAX_COMPARED: usize = 8;
+
+/// Returns the number of slots of one point in one cluster.
+fn stride(dimension: usize, clusters: usize) -> usize {
+    let others = clusters.next_power_of_two() - 1;
+    dimension.max(others.min(MAX_COMPARED)).next_power_of_two()
+}
+
 /// The numbers of points, dimensions and clusters.
 ///
 /// ```
@@ -49,7 +58,7 @@ impl Shape {
         }
         let width = dimension
             .checked_next_power_of_two()
-            .and_then(|d| d.checked_mul(clusters.next_power_of_two()));
+            .and_then(|_| stride(dimension, clusters).checked_mul(clusters.next_power_of_two()));
         if width.is_none_or(|width| width > MAX_SLOTS) {
             let what = format!(
                 "one point of dimension {dimension} in {clusters} clusters takes more than \
@@ -75,9 +84,12 @@ impl Shape {
         self.clusters
     }
 
-    /// `d'`: the number of slots of one point in one cluster.
+    /// `d'`: the number of slots of one point in one cluster, a power of two.
+    ///
+    /// It has room for the coordinates, and for comparisons with up to 8 other clusters. So
+    /// comparisons in slots compare all pairs at once.
     pub fn stride(&self) -> usize {
-        self.dimension.next_power_of_two()
+        stride(self.dimension, self.clusters)
     }
 
     /// `K' d'`: the number of slots of one point, which is also that of all centroids.
