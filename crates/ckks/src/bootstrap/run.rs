@@ -223,9 +223,9 @@ pub struct Sines {
 /// ```
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct SineErrors {
-    /// Of the argument, in radians: the error of the value itself and those of the phases of the
-    /// bootstrap up to the reduction.
+    /// The error of the argument, in radians. It is that of the value itself, and those of the
+    /// phases of the bootstrap up to the reduction.
     pub argument: f64,
-    /// Of the sine of this argument.
+    /// The error of the sine of this argument.
     pub sine: f64,
 }

@@ -6,12 +6,7 @@ use hippocrene_rlwe::{
     SecretDistribution, Sprout,
 };
 
-use super::{
-    FormatError, Kind, Stored,
-    cursor::Cursor,
-    header::Header,
-    stored::{Input, Output},
-};
+use super::{FormatError, cursor::Cursor, header::Header};
 
 /// Bytes of the fields before the primes.
 const FIXED_BYTES: usize = 52;
@@ -149,21 +144,4 @@ fn integers_of(scheme: u32, plain_modulus: u64) -> Result<Option<Integers>, Form
         }
     };
     Ok(Some(Integers { scheme, plain_modulus }))
-}
-
-impl Stored for Settings {
-    const KIND: Kind = Kind::Settings;
-    type Bytes = Vec<u8>;
-    type With<'a> = ();
-
-    fn encode<E>(&self, out: &mut Output<'_, E>) -> Result<(), E> {
-        let digest = self.parameters().digest();
-        write_settings(out.begin(Self::KIND, digest, None, settings_bytes(self) as u64), self);
-        Ok(())
-    }
-
-    fn decode(input: &mut Input<'_>, _: ()) -> Result<Self, Error> {
-        input.header.expect_no_key()?;
-        input.settings()
-    }
 }

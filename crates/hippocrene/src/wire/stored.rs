@@ -310,3 +310,20 @@ fn read<T: Stored>(
     input.cursor.expect_left(0)?;
     Ok(value)
 }
+
+impl Stored for Settings {
+    const KIND: Kind = Kind::Settings;
+    type Bytes = Vec<u8>;
+    type With<'a> = ();
+
+    fn encode<E>(&self, out: &mut Output<'_, E>) -> Result<(), E> {
+        let digest = self.parameters().digest();
+        write_settings(out.begin(Self::KIND, digest, None, settings_bytes(self) as u64), self);
+        Ok(())
+    }
+
+    fn decode(input: &mut Input<'_>, _: ()) -> Result<Self, Error> {
+        input.header.expect_no_key()?;
+        input.settings()
+    }
+}

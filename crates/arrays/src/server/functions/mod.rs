@@ -8,6 +8,7 @@ pub(in crate::server) mod complex;
 pub(in crate::server) mod division;
 pub(in crate::server) mod entries;
 pub(in crate::server) mod equality;
+pub(in crate::server) mod lines;
 pub(in crate::server) mod order_by_pairs;
 pub(in crate::server) mod pieces;
 pub(in crate::server) mod polynomial;

@@ -46,7 +46,7 @@ use crate::server::{
     Server,
     functions::{
         comparison::{Comparison, DEFAULT_GAP, Refreshed, WIDER_GAPS, centre},
-        sort::{Lines, relabelled},
+        lines::{Lines, relabelled},
         tables::without_tables,
     },
     moves::broadcast::Copies,

@@ -6,8 +6,8 @@ use crate::server::{
     Server,
     functions::{
         comparison::centre,
+        lines::{Lines, relabelled},
         order_by_pairs::Ordered,
-        sort::{Lines, relabelled},
     },
 };
 use crate::{EncryptedArray, Error};
