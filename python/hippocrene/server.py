@@ -310,7 +310,7 @@ class Server(Described):
         return gates_of(self, names, arrays)
 
     bootstraps = Forwarded[int](
-        """The number of ciphertexts that this server has bootstrapped.
+        """The number of bootstraps of this server. Two ciphertexts of a real array share one.
 
         It includes those that operations bootstrapped by themselves.
         """

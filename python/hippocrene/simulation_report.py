@@ -59,7 +59,10 @@ class Simulation:
     the memory of the server alone.
     """
     bootstraps: int
-    """The number of bootstraps of ciphertexts, including those of gates."""
+    """The number of bootstraps, including those of gates.
+
+    Two ciphertexts of a real array share one.
+    """
     log2_failure_probability: float | None
     """log2 of the probability that any bootstrap or look-up fails; None if none can fail.
 

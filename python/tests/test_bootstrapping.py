@@ -221,3 +221,29 @@ def test_finishing_keeps_the_precision_that_was_asked_for():
 
     hippocrene.simulate(program, np.ones(4), preset="n15", precision=20, bootstrapping=True)
     assert precisions == [12, 12, 20]
+
+
+def test_two_ciphertexts_share_a_bootstrap():
+    def seconds(count):
+        values = np.zeros(count)
+        simulation = simulate(
+            lambda x: x.server.bootstrap(x), values, bound=1, preset="n15", bootstrapping=True
+        )
+        assert simulation.bootstraps == -(-count // 2**15)
+        return simulation.seconds
+
+    one, two, three = (seconds(count * 2**14) for count in (1, 2, 3))
+    assert one < two < 1.5 * one
+    assert 0.9 < three / (one + two) < 1.1
+
+
+def test_tables_of_one_array_share_a_bootstrap():
+    indices = np.arange(100) % 4
+
+    def one_hot(x):
+        low = x.server.bootstrap(x, capacity=140)
+        return low.entries_of(np.eye(4))
+
+    simulation = simulate(one_hot, indices, interval=(0, 3), preset="n16s", bootstrapping=True)
+    assert simulation.bootstraps == 2
+    assert np.abs(simulation.result - np.eye(4)[indices]).max() < 2**-10

@@ -253,6 +253,10 @@ def test_simulations_and_files_of_clusters_are_shown(clusters):
     shown = read(simulation)
     assert shown.captions == ["Simulation", "Operations"]
     assert shown.facts["keys"] == size_text(simulation.key_bytes)
+    text = repr(simulation)
+    assert text.startswith("Simulation\n")
+    assert "array(" not in text
+    assert size_text(simulation.key_bytes) in text
     assert read(clusters).facts == {
         "shape": "(4, 2)",
         "clusters": "2",

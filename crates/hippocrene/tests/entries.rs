@@ -102,7 +102,7 @@ fn with_bootstraps() {
     check(&client, &a, &expected, 63.0 / 4096.0).unwrap();
 }
 
-/// A table of an array without capacity takes one bootstrap for each ciphertext.
+/// A table of an array without capacity takes one bootstrap for every two ciphertexts.
 #[test]
 fn tables_are_looked_up_during_a_bootstrap() {
     let how = Bootstrapping { precision: Some(20.0), ..Bootstrapping::default() };
@@ -121,11 +121,11 @@ fn tables_are_looked_up_during_a_bootstrap() {
         let expected: Vec<f64> = places.iter().map(|place| table[*place]).collect();
         let before = server.bootstraps();
         let found = server.entries(&a, &table, Some(6.0)).unwrap();
-        assert_eq!(server.bootstraps() - before, size.div_ceil(256) as u64);
+        assert_eq!(server.bootstraps() - before, size.div_ceil(512) as u64);
         // Another table of the same array takes no further bootstrap.
         let squares: Vec<f64> = table.iter().map(|entry| entry * entry).collect();
         let squared = server.entries(&a, &squares, Some(4.0)).unwrap();
-        assert_eq!(server.bootstraps() - before, size.div_ceil(256) as u64);
+        assert_eq!(server.bootstraps() - before, size.div_ceil(512) as u64);
         let expected_squares: Vec<f64> = expected.iter().map(|entry| entry * entry).collect();
         check(&client, &squared, &expected_squares, 2f64.powi(-4)).unwrap();
         assert!(found.capacity_bits(server.session()) > reserve);

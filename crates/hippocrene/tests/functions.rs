@@ -171,7 +171,7 @@ fn functions_in_bootstraps_of_other_keys_and_layouts() {
     let client = ClientKey::generate_with(insecure_grafted(7, 18, SPARSE), 1).unwrap();
     let function = SmoothFunction::new(|x| (x - 4.0).tanh(), (2.0, 6.0), Some(1e-2), None).unwrap();
     for (slots, count, bootstraps) in
-        [(None, 150, Some(3)), (None, 50, Some(1)), (Some(32), 30, None)]
+        [(None, 150, Some(2)), (None, 50, Some(1)), (Some(32), 30, None)]
     {
         let how = Bootstrapping { precision: Some(16.0), slots, bound: 1.0 };
         let request = KeyRequest { bootstrapping: Some(how), ..KeyRequest::default() };

@@ -95,7 +95,7 @@ impl Bootstrapper {
     }
 
     /// The number of bootstraps that it and its clones have done. An iterated bootstrap counts once
-    /// for each iteration.
+    /// for each iteration, and a bootstrap of two ciphertexts at once counts as one.
     pub fn bootstraps(&self) -> u64 {
         self.count.load(Ordering::Relaxed)
     }

@@ -57,7 +57,7 @@ impl Bootstrapper {
 
     /// Like [`Bootstrapper::bootstrap_to`] for two ciphertexts of real slots at once, by a plan of
     /// complex slots ([`super::BootstrapPlan::of_complex`]). This is faster than one after the
-    /// other, because they share all phases except the reduction.
+    /// other, because they share all phases except the reduction. It counts as one bootstrap.
     ///
     /// # Errors
     /// As [`Bootstrapper::bootstrap_to`]. Fails also if moduli or scales of the two differ, and with
@@ -79,9 +79,10 @@ impl Bootstrapper {
                 [real.in_unit(1), imaginary.in_unit(1)]
             }
         };
-        // The iterations have been counted.
-        let count = if plan.literal.precision.is_none() { 2 } else { 0 };
-        (0..count).for_each(|_| self.count_bootstrap());
+        if plan.literal.precision.is_none() {
+            // Iterations have been counted.
+            self.count_bootstrap();
+        }
         for (out, own) in results.iter_mut().zip([a, b]) {
             self.completed(out, own);
         }
@@ -154,7 +155,6 @@ impl Bootstrapper {
         self.check_pairs(!self.plan().literal.reduction.is_sine())?;
         let (lowered, slots, argument) = self.arguments_of_sines(&self.pair([a, b])?)?;
         let [first, second] = self.finish_each(self.reduce_each(&slots)?, &lowered)?;
-        self.count_bootstrap();
         self.count_bootstrap();
         Ok([
             self.as_sines(first, &lowered, argument, a)?,

@@ -635,8 +635,9 @@ impl Server {
         }
     }
 
-    /// Returns the number of ciphertexts that this server and its clones have bootstrapped, on
-    /// request or not. An iterated bootstrap counts each of its iterations.
+    /// Returns the number of bootstraps that this server and its clones have done, on request or
+    /// not. An iterated bootstrap counts each of its iterations, and two ciphertexts of a real array
+    /// share one bootstrap.
     pub fn bootstraps(&self) -> u64 {
         self.bootstraps.as_ref().map_or(0, |bootstraps| bootstraps.count())
     }
