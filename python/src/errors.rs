@@ -30,7 +30,7 @@ pub(crate) fn to_py(py: Python<'_>, error: &hippocrene::Error) -> PyErr {
 }
 
 /// The words of the library's errors that name its Rust interface, and the same in Python.
-const IN_PYTHON: [(&str, &str); 23] = [
+const IN_PYTHON: [(&str, &str); 25] = [
     (
         "lack the conjugation (they",
         "lack the conjugation (conjugation=True), which for integers exchanges the two rows of \
@@ -82,9 +82,16 @@ const IN_PYTHON: [(&str, &str); 23] = [
         "Make evaluation keys with EncryptedKMeans.evaluation_keys.",
     ),
     (
-        "Encrypt the points for slots, and make the keys for that (KMeansMethod::Slots), or use \
-         look-up tables (KMeansMethod::Tables).",
-        "Encrypt the points and make the keys with tables=None, or both with tables=\"lut12\".",
+        "Make the keys for that (KMeansMethod::Slots).",
+        "Make the keys for that with EncryptedKMeans.evaluation_keys and tables=None.",
+    ),
+    (
+        "Encrypt the points for these (KMeansMethod::Tables).",
+        "Encrypt the points with the tables= of the keys.",
+    ),
+    (
+        "Encrypt the points for comparisons in slots (KMeansMethod::Slots).",
+        "Encrypt the points with tables=None.",
     ),
     ("the real parts of x * conjugate(x)", "(x * x.conj()).real"),
     (

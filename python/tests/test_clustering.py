@@ -274,11 +274,10 @@ def test_clusters_in_slots_and_a_run_that_was_killed(tmp_path):
     assert np.max(abs(read.cluster_centers_ - means)) < 0.1
     new = model.encrypt_new(client, [[5.0, 0.0], [7.1, 2.1], [99.0, 0.0]], resumed)
     assert model.decrypt(client, model.predict(new, server)).labels_.tolist() == [0, 1, 1]
-    # Points that were encrypted for tables have too little capacity.
     assert read.n_iter_ == 2
     for_tables = EncryptedKMeans(2, init=points[:2], tables="lut11").encrypt(client, points)
     with pytest.raises(
-        ArgumentError, match=r"bits of capacity, and .* are needed to compute in slots"
+        ArgumentError, match=r"encrypted for look-up tables, .* Encrypt the points with tables=None"
     ):
         model.fit(for_tables, server)
 
@@ -421,7 +420,7 @@ def test_what_is_not_possible_is_refused(client, server):
         (
             lambda: EncryptedKMeans(2, init=[0, 1, 2]).encrypt(client, points),
             ShapeError,
-            "init is 3 points",
+            "init names 3 points",
         ),
         (lambda: model.evaluation_keys(server, (3, 2)), TypeError, "made by Client"),
         (

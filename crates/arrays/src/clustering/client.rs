@@ -84,7 +84,8 @@ impl ClientKey {
             ),
             error => error,
         })?;
-        Clustering::from_parts(shape, 0, [frame, centroids], None, Some(points))
+        let made = Clustering::from_parts(shape, 0, [frame, centroids], None, Some(points))?;
+        Ok(made.for_slots(method.is_slots()))
     }
 
     /// The standard deviation of the error when squared distances to centroids are compared.

@@ -49,6 +49,11 @@ impl From<&LookUps> for KMeansMethod {
 }
 
 impl KMeansMethod {
+    /// True for comparisons in slots.
+    pub(super) fn is_slots(&self) -> bool {
+        matches!(self, KMeansMethod::Slots(_))
+    }
+
     /// Returns the numbers of points, dimensions and clusters.
     ///
     /// # Errors

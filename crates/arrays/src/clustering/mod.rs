@@ -77,6 +77,8 @@ pub struct Clustering {
     pub(crate) points: Option<EncryptedArray>,
     /// The origin. `None` for points that a client sent to be clustered.
     pub(crate) origin: Option<Origin>,
+    /// True if the moduli are those of comparisons in slots, otherwise those of look-up tables.
+    pub(crate) is_for_slots: bool,
 }
 
 impl Clustering {
@@ -137,7 +139,17 @@ impl Clustering {
                 .into());
             }
         }
-        Ok(Clustering { shape, iteration, frame, centroids, assigned, points, origin: None })
+        let (origin, is_for_slots) = (None, false);
+        Ok(Clustering {
+            shape,
+            iteration,
+            frame,
+            centroids,
+            assigned,
+            points,
+            origin,
+            is_for_slots,
+        })
     }
 
     /// The number of points, their dimension and the number of clusters.
@@ -173,6 +185,18 @@ impl Clustering {
     /// Returns the same clustering with this origin.
     pub fn with_origin(mut self, origin: Option<Origin>) -> Self {
         self.origin = origin;
+        self
+    }
+
+    /// True if this is for comparisons in slots ([`KMeansMethod::Slots`]), and false if it is for
+    /// look-up tables.
+    pub fn is_for_slots(&self) -> bool {
+        self.is_for_slots
+    }
+
+    /// Returns the same clustering for comparisons in slots, or for look-up tables.
+    pub fn for_slots(mut self, is_for_slots: bool) -> Self {
+        self.is_for_slots = is_for_slots;
         self
     }
 

@@ -47,6 +47,14 @@ impl ClientKey {
             );
             return Err(Error::argument(OPERATION, what));
         }
+        if method.is_slots() != clusters.is_for_slots() {
+            let (have, need) = match clusters.is_for_slots() {
+                true => ("look-up tables", "comparisons in slots"),
+                false => ("comparisons in slots", "look-up tables"),
+            };
+            let what = format!("the clusters are for {need}, and the points would be for {have}");
+            return Err(Error::argument(OPERATION, what));
+        }
         let (shape, slots) = (clusters.shape(), self.session().slots());
         let encoding = method.with_shape(shape).encoding(self.session())?;
         let (frame, centroids) = (read(&clusters.frame)?, read(&clusters.centroids)?);
@@ -57,6 +65,7 @@ impl ClientKey {
         let points = self.repeated(&rows, layout, encoding.scale_bits, encoding.point_bits)?;
         let arrays = [clusters.frame.clone(), clusters.centroids.clone()];
         let sent = Clustering::from_parts(shape, clusters.iteration(), arrays, None, Some(points))?;
-        Ok(Clustering { origin: Some(Origin { points: clusters.digest(), start: None }), ..sent })
+        let origin = Origin { points: clusters.digest(), start: None };
+        Ok(sent.with_origin(Some(origin)).for_slots(method.is_slots()))
     }
 }

@@ -17,9 +17,10 @@ use super::{
 
 /// Bytes before the arrays: shape, flags, the number of iterations, and the origin.
 const HEAD_BYTES: usize = 56;
-/// The flags of a file with an assignment, and with points.
+/// The flags of a file with an assignment, with points, and for comparisons in slots.
 const ASSIGNED: u32 = 1;
 const POINTS: u32 = 2;
+const FOR_SLOTS: u32 = 4;
 
 /// The description of the bytes of a [`Clustering`] ([`describe_clustering`]).
 ///
@@ -73,8 +74,8 @@ impl ClusteringHead {
         cursor.enter("clusters");
         let shape = read_shape(cursor)?;
         let flags = cursor.u32()?;
-        if flags & !(ASSIGNED | POINTS) != 0 {
-            return Err(FormatError::field("the flags of clusters", flags, "0 to 3"));
+        if flags & !(ASSIGNED | POINTS | FOR_SLOTS) != 0 {
+            return Err(FormatError::field("the flags of clusters", flags, "0 to 7"));
         }
         let iteration = cursor.u64()?;
         let origin = match (read_digest(cursor)?, read_digest(cursor)?) {
@@ -115,7 +116,7 @@ pub fn describe_clustering(bytes: &[u8]) -> Result<ClusteringDescription, Error>
     let mut cursor = Cursor::new(payload, "clusters");
     let ClusteringHead { shape, flags, iteration, origin } = ClusteringHead::read(&mut cursor)?;
     let mut count = shape.points();
-    if flags != 0 {
+    if flags & (ASSIGNED | POINTS) != 0 {
         // The rows of the third array, the assignment or the points, are counted.
         next_array(&mut cursor)?;
         next_array(&mut cursor)?;
@@ -137,7 +138,9 @@ impl Stored for Clustering {
         let head = out.begin(Self::KIND, self.parameters(), Some(self.key()), payload as u64);
         write_shape(head, self.shape());
         let flag = |is: bool, flag: u32| if is { flag } else { 0 };
-        let flags = flag(self.has_assignment(), ASSIGNED) | flag(self.has_points(), POINTS);
+        let flags = flag(self.has_assignment(), ASSIGNED)
+            | flag(self.has_points(), POINTS)
+            | flag(self.is_for_slots(), FOR_SLOTS);
         head.extend(flags.to_le_bytes());
         head.extend(self.iteration().to_le_bytes());
         let digests = [
@@ -172,7 +175,7 @@ impl Stored for Clustering {
         let arrays = [frame, centroids];
         let read = Clustering::from_parts(head.shape, head.iteration, arrays, assigned, points)
             .map_err(|error| unusable("the arrays of clusters", error))?;
-        Ok(read.with_origin(head.origin))
+        Ok(read.with_origin(head.origin).for_slots(head.flags & FOR_SLOTS != 0))
     }
 
     fn check_stored(&self) -> Result<(), Error> {

@@ -37,10 +37,9 @@ impl Server {
     /// Computes one iteration of k-means from `clusters`, on the points of `points`. Also returns
     /// the time of each part.
     ///
-    /// A server with keys of look-up tables for k-means uses these. A server with bootstrapping
-    /// keys compares the distances of all points in slots. With both, the client decides by the
-    /// method that it encrypts with ([`KMeansMethod`](crate::KMeansMethod)). In slots, comparisons
-    /// count as look-ups, and there is no extraction and no repacking.
+    /// The client decides on the method, for which it makes the keys and encrypts the points
+    /// ([`KMeansMethod`](crate::KMeansMethod)). In slots, comparisons count as look-ups, and there
+    /// is no extraction and no repacking.
     ///
     /// The same operands give the same result, bit for bit, in every process.
     ///
@@ -278,26 +277,34 @@ impl Server {
         Ok((method, KMeansState { iteration: clusters.iteration, centroids, assigned: Vec::new() }))
     }
 
-    /// Returns the method for these clusters: the one that the server has keys for, or that of the
-    /// client if the server has keys for both.
+    /// Returns the method that the client encrypted these clusters for.
     fn method(&self, clusters: &Clustering, operation: &'static str) -> Result<Method<'_>, Error> {
-        let capacity = clusters.centroids.capacity_bits(&self.session);
-        // Centroids of the tables have less capacity than bootstrapped ones.
-        let least = self.bootstrap_reserve().map(least_capacity);
-        match (&self.k_means, least) {
-            (_, Some(least)) if capacity >= least => {
+        let fail = |what: String| Err(Error::argument(operation, what));
+        match (clusters.is_for_slots(), &self.k_means, self.bootstrap_reserve()) {
+            (true, _, Some(reserve)) => {
+                let (have, need) =
+                    (clusters.centroids.capacity_bits(&self.session), least_capacity(reserve));
+                if have < need {
+                    return fail(format!(
+                        "the centroids have {have:.0} bits of capacity, and {need:.0} are needed to \
+                         compute in slots with these keys. Make the keys for that \
+                         (KMeansMethod::Slots)."
+                    ));
+                }
                 self.in_slots(clusters.shape()).map(Method::Slots)
             }
-            (Some(k_means), _) => Ok(Method::Tables(k_means)),
-            (None, Some(least)) => {
-                let what = format!(
-                    "the centroids have {capacity:.0} bits of capacity, and {least:.0} are needed \
-                     to compute in slots. Encrypt the points for slots, and make the keys for that \
-                     (KMeansMethod::Slots), or use look-up tables (KMeansMethod::Tables)."
-                );
-                Err(Error::argument(operation, what))
-            }
-            (None, None) => {
+            (false, Some(k_means), _) => Ok(Method::Tables(k_means)),
+            (true, Some(_), None) => fail(
+                "the points are encrypted for comparisons in slots, and this server has keys of \
+                 look-up tables. Encrypt the points for these (KMeansMethod::Tables)."
+                    .into(),
+            ),
+            (false, None, Some(_)) => fail(
+                "the points are encrypted for look-up tables, and this server has bootstrapping \
+                 keys. Encrypt the points for comparisons in slots (KMeansMethod::Slots)."
+                    .into(),
+            ),
+            (_, None, None) => {
                 let what = "this server has no keys for k-means. Make evaluation keys with them \
                             (KMeansMethod::key_request).";
                 Err(Error::NoKeys { operation, what })
@@ -394,7 +401,7 @@ impl Server {
         let frame = points.frame.clone();
         let made =
             Clustering::from_parts(shape, state.iteration, [frame, centroids], assigned, None)?;
-        Ok(Clustering { origin: Some(origin), ..made })
+        Ok(made.with_origin(Some(origin)).for_slots(points.is_for_slots()))
     }
 
     /// Returns the shape of the points that this server's keys are for, if they are for k-means.
