@@ -3,15 +3,17 @@
 usage: python bench/times.py --record times.json
        python bench/times.py --compare OLD_PYTHON NEW_PYTHON
 
-It needs 6 GB of memory, and about 3 minutes for one version. Each interpreter has a version of the
-package installed. The interpreters take turns (ABAB ..), pinned to one core. For each operation it
-prints the median ratio new/old with its 95 % interval by the bootstrap method. The programs are
-those of `python/tests/goldens`.
+It needs 6 GB of memory for one version and 8 GB for two, and about 3 and 10 minutes. Each
+interpreter has a version of the package installed. The two take turns at every operation (ABAB ..),
+pinned to one core, so that a machine whose speed drifts affects both alike. For each operation the
+comparison prints the median ratio new/old with its 95 % interval by the bootstrap method. The
+programs are those of `python/tests/goldens`.
 """
 
 from __future__ import annotations
 
 import argparse
+import functools
 import json
 import os
 import platform
@@ -20,6 +22,7 @@ import statistics
 import subprocess
 import sys
 import time
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "python" / "tests"))
@@ -30,8 +33,9 @@ from goldens.programs import BFV, BGV, N14, N15, N15_BOOTSTRAPS, N15_TABLES, Pro
 COUNTS = ((N14, 24), (N15, 16), (BGV, 7), (BFV, 5), (N15_BOOTSTRAPS, 5), (N15_TABLES, 3))
 # The predicted seconds above which a program is not measured (chosen).
 LONGEST = 1.5
-# The number of runs of a program in one turn, and the number of turns of each version (chosen).
-RUNS, TURNS = 3, 5
+# The number of runs of a program of which the shortest is recorded, and the number of turns of each
+# version in a comparison (chosen).
+RUNS, TURNS = 3, 15
 
 
 def chosen() -> list[Program]:
@@ -47,13 +51,12 @@ def chosen() -> list[Program]:
     return result
 
 
-def measured() -> dict[str, float]:
-    """Return the seconds of each program: the shortest of some runs, after one to fill the caches."""
+def ready() -> Iterator[tuple[str, Callable[[], None]]]:
+    """Yield each program with a function that runs it once, after a run that fills the caches."""
     from goldens.record import evaluated, values
 
     import hippocrene
 
-    times: dict[str, float] = {}
     keys: tuple[str, object, object] = ("", None, None)
     for one in chosen():
         name = json.dumps(one.options)
@@ -75,13 +78,30 @@ def measured() -> dict[str, float]:
             server.load(client.encrypt(values(shape, one.options), **bound)) for shape in one.shapes
         ]
         evaluated(one, arguments)
-        spent = []
-        for _ in range(RUNS):
-            start = time.perf_counter()
-            evaluated(one, arguments)
-            spent.append(time.perf_counter() - start)
-        times[one.name] = min(spent)
-    return times
+        yield one.name, functools.partial(evaluated, one, arguments)
+
+
+def timed(run: Callable[[], None]) -> float:
+    """Return the seconds of one run."""
+    start = time.perf_counter()
+    run()
+    return time.perf_counter() - start
+
+
+def measured() -> dict[str, float]:
+    """Return the seconds of each program: the shortest of some runs."""
+    return {name: min(timed(run) for _ in range(RUNS)) for name, run in ready()}
+
+
+def serve() -> None:
+    """Print the name of each program, and then its seconds for each line of the input.
+
+    The line `next` goes on to the next program.
+    """
+    for name, run in ready():
+        print(name, flush=True)
+        while sys.stdin.readline().strip() != "next":
+            print(timed(run), flush=True)
 
 
 def interval(ratios: list[float]) -> tuple[float, float]:
@@ -93,23 +113,37 @@ def interval(ratios: list[float]) -> tuple[float, float]:
 
 def compare(old: str, new: str) -> None:
     """Print the ratio of the new to the old version for each program."""
-    taken: dict[str, list[list[float]]] = {}
-    for _ in range(TURNS):
-        for place, interpreter in enumerate((old, new)):
-            out = subprocess.run(
-                [interpreter, __file__, "--record", "-"], check=True, capture_output=True, text=True
-            )
-            for name, seconds in json.loads(out.stdout)["seconds"].items():
-                taken.setdefault(name, [[], []])[place].append(seconds)
-    slower = 0
-    for name, (before, after) in taken.items():
-        ratios = [y / x for x, y in zip(before, after, strict=True)]
+    versions = [
+        subprocess.Popen(
+            [interpreter, __file__, "--serve"],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            text=True,
+            bufsize=1,
+        )
+        for interpreter in (old, new)
+    ]
+
+    def asked(version: subprocess.Popen[str], line: str) -> str:
+        version.stdin.write(line + "\n")
+        return version.stdout.readline().strip()
+
+    names = [version.stdout.readline().strip() for version in versions]
+    slower = count = 0
+    while all(names):
+        assert names[0] == names[1]
+        taken = [[float(asked(version, "run")) for version in versions] for _ in range(TURNS)]
+        ratios = [after / before for before, after in taken]
         low, high = interval(ratios)
         slower += high >= 1.05
+        count += 1
+        before = 1e3 * min(before for before, _ in taken)
         print(
-            f"{statistics.median(ratios):6.3f} [{low:5.3f}, {high:5.3f}] {1e3 * min(before):9.2f} ms  {name}"
+            f"{statistics.median(ratios):6.3f} [{low:5.3f}, {high:5.3f}] {before:9.2f} ms  {names[0]}",
+            flush=True,
         )
-    print(f"{slower} of {len(taken)} may be more than 5 % slower; {machine()}")
+        names = [asked(version, "next") for version in versions]
+    print(f"{slower} of {count} may be more than 5 % slower; {machine()}")
 
 
 def machine() -> str:
@@ -128,10 +162,14 @@ def main() -> None:
         "--record", metavar="FILE", help="measure this interpreter's package; - for the output"
     )
     parser.add_argument("--compare", nargs=2, metavar="PYTHON")
+    parser.add_argument("--serve", action="store_true", help="measure when asked, for a comparison")
     arguments = parser.parse_args()
     os.sched_setaffinity(0, {min(os.sched_getaffinity(0))})
     if arguments.compare:
         compare(*arguments.compare)
+        return
+    if arguments.serve:
+        serve()
         return
     text = json.dumps({"machine": machine(), "seconds": measured()}, indent=1)
     if arguments.record in (None, "-"):
