@@ -216,7 +216,7 @@ def test_functions_of_values(capsys, tmp_path):
     def fails(_: float) -> float:
         raise failure
 
-    with pytest.raises(ZeroDivisionError, match="of the function"):
+    with pytest.raises(ArgumentError, match=r"raises ZeroDivisionError \(of the function\) at -8"):
         x.apply(fails)
     with pytest.raises(ArgumentError, match="log is defined above 0"):
         x.log(domain=(-1, 8))
@@ -498,7 +498,7 @@ def test_what_lacks_capacity_is_named():
         "exp": [np.exp, lambda y: y.exp(precise=True)],
         "sin": [np.sin],
         "apply": [lambda y: y.apply(np.cos)],
-        "interp": [lambda y: np.interp(y, edges, edges)],
+        "interp": [lambda y: np.interp(y, edges, [0, 1, 0])],
         "sort": [np.sort],
         "argsort": [np.argsort],
         "argmin": [np.argmin, lambda y: np.argmin(y, axis=1, keepdims=True)],
