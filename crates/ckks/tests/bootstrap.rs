@@ -650,6 +650,22 @@ fn keys_of_values_serve_tables() {
     }
 }
 
+/// The keys of a plan serve its plans of sines at all scales.
+#[test]
+fn keys_of_values_serve_sines_at_all_scales() {
+    let c = context(8, 18, true);
+    let plan = BootstrapPlan::new(c, literal(128, Order::SlotsToCoefficientsFirst, true)).unwrap();
+    let own = plan.key_moduli().unwrap();
+    assert!(plan.most_saved_bits() > 3, "{}", plan.most_saved_bits());
+    for saved_bits in 0..=plan.most_saved_bits() {
+        let sines = plan.of_sines(SineUse::Tables { saved_bits }).unwrap();
+        for (element, modulus) in sines.key_moduli().unwrap() {
+            let fits = own.get(&element).is_some_and(|own| modulus.divides(*own));
+            assert!(fits, "{saved_bits}: {element} at {modulus:?}");
+        }
+    }
+}
+
 /// Two ciphertexts of real slots share one bootstrap of complex slots, for values, for sines and
 /// for iterations.
 #[test]

@@ -458,6 +458,10 @@ fn clusters_in_slots_of_points_in_files() {
             "1 ciphertexts of points: there are 3",
         ),
         (server.start_clusters(&sent, &[1, 2, 45]).map(|_| ()), "3 of 0 to 44 are needed"),
+        (
+            client.encrypt_new_points(&tables, &second, &[0.0, 0.0]).map(|_| ()),
+            "the clusters are for comparisons in slots, and the points would be for look-up tables",
+        ),
         (server.cluster(&second, &second).map(|_| ()), "the first operand has no points"),
         (server.cluster(&sent_new, &second).map(|_| ()), "encrypted for existing clusters"),
         (server.assign_new_points(&sent_new, &first).map(|_| ()), "for other clusters"),

@@ -165,7 +165,8 @@ fn smooth_functions_are_computed_in_one_bootstrap() {
     }
 }
 
-/// Arrays of several ciphertexts have functions in bootstraps too. Keys for the first slots have none.
+/// Arrays of several ciphertexts have functions in bootstraps too. Keys for the first slots have
+/// none.
 #[test]
 fn functions_in_bootstraps_of_other_keys_and_layouts() {
     let client = ClientKey::generate_with(insecure_grafted(7, 18, SPARSE), 1).unwrap();

@@ -52,7 +52,10 @@ impl ClientKey {
                 true => ("look-up tables", "comparisons in slots"),
                 false => ("comparisons in slots", "look-up tables"),
             };
-            let what = format!("the clusters are for {need}, and the points would be for {have}");
+            let what = format!(
+                "the clusters are for {need}, and the points would be for {have}. Encrypt the \
+                 points by the method of the clusters."
+            );
             return Err(Error::argument(OPERATION, what));
         }
         let (shape, slots) = (clusters.shape(), self.session().slots());

@@ -29,8 +29,8 @@ impl Bootstrapper {
         Ok(out)
     }
 
-    /// Runs the phases of one bootstrap and keeps the real and the imaginary parts apart. The plan is
-    /// for complex slots.
+    /// Runs the phases of one bootstrap and keeps the real and the imaginary parts apart. The plan
+    /// is for complex slots.
     pub(super) fn bootstrap_parts(
         &self,
         a: &Ciphertext,

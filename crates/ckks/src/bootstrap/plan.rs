@@ -45,14 +45,7 @@ const LOG2_ERROR_OF_SINES: f64 = 4.15;
 /// the actual ratio of sines is at least 15/16 of the largest. Chosen.
 const SINE_UNIT_BITS: f64 = 4.0;
 
-/// The polynomials that the sines of a bootstrap are the arguments of. See
-/// [`BootstrapPlan::of_sines`].
-///
-/// ```
-/// use hippocrene_ckks::bootstrap::SineUse;
-///
-/// assert_ne!(SineUse::SmoothFunctions, SineUse::Tables { saved_bits: 0 });
-/// ```
+/// The purpose of sines from a bootstrap. See [`BootstrapPlan::of_sines`] for an example.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum SineUse {
     /// Polynomials of low degree. The values fill up to 2/6.5 of a period. All scales have as many
@@ -60,7 +53,7 @@ pub enum SineUse {
     SmoothFunctions,
     /// Tables of many entries. The values fill up to half of a period.
     Tables {
-        /// The number of bits by which all scales are smaller, which leaves more capacity
+        /// The number of bits by which all scales are reduced, so that more capacity is left
         /// ([`BootstrapPlan::saved_bits_for`]). With 0, the sines have as many more bits of
         /// precision than values as the message ratio has more.
         saved_bits: u32,
@@ -206,9 +199,9 @@ impl BootstrapPlan {
         Ok(self)
     }
 
-    /// Returns the plan of the same bootstraps for complex slots, from a plan for real ones. The keys
-    /// of this plan serve it, and both share their matrices. The error of the polynomials is stated
-    /// as for real slots.
+    /// Returns the plan of the same bootstraps for complex slots, from a plan for real ones. The
+    /// keys of this plan serve it, and both share their matrices. The error of the polynomials is
+    /// stated as for real slots.
     ///
     /// It also bootstraps two ciphertexts of real slots at once
     /// ([`Bootstrapper::bootstrap_pair_to`](super::Bootstrapper::bootstrap_pair_to)).
@@ -246,6 +239,49 @@ impl BootstrapPlan {
     /// # Errors
     /// Fails with [`CkksError::Argument`] if slots to coefficients comes last or only the first
     /// slots are bootstrapped.
+    ///
+    /// # Examples
+    /// ```
+    /// # use std::sync::Arc;
+    /// # use hippocrene_ckks::{approximation::ModularReduction, circuits::DftLevel};
+    /// # use hippocrene_ring::{Threads, primes};
+    /// # use hippocrene_rlwe::{Parameters, ParametersLiteral, SecretDistribution, Sprout};
+    /// use hippocrene_ckks::bootstrap::{BootstrapLiteral, BootstrapPlan, Order, SineUse};
+    /// # let parameters = Parameters::new_insecure(ParametersLiteral {
+    /// #     log_degree: 8,
+    /// #     units: primes::ntt_primes(48, 1 << 8, 16, &[])?,
+    /// #     specials: primes::ntt_primes(49, 1 << 8, 5, &[])?,
+    /// #     sprout: Sprout::for_degree(8).unwrap(),
+    /// #     gadget_rank: 5,
+    /// #     secret: SecretDistribution::SparseTernary { weight: 192 },
+    /// # })?;
+    /// # let context = Arc::new(hippocrene_ckks::Context::new(parameters, Threads::single())?);
+    /// # let literal = BootstrapLiteral {
+    /// #     slots: 128,
+    /// #     first_slots: false,
+    /// #     real: true,
+    /// #     order: Order::SlotsToCoefficientsFirst,
+    /// #     bound: 1.0,
+    /// #     base_bits: 48.0,
+    /// #     sparse_weight: Some(32),
+    /// #     reduction: ModularReduction::new(17, -8.0, -36.0, 3, 3)?,
+    /// #     scale_bits: 54.0,
+    /// #     coefficients_to_slots: DftLevel::even(128, 2, 48.0),
+    /// #     slots_to_coefficients: DftLevel::even(128, 2, 35.0),
+    /// #     output_scale_bits: 40.0,
+    /// #     output_bits: None,
+    /// #     precision: None,
+    /// # };
+    ///
+    /// let plan = BootstrapPlan::new(context, literal)?; // of values
+    /// let for_functions = plan.of_sines(SineUse::SmoothFunctions)?;
+    /// assert!(for_functions.output_bits() > plan.output_bits());
+    ///
+    /// // The values fill half of a period for tables.
+    /// let for_tables = plan.of_sines(SineUse::Tables { saved_bits: 0 })?;
+    /// assert_eq!(for_tables.literal().reduction.epsilon(), 0.25);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn of_sines(&self, sine_use: SineUse) -> Result<Self, CkksError> {
         if !self.has_sines() {
             let what = "sines need slots to coefficients first, and bootstraps of all slots".into();
@@ -310,7 +346,7 @@ impl BootstrapPlan {
         Ok(BootstrapPlan { to_slots, literal, ..plan })
     }
 
-    /// The largest number of bits by which the scales of a plan of sines can be smaller.
+    /// The largest possible [`SineUse::Tables::saved_bits`].
     pub fn most_saved_bits(&self) -> u32 {
         (SINE_RATIO_OF_FUNCTIONS / self.literal.reduction.epsilon()).log2().max(0.0) as u32
     }

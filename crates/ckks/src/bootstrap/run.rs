@@ -60,8 +60,8 @@ impl Bootstrapper {
     /// other, because they share all phases except the reduction. It counts as one bootstrap.
     ///
     /// # Errors
-    /// As [`Bootstrapper::bootstrap_to`]. Fails also if moduli or scales of the two differ, and with
-    /// [`CkksError::Argument`] if the plan is for real slots.
+    /// As [`Bootstrapper::bootstrap_to`]. Fails also if moduli or scales of the two differ, and
+    /// with [`CkksError::Argument`] if the plan is for real slots.
     pub fn bootstrap_pair_to(
         &self,
         [a, b]: [&Ciphertext; 2],
@@ -201,7 +201,8 @@ impl Bootstrapper {
     }
 }
 
-/// The result of [`Bootstrapper::bootstrap_to_sines`].
+/// The result of [`Bootstrapper::bootstrap_to_sines`]. See
+/// [`BootstrapPlan::of_sines`](super::BootstrapPlan::of_sines) for an example.
 #[derive(Debug, Clone)]
 pub struct Sines {
     /// The sines. Their noise contains both errors.

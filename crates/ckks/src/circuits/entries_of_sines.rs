@@ -6,20 +6,20 @@
 //! as values at the sines, with slope 0, and stays within the range of the entries (Alexandru, Kim
 //! and Polyakov, ePrint 2024/1623, with complex waves of the whole period).
 //!
-//! If the spacing is smaller, further nodes at both ends fill the interval, as many at one as at the
-//! other. So the last nodes are at most a place away from the ends. Their values are the first and
-//! the last entry.
+//! If the spacing is smaller, further nodes fill the interval, as many at one end as at the other.
+//! So the last nodes are at most a place away from the ends. Their values are the first and the
+//! last entry.
 //!
 //! # Errors
-//! An error `e` in places adds about `3.3 e^2` times the difference of the entries. The stated error
-//! of the result contains it. The sine's own error counts most at the ends, where sines of
+//! An error `e` in places adds about `3.3 e^2` times the difference of the entries. The stated
+//! error of the result contains it. The sine's own error counts most at the ends, where sines of
 //! neighbouring places differ by little more than `(pi/p)^2`.
 //!
 //! Errors of sines add at most a quarter of `2^-precision` up to [`SINE_DEVIATIONS`] standard
 //! deviations. Roundings of the polynomial add at most a half up to sixteen of them
 //! ([`Stage::margin`]). The rest is for the polynomial.
 
-use std::{borrow::Cow, f64::consts::PI};
+use std::{borrow::Cow, f64::consts::PI, ops::Range};
 
 use super::{
     EntriesLiteral, Polynomial,
@@ -34,8 +34,8 @@ const OPERATION: &str = "entries of a table";
 /// Errors with a Laplace distribution exceed it with probability `2^-130`.
 const SINE_DEVIATIONS: f64 = 64.0;
 
-/// Number of standard deviations of a place's error up to which it keeps to
-/// [`LARGEST_PLACE_ERROR`]. It is that of [`EntriesPlan`](super::EntriesPlan).
+/// Smallest ratio of [`LARGEST_PLACE_ERROR`] to the standard deviation of a place's error. It is
+/// that of [`EntriesPlan`](super::EntriesPlan).
 const PLACE_DEVIATIONS: f64 = 5.0;
 
 /// Largest error of an argument, as a share of the distance of two places. Up to it, the error of
@@ -144,23 +144,10 @@ impl SineEntriesPlan {
                 Short(spacing)
             ));
         }
-        let (nodes, entries, first) = nodes_and_values(&literal.entries, spacing);
-        let offset = nodes.interpolate(&entries, 0.0);
-        let shifted: Vec<f64> = entries.iter().map(|entry| entry - offset).collect();
-        let largest = shifted.iter().fold(0.0, |largest: f64, value| largest.max(value.abs()));
-        let factor = if largest == 0.0 { 1.0 } else { largest };
-        let values: Vec<f64> = shifted.iter().map(|value| value / factor).collect();
-        let error = error / factor;
-        let table = Polynomial::approximate(
-            |x| nodes.interpolate(&values, x),
-            -1.0,
-            1.0,
-            2 * values.len() - 1,
-        )?;
-        let real = first..first + count;
-        let (places, values_at) = (&nodes.places[real.clone()], &values[real.clone()]);
-        let off = places.iter().zip(values_at).map(|(x, value)| table.evaluate(*x) - value);
-        let worst = off.fold(0.0, |worst: f64, off| worst.max(off.abs()));
+        let nodes = SineNodes::new(&literal.entries, spacing);
+        let (factor, error) = (nodes.factor, error / nodes.factor);
+        let table = nodes.polynomial()?;
+        let worst = nodes.largest_difference(&table);
         if worst > SHARE_OF_POLYNOMIAL * error {
             return fail(format!(
                 "coefficients of 53 bits come within 2^{:.1} of the entries of this table, and \
@@ -169,39 +156,22 @@ impl SineEntriesPlan {
                 (SHARE_OF_POLYNOMIAL * error * factor).log2()
             ));
         }
-        let slope = |x: &f64| spacing * (1.0 - x * x).max(0.0).sqrt();
-        let curvatures = nodes.curvatures(&values)[real].to_vec();
-        let largest = |values: &mut dyn Iterator<Item = f64>| values.fold(0.0, f64::max);
-        let limits = ArgumentLimits {
-            curvature_of_places: largest(
-                &mut places.iter().zip(&curvatures).map(|(x, c)| c * slope(x).powi(2)),
-            ),
-            curvature_of_sines: largest(&mut curvatures.iter().copied()),
-            least_slope: places.iter().map(slope).fold(f64::INFINITY, f64::min),
-            allowed: 0.25 * error,
-        };
+        let limits = nodes.limits(error);
         let model = ErrorModel::new(context.parameters(), literal.slots, None);
-        let gains = ErrorGains::largest(&[table.gains_at(places)]);
+        let gains = ErrorGains::largest(&[table.gains_at(nodes.places())]);
         let roundings = gains.roundings.into_iter().next().unwrap_or_default();
         // The sum of the result and its constant term is rounded at its scale too.
         let gain = roundings.iter().map(|gain| gain * gain).sum::<f64>().sqrt().max(1.0);
         let margin = 0.5 * error;
         let scale_bits = model.scale_bits(gain, margin);
         let argument_scale_bits = model.log2_std - (0.5 * limits.largest_sine_error()).log2();
-        let samples = SAMPLES_FOR_EACH_PLACE * count;
-        let (low, high) = (-0.5 * spacing * count as f64, 0.5 * spacing * count as f64);
-        let sample = |k: usize| {
-            let angle = low + (high - low) * k as f64 / samples as f64;
-            nodes.interpolate(&values, angle.clamp(-0.5 * PI, 0.5 * PI).sin())
-        };
-        let sampled: Vec<f64> = (0..=samples).map(sample).collect();
-        let result = |value: &f64| (offset + factor * value).abs();
+        let (bound, result_bound) = nodes.bounds();
         let plan = SineEntriesPlan {
             spacing,
-            offset,
+            offset: nodes.offset,
             factor,
-            bound: sampled.iter().fold(1.0, |bound: f64, value| bound.max(value.abs())),
-            result_bound: sampled.iter().map(result).fold(0.0, f64::max),
+            bound,
+            result_bound,
             argument_scale_bits: argument_scale_bits.max(scale_bits),
             table: Stage { polynomial: table, scale_bits, margin, range: (0.0, 1.0) },
             roundings,
@@ -217,8 +187,8 @@ impl SineEntriesPlan {
         Ok(plan)
     }
 
-    /// Returns a standard deviation of sines that a table of these entries can have, estimated before
-    /// the spacing is known.
+    /// Returns about the largest standard deviation that sines may have for a table of these
+    /// entries, before the spacing is known.
     pub fn estimated_sine_error(literal: &EntriesLiteral) -> f64 {
         let (low, high) = literal
             .entries
@@ -252,16 +222,6 @@ impl SineEntriesPlan {
         self.table.bits() + self.argument_scale_bits - self.table.scale_bits
     }
 
-    /// The number of products of ciphertexts that the look-up needs.
-    pub fn products(&self) -> usize {
-        self.table.polynomial.products()
-    }
-
-    /// The largest standard deviation of the error of a sine, for places without an error.
-    pub fn largest_sine_error(&self) -> f64 {
-        self.limits.largest_sine_error()
-    }
-
     /// Evaluates the same polynomial on a plain sine, and adds the offset.
     pub fn apply(&self, sine: f64) -> f64 {
         self.offset + self.factor * self.table.polynomial.evaluate(sine)
@@ -275,8 +235,8 @@ impl SineEntriesPlan {
             (self.limits.largest_sine_error(), LARGEST_PLACE_ERROR / PLACE_DEVIATIONS);
         if sine > sine_limit {
             return fail(format!(
-                "a bootstrap of this precision has errors of 2^{:.1} in sines, and this table needs \
-                 2^{:.1}: request less precision of the table, or a higher one of bootstraps",
+                "a bootstrap of this precision has errors of 2^{:.1} in sines, and this table \
+                 needs 2^{:.1}: request less precision of the table, or a higher one of bootstraps",
                 sine.log2(),
                 sine_limit.log2()
             ));
@@ -292,16 +252,83 @@ impl SineEntriesPlan {
     }
 }
 
-/// Returns the sines of the places and of the further nodes at both ends, their values, and the
-/// index of the first place.
-fn nodes_and_values(entries: &[f64], spacing: f64) -> (Nodes, Vec<f64>, usize) {
-    let count = entries.len();
-    let first = (0.5 * (PI / spacing - count as f64)).round().max(0.0) as usize;
-    let all = count + 2 * first;
-    let angle = |j: usize| spacing * (j as f64 - first as f64 - 0.5 * (count - 1) as f64);
-    let entry = |j: usize| entries[j.saturating_sub(first).min(count - 1)];
-    let nodes = Nodes::of((0..all).map(|j| angle(j).sin()).collect());
-    (nodes, (0..all).map(entry).collect(), first)
+/// The interpolation of a table at sines of places.
+struct SineNodes {
+    /// The sines of the places and of the further nodes at both ends.
+    nodes: Nodes,
+    /// The values at all nodes, minus the offset and divided by the factor.
+    values: Vec<f64>,
+    /// The range of the places among the nodes.
+    real: Range<usize>,
+    /// The distance of two places, in radians.
+    spacing: f64,
+    /// The value at the sine 0.
+    offset: f64,
+    /// The largest absolute value of an entry minus the offset, or 1 if that is 0.
+    factor: f64,
+}
+
+impl SineNodes {
+    fn new(entries: &[f64], spacing: f64) -> Self {
+        let count = entries.len();
+        let first = (0.5 * (PI / spacing - count as f64)).round().max(0.0) as usize;
+        let all = count + 2 * first;
+        let angle = |j: usize| spacing * (j as f64 - first as f64 - 0.5 * (count - 1) as f64);
+        let entry = |j: usize| entries[j.saturating_sub(first).min(count - 1)];
+        let nodes = Nodes::of((0..all).map(|j| angle(j).sin()).collect());
+        let mut values: Vec<f64> = (0..all).map(entry).collect();
+        let offset = nodes.interpolate(&values, 0.0);
+        values.iter_mut().for_each(|value| *value -= offset);
+        let largest = values.iter().fold(0.0, |largest: f64, value| largest.max(value.abs()));
+        let factor = if largest == 0.0 { 1.0 } else { largest };
+        values.iter_mut().for_each(|value| *value /= factor);
+        SineNodes { nodes, values, real: first..first + count, spacing, offset, factor }
+    }
+
+    /// The sines of the places.
+    fn places(&self) -> &[f64] {
+        &self.nodes.places[self.real.clone()]
+    }
+
+    /// Returns the polynomial with the values at the nodes, and slope 0 there.
+    fn polynomial(&self) -> Result<Polynomial, CkksError> {
+        let at = |x: f64| self.nodes.interpolate(&self.values, x);
+        Polynomial::approximate(at, -1.0, 1.0, 2 * self.values.len() - 1)
+    }
+
+    /// Returns the largest difference between a polynomial and the values at the places.
+    fn largest_difference(&self, p: &Polynomial) -> f64 {
+        let values = &self.values[self.real.clone()];
+        let differences = self.places().iter().zip(values).map(|(x, y)| (p.evaluate(*x) - y).abs());
+        differences.fold(0.0, f64::max)
+    }
+
+    /// Returns the limits of the errors of arguments, for a result with this error.
+    fn limits(&self, error: f64) -> ArgumentLimits {
+        let curvatures = &self.nodes.curvatures(&self.values)[self.real.clone()];
+        let slope = |x: &f64| self.spacing * (1.0 - x * x).max(0.0).sqrt();
+        let by_place = self.places().iter().zip(curvatures).map(|(x, c)| c * slope(x).powi(2));
+        ArgumentLimits {
+            curvature_of_places: by_place.fold(0.0, f64::max),
+            curvature_of_sines: curvatures.iter().copied().fold(0.0, f64::max),
+            least_slope: self.places().iter().map(slope).fold(f64::INFINITY, f64::min),
+            allowed: 0.25 * error,
+        }
+    }
+
+    /// Returns the largest absolute value of the polynomial, at least 1, and that of the polynomial
+    /// times the factor plus the offset. Both are sampled at and between the places.
+    fn bounds(&self) -> (f64, f64) {
+        let count = self.real.len();
+        let (samples, half) = (SAMPLES_FOR_EACH_PLACE * count, 0.5 * self.spacing * count as f64);
+        let sampled = (0..=samples).map(|k| {
+            let angle = half * (2.0 * k as f64 / samples as f64 - 1.0);
+            self.nodes.interpolate(&self.values, angle.clamp(-0.5 * PI, 0.5 * PI).sin())
+        });
+        sampled.fold((1.0, 0.0), |(bound, result): (f64, f64), value| {
+            (bound.max(value.abs()), result.max((self.offset + self.factor * value).abs()))
+        })
+    }
 }
 
 impl Evaluator {

@@ -286,8 +286,8 @@ impl Server {
                     (clusters.centroids.capacity_bits(&self.session), least_capacity(reserve));
                 if have < need {
                     return fail(format!(
-                        "the centroids have {have:.0} bits of capacity, and {need:.0} are needed to \
-                         compute in slots with these keys. Make the keys for that \
+                        "the centroids have {have:.0} bits of capacity, and {need:.0} are needed \
+                         to compute in slots with these keys. Make the keys for that \
                          (KMeansMethod::Slots)."
                     ));
                 }

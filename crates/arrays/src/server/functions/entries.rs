@@ -38,9 +38,9 @@ impl Server {
     ///
     /// This uses [`EntriesPlan::bits`] of capacity. With bootstrapping keys, capacity is restored
     /// on the way, or the table is looked up at sines from a bootstrap of the indices
-    /// ([`SineEntriesPlan`]). The fastest way that leaves enough capacity is taken. Tables of up to 4 entries cost one more multiplication if the array has stray
-    /// slots. For arrays of integers, polynomials do the same exactly
-    /// ([`crate::IntegerPolynomial::of_entries`]).
+    /// ([`SineEntriesPlan`]). The fastest way that leaves enough capacity is taken. Tables of up to
+    /// 4 entries cost one more multiplication if the array has stray slots. For arrays of integers,
+    /// polynomials do the same exactly ([`crate::IntegerPolynomial::of_entries`]).
     ///
     /// # Errors
     /// [`Error::Argument`] when the array is complex or the parameters are a simple chain; when the

@@ -402,7 +402,7 @@ impl Bootstraps {
 }
 
 impl Server {
-    /// Restores the capacity of an array by bootstrapping its ciphertexts one by one.
+    /// Restores the capacity of an array by bootstrapping its ciphertexts, two real ones at once.
     ///
     /// Operations that lack capacity bootstrap their operands themselves. Call this if you know a
     /// better moment. Values up to `2^k` times the bound that the keys are planned for are
@@ -410,9 +410,8 @@ impl Server {
     ///
     /// # Errors
     /// - [`Error::NoKeys`] if the server has no bootstrapping keys.
-    /// - [`Error::Argument`] if the
-    ///   bound of the array is so large that less than half of the bits that it asks for would be
-    ///   left after the binary point.
+    /// - [`Error::Argument`] if the bound of the array is so large that less than half of the bits
+    ///   that it asks for would be left after the binary point.
     /// - [`Error::Capacity`] if the array has less capacity than [`Server::bootstrap_reserve`].
     pub fn bootstrap(&self, a: &EncryptedArray) -> Result<EncryptedArray, Error> {
         self.bootstrap_to(a, None)
@@ -636,8 +635,8 @@ impl Server {
     }
 
     /// Returns the number of bootstraps that this server and its clones have done, on request or
-    /// not. An iterated bootstrap counts each of its iterations, and two ciphertexts of a real array
-    /// share one bootstrap.
+    /// not. An iterated bootstrap counts each of its iterations, and two ciphertexts of a real
+    /// array share one bootstrap.
     pub fn bootstraps(&self) -> u64 {
         self.bootstraps.as_ref().map_or(0, |bootstraps| bootstraps.count())
     }
@@ -848,8 +847,8 @@ pub(in crate::server) fn bootstrapped(
     })
 }
 
-/// Splits the ciphertexts of an array into groups that are bootstrapped at once: pairs of real ones,
-/// if both have one modulus and one scale.
+/// Splits the ciphertexts of an array into groups that are bootstrapped at once. Those are pairs of
+/// real ones with one modulus and one scale.
 fn groups<'a>(
     ciphertexts: &'a [Cow<'a, Ciphertext>],
     is_complex: bool,

@@ -263,8 +263,8 @@ impl HomomorphicDft {
         Ok(HomomorphicDft { direction, packing, slots, operand_slots, factor, levels: made.into() })
     }
 
-    /// Returns a transform of coefficients to slots for complex slots, if this one is for real slots
-    /// ([`Packing::Real`]). It has half the factor, and both share their matrices.
+    /// Returns a transform of coefficients to slots for complex slots, if this one is for real
+    /// slots ([`Packing::Real`]). It has half the factor, and both share their matrices.
     pub(crate) fn with_both_parts(&self) -> Option<Self> {
         let is_real = self.packing == Packing::Real;
         (is_real && self.direction == Direction::CoefficientsToSlots).then(|| HomomorphicDft {
