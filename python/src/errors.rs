@@ -87,11 +87,11 @@ const IN_PYTHON: [(&str, &str); 25] = [
     ),
     (
         "Encrypt the points for these (KMeansMethod::Tables).",
-        "Encrypt the points with the tables= of the keys.",
+        "Make the keys and encrypt the points with the same tables= of EncryptedKMeans.",
     ),
     (
         "Encrypt the points for comparisons in slots (KMeansMethod::Slots).",
-        "Encrypt the points with tables=None.",
+        "Make the keys and encrypt the points with the same tables= of EncryptedKMeans.",
     ),
     ("the real parts of x * conjugate(x)", "(x * x.conj()).real"),
     (

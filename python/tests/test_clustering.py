@@ -277,7 +277,8 @@ def test_clusters_in_slots_and_a_run_that_was_killed(tmp_path):
     assert read.n_iter_ == 2
     for_tables = EncryptedKMeans(2, init=points[:2], tables="lut11").encrypt(client, points)
     with pytest.raises(
-        ArgumentError, match=r"encrypted for look-up tables, .* Encrypt the points with tables=None"
+        ArgumentError,
+        match=r"encrypted for look-up tables, .* encrypt the points with the same tables=",
     ):
         model.fit(for_tables, server)
 

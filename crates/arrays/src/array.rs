@@ -304,6 +304,11 @@ impl<F: Elements> Array<F> {
         self.bootstrapped.sines.get()
     }
 
+    /// True if a bootstrap has computed these sines of the elements.
+    pub(crate) fn knows_sines(&self, request: ((f64, f64), SineUse)) -> bool {
+        self.known_sines().is_some_and(|known| known.request == request)
+    }
+
     /// Remembers sines of the elements, unless others are known.
     pub(crate) fn remember_sines(&self, sines: KnownSines<F::Ciphertext>) {
         let _known = self.bootstrapped.sines.set(sines);

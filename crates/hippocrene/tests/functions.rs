@@ -149,13 +149,16 @@ fn smooth_functions_are_computed_in_one_bootstrap() {
         let y = server.apply_smooth(&a, &function, None).unwrap();
         assert_eq!(server.bootstraps() - before, 1);
         assert!(y.capacity_bits(server.session()) > server.bootstrap_reserve().unwrap());
-        // Another function of the same array shares the bootstrap.
+        // Another function of the same array shares the bootstrap, also if it needs less capacity.
         let half = SmoothFunction::new(|x| 0.5 * f(x), (low, high), Some(1e-2), None).unwrap();
         let halves = client.decrypt(&server.apply_smooth(&a, &half, None).unwrap()).unwrap();
         assert_eq!(server.bootstraps() - before, 1);
         for (x, y) in x.iter().zip(halves) {
             assert!((y - 0.5 * f(*x)).abs() <= 2e-2, "{y}, not half of {} at {x}", f(*x));
         }
+        let straight = SmoothFunction::new(|x| 0.5 * x, (low, high), Some(1e-1), None).unwrap();
+        server.apply_smooth(&a, &straight, None).unwrap();
+        assert_eq!(server.bootstraps() - before, 1);
         let stated = (-y.precision_bits(server.session())).exp2();
         assert!(stated < 1.5e-2, "{stated}");
         for (x, y) in x.iter().zip(client.decrypt(&y).unwrap()) {

@@ -87,8 +87,12 @@ impl EntriesLiteral {
         }
         if entries.is_empty() || entries.len() > MAX_ENTRIES {
             let count = entries.len();
+            let advice = match count {
+                0 => "",
+                _ => ". Combine entries, or split the table by a comparison of the index",
+            };
             return fail(format!(
-                "this table has {count} entries, and 1 to {MAX_ENTRIES} are possible"
+                "this table has {count} entries, and 1 to {MAX_ENTRIES} are possible{advice}"
             ));
         }
         if let Some((j, entry)) = entries.iter().enumerate().find(|(_, entry)| !entry.is_finite()) {

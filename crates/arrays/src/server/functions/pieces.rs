@@ -305,8 +305,9 @@ impl Server {
                 let p = of_sines(reference, ends, found.angle, function.error)?;
                 server.polynomial_in_one_circuit(&precise(server, &found.sines, &p)?, &p)
             };
-            candidates
-                .push(Candidate::new("a polynomial of sines from a bootstrap", run).otherwise(1));
+            let is_known = a.knows_sines((function.pieces.ends(), SineUse::SmoothFunctions));
+            let candidate = Candidate::new("a polynomial of sines from a bootstrap", run);
+            candidates.push(candidate.otherwise(usize::from(!is_known)));
         }
         candidates.push(Candidate::new("polynomials with bootstraps", parts).otherwise(2));
         let most_bits = p.depth() as f64 * self.form_of(&[a]).product_bits(self);
