@@ -5,8 +5,8 @@ use std::sync::LazyLock;
 
 use hippocrene::{
     BitArray, ClientKey, Clustering, EncryptedArray, EvaluationKeys, GateArray, GateClient,
-    GateKeys, IntegerArray, PublicKey, Session, Settings, Stored, TransferKey, TreeClient,
-    TreeKeys, TreeQuery, TreeReply, wire,
+    GateKeys, IntegerArray, Interface, Program, PublicKey, Session, Settings, Stored, TransferKey,
+    TreeClient, TreeKeys, TreeQuery, TreeReply, wire,
 };
 
 /// The settings of the corpus.
@@ -113,6 +113,19 @@ fn read(bytes: &[u8]) {
     }
     if let Ok(array) = GateArray::from_bytes(bytes, ()) {
         assert_eq!(array.to_bytes(), bytes);
+        loaded = true;
+    }
+    if let Ok(program) = Program::from_bytes_insecure(bytes, ()) {
+        // The file may use more bytes than its values need.
+        let again = Program::from_bytes_insecure(&program.to_bytes(), ())
+            .expect("a written program can be read");
+        assert_eq!(again.to_bytes(), program.to_bytes());
+        loaded = true;
+    }
+    if let Ok(interface) = Interface::from_bytes_insecure(bytes, ()) {
+        let again = Interface::from_bytes_insecure(&interface.to_bytes(), ())
+            .expect("a written interface can be read");
+        assert_eq!(again.to_bytes(), interface.to_bytes());
         loaded = true;
     }
     assert!(inspected.is_ok() || !loaded, "inspect refuses a file that loads: {inspected:?}");

@@ -6,7 +6,7 @@ A `Client` holds the secret key. It encrypts arrays, decrypts results and makes 
 
 from typing import TYPE_CHECKING, NoReturn
 
-from hippocrene import clustering, gates, numpy, plot, trees  # noqa: F401
+from hippocrene import clustering, gates, models, numpy, plot, trees  # noqa: F401
 from hippocrene._native import (
     BootstrappingDescription,
     Preset,
@@ -19,6 +19,7 @@ from hippocrene.arrays.encrypted import EncryptedArray
 from hippocrene.arrays.integers import IntegerArray
 from hippocrene.arrays.numbers import NumberArray
 from hippocrene.client import Client, PublicKey
+from hippocrene.compiling import compile  # noqa: A004
 from hippocrene.deadlines import CancelToken, deadline
 from hippocrene.errors import (
     ArgumentError,
@@ -49,10 +50,12 @@ from hippocrene.inspection import inspect
 from hippocrene.keys import EvaluationKeys, TransferKey
 from hippocrene.limits import Limits
 from hippocrene.numpy.polynomials import polyval
+from hippocrene.program import Interface, Program, Step
 from hippocrene.requirements import Bootstrapping, LookUps
 from hippocrene.server import Server, ServerMemory, cache_budget, set_cache_budget
 from hippocrene.simulation import simulate
 from hippocrene.simulation_report import Simulation
+from hippocrene.specs import Spec, spec, spec_like
 from hippocrene.values.approximation import Approximation, approximate
 from hippocrene.values.operands import plain_modulus
 
@@ -75,6 +78,7 @@ __all__ = [
     "FormatError",
     "HippocreneError",
     "IntegerArray",
+    "Interface",
     "InternalError",
     "KeyMismatchError",
     "Limits",
@@ -86,6 +90,7 @@ __all__ = [
     "ParameterError",
     "ParameterMismatchError",
     "Preset",
+    "Program",
     "PublicKey",
     "ScaleError",
     "SecretKeyWarning",
@@ -95,6 +100,8 @@ __all__ = [
     "ServerMemory",
     "ShapeError",
     "Simulation",
+    "Spec",
+    "Step",
     "StoppedError",
     "TablesDescription",
     "TransferKey",
@@ -103,15 +110,19 @@ __all__ = [
     "approximate",
     "cache_budget",
     "clustering",
+    "compile",
     "deadline",
     "gates",
     "inspect",
+    "models",
     "plain_modulus",
     "plot",
     "polyval",
     "presets",
     "set_cache_budget",
     "simulate",
+    "spec",
+    "spec_like",
     "trees",
 ]
 

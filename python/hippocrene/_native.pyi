@@ -168,6 +168,9 @@ class ClientKey(_ReadOnThreads):
     ring_degree: Final[int]
     plain_modulus: Final[int | None]
     for_bits: Final[bool]
+    @staticmethod
+    def generate_for(interface: Interface, threads: int) -> ClientKey: ...
+    def evaluation_keys_for(self, interface: Interface) -> EvaluationKeys: ...
     def encrypt_bits(self, values: npt.NDArray[np.bool_]) -> _Array: ...
     def encrypt(self, values: _Plain, how: _How) -> _Array: ...
     def decrypt(
@@ -245,6 +248,47 @@ class Simulation:
     def report(self) -> SimulationReport: ...
 
 @final
+class Recorder:
+    def __new__(
+        cls,
+        preset: str,
+        precision: float | None,
+        scheme: str | None,
+        plain_modulus: int | None,
+        bootstrapping: _Bootstrapping | None,
+        bits: bool,
+        margin: float | None,
+    ) -> Recorder: ...
+    def server(self) -> Server: ...
+    def describe(self) -> KeysDescription: ...
+    def input(
+        self,
+        name: str,
+        kind: str,
+        shape: Sequence[int],
+        interval: _Interval,
+        sample: npt.NDArray[np.float64] | None,
+    ) -> _Array: ...
+    def finish(
+        self, outputs: Sequence[_Array], single: bool, names: Sequence[str] | None, notes: str
+    ) -> Program: ...
+
+@final
+class Interface(_Read):
+    def describe(self) -> str: ...
+
+@final
+class Program(_Read):
+    def describe(self, at_reference: bool) -> str: ...
+    def interface(self) -> Interface: ...
+    def run(
+        self,
+        server: Server,
+        inputs: Sequence[_Array],
+        progress: Callable[[int], object] | None,
+    ) -> list[_Array]: ...
+
+@final
 class SimulationReport:
     seconds: Final[float]
     operations: Final[list[tuple[str, int, float]]]
@@ -289,6 +333,7 @@ class EncryptedArray(_Stored):
     @staticmethod
     def load(path: _Path, limits: _Limits | None = None) -> _Array: ...
     def check(self, limits: _Limits | None) -> None: ...
+    value: Final[int | None]
     shape: Final[tuple[int, ...]]
     holds: Final[str]
     is_complex: Final[bool]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING
+from typing import Protocol, TypeVar
 
 from hippocrene import _native
 from hippocrene.errors import (
@@ -18,8 +18,32 @@ from hippocrene.errors import (
 )
 from hippocrene.units import size_text
 
-if TYPE_CHECKING:
-    from hippocrene.simulation_report import Simulation
+
+class Run(Protocol):
+    """The predicted cost of a run: a simulation or a program."""
+
+    @property
+    def seconds(self) -> float:
+        """Seconds on one thread."""
+
+    @property
+    def peak_memory(self) -> int:
+        """The peak of memory in bytes."""
+
+    @property
+    def bootstraps(self) -> int:
+        """The number of bootstraps."""
+
+    @property
+    def precision_bits(self) -> float | None:
+        """The lowest precision of a result in bits, or None for exact results."""
+
+    @property
+    def preset(self) -> str:
+        """The name of the preset."""
+
+
+_R = TypeVar("_R", bound=Run)
 
 # Maximum number of precisions that are tried to find the least one.
 _TRIES = 8
@@ -32,21 +56,23 @@ def candidates(of_bits: bool) -> list[str]:
 
 
 def chosen(
-    run: Callable[[str, float | None, bool], Simulation],
+    operation: str,
+    run: Callable[[str, float | None, bool], _R],
     presets: Sequence[str],
     precision: float | None,
     min_precision: float | None,
     max_memory: int,
     bootstraps: bool,
-) -> Simulation:
+) -> _R:
     """Return the run with the least predicted time among those that fit the memory.
 
-    `run` runs the program with a preset, a precision, and True if bootstraps are allowed. If
+    `operation` is named in errors. `run` runs the program with a preset, a precision, and True if
+    bootstraps are allowed. If
     `min_precision` is not None, the run uses the least precision whose results have that many bits.
     """
     degrees = {preset.name: preset.ring_degree for preset in _native.presets()}
-    fits: list[Simulation] = []
-    too_large: list[Simulation] = []
+    fits: list[_R] = []
+    too_large: list[_R] = []
     refused: list[tuple[str, HippocreneError]] = []
     enough = math.inf
     for preset in presets:
@@ -76,7 +102,7 @@ def chosen(
         least = min(too_large, key=lambda simulation: simulation.peak_memory)
         lower = "" if min_precision is None else ", lower min_precision,"
         raise ParameterError(
-            f"simulate: no preset gives the program{needed} within {memory} of memory. The nearest miss is "
+            f"{operation}: no preset gives the program{needed} within {memory} of memory. The nearest miss is "
             f"{least.preset!r}, which takes {size_text(least.peak_memory)}. Allow as much with max_memory{lower} or "
             "compute on smaller arrays."
         )
@@ -92,17 +118,17 @@ def chosen(
         raise reason
     tried = "the preset does not fit" if len(presets) == 1 else "no preset fits"
     raise ParameterError(
-        f"simulate: {tried} the program{needed}. The nearest miss is {preset!r}: {reason}"
+        f"{operation}: {tried} the program{needed}. The nearest miss is {preset!r}: {reason}"
     ) from reason
 
 
 def _fit(
-    run: Callable[[str, float | None, bool], Simulation],
+    run: Callable[[str, float | None, bool], _R],
     preset: str,
     precision: float | None,
     min_precision: float | None,
     bootstraps: bool,
-) -> Simulation:
+) -> _R:
     """Run with one preset, without bootstraps if possible, because they take most of the time."""
     if not bootstraps:
         return _precise(lambda bits: run(preset, bits, False), precision, min_precision)
@@ -113,14 +139,14 @@ def _fit(
 
 
 def _precise(
-    run: Callable[[float | None], Simulation], precision: float | None, min_precision: float | None
-) -> Simulation:
+    run: Callable[[float | None], _R], precision: float | None, min_precision: float | None
+) -> _R:
     """Run at this precision, or at the least one that gives results of `min_precision` bits."""
     if min_precision is None:
         return run(precision)
     # Results lose a few bits of the requested precision, about equally many at every precision.
     bits = float(math.ceil(min_precision) + 2)
-    best: Simulation | None = None
+    best: _R | None = None
     most: float | None = None
     tried: set[float] = set()
     while bits not in tried and len(tried) < _TRIES:

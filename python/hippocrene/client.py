@@ -6,7 +6,8 @@ import os
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from contextvars import ContextVar
-from typing import TYPE_CHECKING, Any, Literal, SupportsIndex
+from functools import partial
+from typing import TYPE_CHECKING, Any, Literal, SupportsIndex, cast, overload
 
 import numpy as np
 import numpy.typing as npt
@@ -23,6 +24,7 @@ from hippocrene.keys import (
     preset_text,
     scheme_text,
 )
+from hippocrene.program import Interface, encrypted_inputs, interface_of
 from hippocrene.requirements import (
     Bootstrapping,
     LookUps,
@@ -179,6 +181,10 @@ class _Encrypting:
     __slots__ = ()
     _raw: _native.ClientKey | _native.PublicKey
 
+    @overload
+    def encrypt(self, values: Interface, *inputs: Any) -> Any: ...
+
+    @overload
     def encrypt(
         self,
         values: npt.ArrayLike,
@@ -187,8 +193,22 @@ class _Encrypting:
         bound: float | None = None,
         precision: float | None = None,
         wrap: bool = False,
-    ) -> EncryptedArray:
-        """Encrypt an array of any shape.
+    ) -> EncryptedArray: ...
+
+    def encrypt(
+        self,
+        values: npt.ArrayLike | Interface,
+        *inputs: Any,
+        interval: tuple[float, float] | None = None,
+        bound: float | None = None,
+        precision: float | None = None,
+        wrap: bool = False,
+    ) -> Any:
+        """Encrypt an array of any shape, or the inputs of a program.
+
+        ``client.encrypt(interface, rows)`` encrypts the inputs of a compiled program, in the order
+        of its parameters, and checks their shapes and intervals. It returns an array, or a tuple of
+        arrays if the program takes several. `Program.interface` returns the interface.
 
         A client of the scheme ``"ckks"`` encrypts real or complex numbers, which must be finite. A
         client with a `plain_modulus` encrypts integers. A client of a preset for bits encrypts
@@ -212,7 +232,19 @@ class _Encrypting:
         ``wrap=True``. By default, the interval of integers only tells whether all of them lie in
         ``[0, t - 1]``, or all in ``[-(t - 1) / 2, (t - 1) / 2]``.
         """
-        return encrypt(self._raw, values, interval, bound, precision, bool(wrap))
+        interface = interface_of(values)
+        if interface is not None:
+            if interval is not None or bound is not None or precision is not None or wrap:
+                raise TypeError("encrypt: an interface already determines interval and precision")
+            of_one = partial(encrypt, self._raw, bound=None, wrap=False)
+            return encrypted_inputs(interface, inputs, of_one)
+        if inputs:
+            raise TypeError(
+                "encrypt: one array is encrypted at a time, unless the first argument is the "
+                "interface of a program"
+            )
+        plain = cast("npt.ArrayLike", values)
+        return encrypt(self._raw, plain, interval, bound, precision, bool(wrap))
 
 
 class PublicKey(Stored, _Encrypting):
@@ -262,7 +294,7 @@ class Client(StoredSecret, _Encrypting):
     @classmethod
     def generate(
         cls,
-        preset: str = "n14",
+        preset: str | Interface = "n14",
         *,
         precision: float | None = None,
         scheme: Literal["ckks", "bgv", "bfv"] = "ckks",
@@ -272,7 +304,8 @@ class Client(StoredSecret, _Encrypting):
         """Make a client with a new secret key from the system's random number generator.
 
         `preset` names the parameters (see `presets`). Larger parameters allow more operations one
-        after the other, and are slower.
+        after the other, and are slower. The interface of a compiled program stands for the
+        parameters and the precision that the program was compiled for.
 
         `precision` is the requested precision of results, in bits after the binary point, for
         numbers. Presets for one fixed scale have a default of their own; for all others it is 32. A
@@ -293,6 +326,13 @@ class Client(StoredSecret, _Encrypting):
         the same arrays, and differ in how they compute products.
         docs/how-to/integers.md explains when to choose which.
         """
+        interface = interface_of(preset)
+        if interface is not None:
+            if not (precision is plain_modulus is None and scheme == "ckks"):
+                raise TypeError(
+                    "generate: an interface already determines precision, scheme and plain modulus"
+                )
+            return cls(_native.ClientKey.generate_for(interface._raw, thread_count(threads)))
         exact, modulus = checked_scheme(scheme, plain_modulus, precision)
         precision = double_or_none(precision, "a precision")
         preset = text(preset, "a preset")
@@ -327,10 +367,34 @@ class Client(StoredSecret, _Encrypting):
         """
     )
 
+    @overload
     def decrypt(
         self, array: EncryptedArray, *, dtype: Kind | None = None, signed: bool = False
-    ) -> npt.NDArray[Any]:
+    ) -> npt.NDArray[Any]: ...
+
+    @overload
+    def decrypt(
+        self,
+        array: EncryptedArray | tuple[Any, ...] | dict[str, Any],
+        interface: Interface | None = None,
+        *,
+        dtype: Kind | None = None,
+        signed: bool = False,
+    ) -> Any: ...
+
+    def decrypt(
+        self,
+        array: EncryptedArray | tuple[Any, ...] | dict[str, Any],
+        interface: Interface | None = None,
+        *,
+        dtype: Kind | None = None,
+        signed: bool = False,
+    ) -> Any:
         """Decrypt an array, for the client's own eyes.
+
+        A tuple or a dict of arrays, as `Server.run` returns it, becomes one of decrypted arrays.
+        With the `interface` of a compiled classifier, decrypted scores become the class of each
+        row.
 
         Numbers are doubles. They are complex if any value may be complex. Integers are exact and
         lie from 0 to ``plain_modulus - 1``, or around zero if `signed`. Bits are booleans.
@@ -347,6 +411,16 @@ class Client(StoredSecret, _Encrypting):
         results together with their encryptions can compute the key (ePrint 2020/1533). Publish only
         results of `decrypt_for_sharing`.
         """
+        if interface is not None:
+            known = interface_of(interface)
+            check_type(known, Interface, "decrypt: the second argument is an Interface")
+            values = self.decrypt(array, dtype=dtype, signed=signed)
+            return values if known is None else known._read(values)
+        if isinstance(array, tuple):
+            return tuple(self.decrypt(one, dtype=dtype, signed=signed) for one in array)
+        if isinstance(array, dict):
+            items = array.items()
+            return {name: self.decrypt(one, dtype=dtype, signed=signed) for name, one in items}
         raw = _raw_array(array)
         if raw.holds == "single bits":
             raise ArgumentError(
@@ -410,7 +484,7 @@ class Client(StoredSecret, _Encrypting):
 
     def evaluation_keys(
         self,
-        rotations: Iterable[SupportsIndex] | None = None,
+        rotations: Iterable[SupportsIndex] | Interface | None = None,
         *,
         conjugation: bool = False,
         bootstrapping: bool | Bootstrapping = False,
@@ -424,6 +498,8 @@ class Client(StoredSecret, _Encrypting):
         to the left by powers of two have their own keys. So do rotations to the right by 1, 16 and
         256, unless the keys have bootstrapping. All other rotations are composed of these, in up to
         about ten steps. A rotation that `rotations` or `for_` names takes one step.
+
+        ``client.evaluation_keys(interface)`` makes exactly the keys that a compiled program uses.
 
         - `rotations` limits the rotations to these numbers of slots, which makes the keys smaller.
           An empty list is enough for a server that only adds, multiplies and evaluates polynomials.
@@ -450,6 +526,11 @@ class Client(StoredSecret, _Encrypting):
         Bootstrapping and tables are for numbers, and raise an `ArgumentError` for a client of
         integers.
         """
+        interface = interface_of(rotations)
+        if interface is not None:
+            if conjugation or bootstrapping or tables or bits is not None or for_ is not None:
+                raise TypeError("evaluation_keys: an interface already determines the keys")
+            return EvaluationKeys(self._raw.evaluation_keys_for(interface._raw))
         relinearisation = True
         if for_ is not None:
             if rotations is not None or conjugation:
@@ -469,7 +550,8 @@ class Client(StoredSecret, _Encrypting):
                 ) from None
         gates = self._raw.for_bits if bits is None else bits
         is_exact = self.plain_modulus is not None
-        asked = key_request(rotations, conjugation, bootstrapping, tables, gates, is_exact=is_exact)
+        steps = cast("Iterable[SupportsIndex] | None", rotations)
+        asked = key_request(steps, conjugation, bootstrapping, tables, gates, is_exact=is_exact)
         return EvaluationKeys(self._raw.evaluation_keys((asked[0], relinearisation, *asked[2:])))
 
     def describe_bootstrapping(

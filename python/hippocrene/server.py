@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass
 from os import PathLike
 from threading import TIMEOUT_MAX
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Literal, NoReturn, cast
+from typing import TYPE_CHECKING, Any, Literal, NoReturn, cast
 
 import numpy.typing as npt
 
@@ -22,6 +22,7 @@ from hippocrene.files import raw_bytes, reading
 from hippocrene.html_tables import table
 from hippocrene.keys import Described, EvaluationKeys, TransferKey
 from hippocrene.limits import Limits, native_limits
+from hippocrene.program import Program
 from hippocrene.progress import counted
 from hippocrene.stored import Forwarded
 from hippocrene.trace import note
@@ -250,6 +251,29 @@ class Server(Described):
         here = self._computing_server
         made = here._own.with_scheme(here._description, text(scheme, "a scheme"))
         return Server._of(*made, is_simulated=here._is_simulated)
+
+    def run(
+        self,
+        program: Program,
+        *inputs: EncryptedArray,
+        progress: Callable[[int], object] | None = None,
+    ) -> Any:
+        """Run a compiled program on encrypted inputs, and return its results.
+
+        The inputs are arrays that ``client.encrypt(interface, ..)`` made, in the order of the
+        program's parameters. The result is an array, a tuple or a dict, as the compiled function
+        returned it. The server follows the plan in the program and decides nothing.
+
+        `progress` is called after each step with the number of steps done, for example to show a
+        bar. ``len(program.steps)`` is their number. `deadline` and `CancelToken` stop a run.
+
+        Missing keys raise a `MissingKeyError`, other shapes a `ShapeError`, and arrays with another
+        interval or precision an `ArgumentError`, before anything is computed.
+        """
+        check_type(program, Program, "run: a Program is run, as compile and Program.load return it")
+        if progress is not None and not callable(progress):
+            raise TypeError(f"run: progress is a function, not {type(progress).__name__}")
+        return program._run(self, inputs, progress)
 
     def bootstrap(self, array: EncryptedArray, *, capacity: float | None = None) -> EncryptedArray:
         """Restore the capacity of an array to at least `capacity` bits.

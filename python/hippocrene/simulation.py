@@ -170,7 +170,13 @@ def _automatic(asked: _Asked, min_precision: float | None, max_memory: int) -> S
         )
 
     best = chosen(
-        run, presets, asked.precision, min_precision, max_memory, bool(asked.bootstrapping)
+        "simulate",
+        run,
+        presets,
+        asked.precision,
+        min_precision,
+        max_memory,
+        bool(asked.bootstrapping),
     )
     how = asked.bootstrapping if best.bootstrapping is not None else False
     return _run(replace(asked, preset=best.preset, precision=best.precision, bootstrapping=how))

@@ -3,10 +3,10 @@
 use crate::description::preset_named;
 use crate::errors::detached;
 use crate::files::{HeldBytes, PyLimits, limits, load, to_python};
-use hippocrene::wire::{self, ElementsInspection, Inspection};
+use hippocrene::wire::{self, ElementsInspection, FileForm, Inspection};
 use hippocrene::{
-    Array, BitArray, Bits, CiphertextBody, Error, GateArray, IntegerArray, Numbers, Residues,
-    Session, Stored as _,
+    AnyArray, AnyKind, Array, BitArray, Bits, CiphertextBody, Error, GateArray, IntegerArray,
+    Numbers, Residues, Session, Stored as _,
 };
 use pyo3::prelude::*;
 use pyo3::pybacked::PyBackedBytes;
@@ -16,18 +16,18 @@ use std::path::PathBuf;
 
 /// An encrypted array.
 #[pyclass(frozen, module = "hippocrene._native")]
-pub(crate) struct EncryptedArray(State);
+pub(crate) struct EncryptedArray {
+    state: State,
+    /// The value of a program that is being recorded.
+    value: Option<usize>,
+}
 
 /// The result of an operation.
 pub(crate) type Computed = PyResult<EncryptedArray>;
 
 enum State {
-    /// Numbers, with the session that they belong to.
-    Numbers { array: hippocrene::EncryptedArray, session: Session },
-    /// Integers, with the session that they belong to.
-    Integers { array: IntegerArray, session: Session },
-    /// Bits.
-    Bits { array: BitArray },
+    /// Numbers, integers or bits, with the session that they belong to.
+    Read { array: AnyArray, session: Session },
     /// Bits that are single ciphertexts.
     Gates { array: GateArray },
     /// Bytes with a correct checksum, and the properties that they declare. Their residues are read
@@ -35,80 +35,70 @@ enum State {
     Bytes { bytes: HeldBytes, inspection: Box<Inspection> },
 }
 
+/// Evaluates an expression for the array of any kind.
+macro_rules! each_kind {
+    ($any:expr, $array:ident => $computed:expr) => {
+        match $any {
+            AnyArray::Numbers($array) => $computed,
+            AnyArray::Integers($array) => $computed,
+            AnyArray::Bits($array) => $computed,
+        }
+    };
+}
+
 /// The content of arrays of bits that are single ciphertexts, as errors name it.
 const SINGLE_BITS: &str = "single bits";
 
-/// The forms of arrays, as this module holds them.
-pub(crate) trait Held: wire::FileForm {
-    /// The content of such an array, as errors name it.
-    const HOLDS: &'static str;
-
-    fn hold(array: Array<Self>, session: &Session) -> EncryptedArray;
-
-    /// The array, if it was read and has this form.
-    fn held(array: &EncryptedArray) -> Option<&Array<Self>>;
-}
-
-impl Held for Numbers {
-    const HOLDS: &'static str = "numbers";
-
-    fn hold(array: Array<Self>, session: &Session) -> EncryptedArray {
-        EncryptedArray(State::Numbers { array, session: session.clone() })
-    }
-
-    fn held(array: &EncryptedArray) -> Option<&Array<Self>> {
-        if let State::Numbers { array, .. } = &array.0 { Some(array) } else { None }
-    }
-}
-
-impl Held for Residues {
-    const HOLDS: &'static str = "integers";
-
-    fn hold(array: Array<Self>, session: &Session) -> EncryptedArray {
-        EncryptedArray(State::Integers { array, session: session.clone() })
-    }
-
-    fn held(array: &EncryptedArray) -> Option<&Array<Self>> {
-        if let State::Integers { array, .. } = &array.0 { Some(array) } else { None }
-    }
-}
-
-impl Held for Bits {
-    const HOLDS: &'static str = "bits";
-
-    fn hold(array: Array<Self>, _: &Session) -> EncryptedArray {
-        EncryptedArray(State::Bits { array })
-    }
-
-    fn held(array: &EncryptedArray) -> Option<&Array<Self>> {
-        if let State::Bits { array } = &array.0 { Some(array) } else { None }
-    }
-}
-
 impl EncryptedArray {
-    /// The array of the form `F`, read with `session` if it was not read before.
-    pub(crate) fn read<F: Held>(&self, session: &Session) -> Result<Cow<'_, Array<F>>, Error> {
-        if let Some(array) = F::held(self) {
-            return Ok(Cow::Borrowed(array));
+    /// Holds an array of this session.
+    pub(crate) fn hold(array: impl Into<AnyArray>, session: &Session) -> Self {
+        let state = State::Read { array: array.into(), session: session.clone() };
+        EncryptedArray { state, value: None }
+    }
+
+    /// Holds the array that stands for a value of a program.
+    pub(crate) fn of_value(array: AnyArray, session: &Session, value: usize) -> Self {
+        EncryptedArray { value: Some(value), ..Self::hold(array, session) }
+    }
+
+    /// The value of a program that is being recorded.
+    pub(crate) fn value(&self) -> Option<usize> {
+        self.value
+    }
+
+    /// The array, read with `session` if it was not read before.
+    pub(crate) fn any(&self, session: &Session) -> Result<Cow<'_, AnyArray>, Error> {
+        // `check` compares the bytes with the limits when a server loads them for computing.
+        let any = wire::Limits { max_work: Some(u64::MAX), ..wire::Limits::default() };
+        match &self.state {
+            State::Read { array, .. } => Ok(Cow::Borrowed(array)),
+            State::Bytes { bytes, inspection } => Ok(Cow::Owned(match inspection.kind {
+                wire::Kind::IntegerArray => {
+                    IntegerArray::from_bytes_within(bytes, session, &any)?.into()
+                }
+                wire::Kind::BitArray => BitArray::from_bytes_within(bytes, session, &any)?.into(),
+                _ => hippocrene::EncryptedArray::from_bytes_within(bytes, session, &any)?.into(),
+            })),
+            State::Gates { .. } => Err(self.refused(Numbers::HOLDS, "compute")),
         }
-        match &self.0 {
-            State::Bytes { bytes, inspection } if inspection.kind == F::KIND => {
-                // `check` compares the bytes with the limits when a server loads them for
-                // computing.
-                let any = wire::Limits { max_work: Some(u64::MAX), ..wire::Limits::default() };
-                Array::from_bytes_within(bytes, session, &any).map(Cow::Owned)
-            }
-            _ => Err(self.refused(F::HOLDS, "compute")),
+    }
+
+    /// The array of the form `F`, read with `session` if it was not read before.
+    pub(crate) fn read<F: AnyKind>(&self, session: &Session) -> Result<Cow<'_, Array<F>>, Error> {
+        let refused = || self.refused(F::HOLDS, "compute");
+        match self.any(session)? {
+            Cow::Borrowed(any) => F::of(any).map(Cow::Borrowed).ok_or_else(refused),
+            Cow::Owned(any) => F::from_any(any).map(Cow::Owned).ok_or_else(refused),
         }
     }
 
     pub(crate) fn of_gates(array: GateArray) -> Self {
-        EncryptedArray(State::Gates { array })
+        EncryptedArray { state: State::Gates { array }, value: None }
     }
 
     /// The array of single bits.
     pub(crate) fn gates(&self, operation: &'static str) -> Result<&GateArray, Error> {
-        if let State::Gates { array } = &self.0 {
+        if let State::Gates { array } = &self.state {
             Ok(array)
         } else {
             Err(self.refused(SINGLE_BITS, operation))
@@ -134,10 +124,10 @@ impl EncryptedArray {
 
     /// The kind of its files.
     fn kind(&self) -> wire::Kind {
-        match &self.0 {
-            State::Numbers { .. } => wire::Kind::Array,
-            State::Integers { .. } => wire::Kind::IntegerArray,
-            State::Bits { .. } => wire::Kind::BitArray,
+        match &self.state {
+            State::Read { array: AnyArray::Numbers(_), .. } => wire::Kind::Array,
+            State::Read { array: AnyArray::Integers(_), .. } => wire::Kind::IntegerArray,
+            State::Read { array: AnyArray::Bits(_), .. } => wire::Kind::BitArray,
             State::Gates { .. } => wire::Kind::GateArray,
             State::Bytes { inspection, .. } => inspection.kind,
         }
@@ -153,12 +143,13 @@ impl EncryptedArray {
         if inspection.array.is_none() {
             return Err(wire::FormatError::Kind { have: inspection.kind, need: arrays() }.into());
         }
-        Ok(Self(State::Bytes { bytes, inspection: Box::new(inspection) }))
+        let state = State::Bytes { bytes, inspection: Box::new(inspection) };
+        Ok(EncryptedArray { state, value: None })
     }
 
     /// The properties of the elements according to the bytes, if the array was not read.
     fn elements(&self) -> Option<&ElementsInspection> {
-        match &self.0 {
+        match &self.state {
             State::Bytes { inspection, .. } => {
                 inspection.array.as_ref().map(|array| &array.elements)
             }
@@ -173,8 +164,8 @@ impl EncryptedArray {
         read: impl Fn(&hippocrene::EncryptedArray, &Session) -> T,
         told: impl Fn(&ElementsInspection) -> Option<T>,
     ) -> Option<T> {
-        match &self.0 {
-            State::Numbers { array, session } => Some(read(array, session)),
+        match &self.state {
+            State::Read { array: AnyArray::Numbers(array), session } => Some(read(array, session)),
             _ => self.elements().and_then(told),
         }
     }
@@ -186,17 +177,17 @@ fn arrays() -> Vec<wire::Kind> {
 }
 
 /// The ring degree of the ciphertexts.
-fn degree<F: Held>(array: &Array<F>) -> usize {
+fn degree<F: FileForm>(array: &Array<F>) -> usize {
     array.form().coefficients() * array.layout().slots()
 }
 
 /// The name of the preset of the array.
-fn preset_of<F: Held>(array: &Array<F>) -> Option<&'static str> {
+fn preset_of<F: FileForm>(array: &Array<F>) -> Option<&'static str> {
     preset_named(array.parameters(), degree(array))
 }
 
 /// Bytes of memory that the ciphertexts take while they are computed with.
-fn memory<F: Held>(array: &Array<F>) -> u64 {
+fn memory<F: FileForm>(array: &Array<F>) -> u64 {
     let limbs = |body: &CiphertextBody<F>| {
         let parts = match body {
             CiphertextBody::Full(ciphertext) => F::inner(ciphertext).parts().len(),
@@ -208,13 +199,19 @@ fn memory<F: Held>(array: &Array<F>) -> u64 {
     (limbs * degree(array) * size_of::<u64>()) as u64
 }
 
-fn written<F: Held>(array: &Array<F>) -> Result<Vec<u8>, Error> {
+fn written<F: FileForm>(array: &Array<F>) -> Result<Vec<u8>, Error> {
     array.check_stored()?;
     array.to_bytes_or_stop()
 }
 
 #[pymethods]
 impl EncryptedArray {
+    /// The value of a program that is being recorded, by its number.
+    #[getter(value)]
+    fn value_number(&self) -> Option<usize> {
+        self.value
+    }
+
     #[staticmethod]
     #[pyo3(signature = (data, limits=None))]
     fn from_bytes(py: Python<'_>, data: PyBackedBytes, limits: Option<PyLimits>) -> PyResult<Self> {
@@ -236,17 +233,17 @@ impl EncryptedArray {
 
     /// Checks bytes against limits. An array that was read with a session is not checked.
     fn check(&self, py: Python<'_>, limits: Option<PyLimits>) -> PyResult<()> {
-        detached(py, || match &self.0 {
+        detached(py, || match &self.state {
             State::Bytes { inspection, .. } => Ok(self::limits(limits)?.check(inspection)?),
             _ => Ok(()),
         })
     }
 
     fn to_bytes<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyBytes>> {
-        match &self.0 {
-            State::Numbers { array, .. } => to_python(py, || written(array)),
-            State::Integers { array, .. } => to_python(py, || written(array)),
-            State::Bits { array } => to_python(py, || written(array)),
+        match &self.state {
+            State::Read { array, .. } => {
+                each_kind!(array, array => to_python(py, || written(array)))
+            }
             State::Gates { array } => to_python(py, || Ok(array.to_bytes())),
             State::Bytes { bytes: HeldBytes::Python(bytes), .. } => {
                 Ok(bytes.into_pyobject(py)?.cast_into()?)
@@ -256,10 +253,8 @@ impl EncryptedArray {
     }
 
     fn save(&self, py: Python<'_>, path: PathBuf) -> PyResult<()> {
-        detached(py, || match &self.0 {
-            State::Numbers { array, .. } => array.save(&path),
-            State::Integers { array, .. } => array.save(&path),
-            State::Bits { array } => array.save(&path),
+        detached(py, || match &self.state {
+            State::Read { array, .. } => each_kind!(array, array => array.save(&path)),
             State::Gates { array } => array.save(&path),
             State::Bytes { bytes, inspection } => wire::save(&path, bytes, inspection.kind),
         })
@@ -267,10 +262,8 @@ impl EncryptedArray {
 
     #[getter]
     fn shape<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyTuple>> {
-        let shape = match &self.0 {
-            State::Numbers { array, .. } => array.shape(),
-            State::Integers { array, .. } => array.shape(),
-            State::Bits { array } => array.shape(),
+        let shape = match &self.state {
+            State::Read { array, .. } => each_kind!(array, array => array.shape()),
             State::Gates { array } => array.shape(),
             State::Bytes { inspection, .. } => {
                 inspection.array.as_ref().map_or(&[][..], |array| &array.shape)
@@ -283,10 +276,8 @@ impl EncryptedArray {
     /// was not read yet.
     #[getter]
     fn layout(&self) -> Option<(Vec<usize>, usize)> {
-        let layout = match &self.0 {
-            State::Numbers { array, .. } => array.layout(),
-            State::Integers { array, .. } => array.layout(),
-            State::Bits { array } => array.layout(),
+        let layout = match &self.state {
+            State::Read { array, .. } => each_kind!(array, array => array.layout()),
             State::Gates { .. } | State::Bytes { .. } => return None,
         };
         Some((layout.strides().to_vec(), layout.ciphertexts()))
@@ -314,10 +305,8 @@ impl EncryptedArray {
 
     #[getter]
     fn fingerprint(&self) -> String {
-        match &self.0 {
-            State::Numbers { array, .. } => array.key().to_string(),
-            State::Integers { array, .. } => array.key().to_string(),
-            State::Bits { array } => array.key().to_string(),
+        match &self.state {
+            State::Read { array, .. } => array.key().to_string(),
             State::Gates { array } => array.key().to_string(),
             State::Bytes { inspection, .. } => inspection.key.clone().unwrap_or_default(),
         }
@@ -326,10 +315,8 @@ impl EncryptedArray {
     /// The name of the preset. It is `None` for other parameters and for single bits.
     #[getter]
     fn preset(&self) -> Option<&'static str> {
-        match &self.0 {
-            State::Numbers { array, .. } => preset_of(array),
-            State::Integers { array, .. } => preset_of(array),
-            State::Bits { array } => preset_of(array),
+        match &self.state {
+            State::Read { array, .. } => each_kind!(array, array => preset_of(array)),
             State::Gates { .. } => None,
             State::Bytes { inspection, .. } => inspection.preset,
         }
@@ -339,10 +326,8 @@ impl EncryptedArray {
     /// single bits.
     #[getter]
     fn memory(&self) -> Option<u64> {
-        match &self.0 {
-            State::Numbers { array, .. } => Some(memory(array)),
-            State::Integers { array, .. } => Some(memory(array)),
-            State::Bits { array } => Some(memory(array)),
+        match &self.state {
+            State::Read { array, .. } => Some(each_kind!(array, array => memory(array))),
             State::Gates { .. } => None,
             State::Bytes { inspection, .. } => inspection.array.as_ref().map(|array| array.memory),
         }
@@ -351,8 +336,8 @@ impl EncryptedArray {
     /// The largest distance of a slot from its bit, or `None` for other arrays than bits.
     #[getter]
     fn bit_error(&self) -> Option<f64> {
-        match (&self.0, self.elements()) {
-            (State::Bits { array }, _) => Some(array.error()),
+        match (&self.state, self.elements()) {
+            (State::Read { array: AnyArray::Bits(array), .. }, _) => Some(array.error()),
             (State::Gates { array }, _) => Some(array.error()),
             (_, Some(ElementsInspection::Bits { bit_error })) => Some(*bit_error),
             _ => None,
@@ -363,8 +348,8 @@ impl EncryptedArray {
     /// or 0.
     #[getter]
     fn has_strays(&self) -> bool {
-        match &self.0 {
-            State::Numbers { array, .. } => array.has_strays(),
+        match &self.state {
+            State::Read { array: AnyArray::Numbers(array), .. } => array.has_strays(),
             _ => true,
         }
     }
@@ -384,9 +369,9 @@ impl EncryptedArray {
     #[getter]
     fn interval(&self) -> Option<(f64, f64)> {
         let ends = |interval: hippocrene::Interval| (interval.low(), interval.high());
-        match &self.0 {
-            State::Numbers { array, .. } => Some(ends(array.interval())),
-            State::Integers { array, .. } => array.form().interval.map(ends),
+        match &self.state {
+            State::Read { array: AnyArray::Numbers(array), .. } => Some(ends(array.interval())),
+            State::Read { array: AnyArray::Integers(array), .. } => array.form().interval.map(ends),
             _ => match self.elements()? {
                 ElementsInspection::Numbers { interval: [low, high], .. } => Some((*low, *high)),
                 ElementsInspection::Integers { interval, .. } => {
@@ -428,8 +413,10 @@ impl EncryptedArray {
     /// `None` for numbers and bits.
     #[getter]
     fn plain_modulus(&self) -> Option<u64> {
-        match (&self.0, self.elements()) {
-            (State::Integers { array, .. }, _) => Some(array.plain_modulus()),
+        match (&self.state, self.elements()) {
+            (State::Read { array: AnyArray::Integers(array), .. }, _) => {
+                Some(array.plain_modulus())
+            }
             (_, Some(ElementsInspection::Integers { plain_modulus, .. })) => Some(*plain_modulus),
             _ => None,
         }
@@ -438,8 +425,10 @@ impl EncryptedArray {
     /// `None` for numbers and bits, and for bytes whose parameters are not those of a preset.
     #[getter]
     fn budget_bits(&self) -> Option<f64> {
-        match (&self.0, self.elements()) {
-            (State::Integers { array, session }, _) => Some(array.budget_bits(session)),
+        match (&self.state, self.elements()) {
+            (State::Read { array: AnyArray::Integers(array), session }, _) => {
+                Some(array.budget_bits(session))
+            }
             (_, Some(ElementsInspection::Integers { budget_bits, .. })) => *budget_bits,
             _ => None,
         }

@@ -1,11 +1,12 @@
 //! Keys, and the client that makes them.
 
-use crate::array::{Computed, EncryptedArray, Held};
+use crate::array::{Computed, EncryptedArray};
 use crate::bits::{Plan, preset};
 use crate::description::{KeysDescription, plain_modulus, preset_name, scheme};
 use crate::errors::{detached, to_py};
 use crate::files::{PyLimits, limits, load, to_python, with_files};
 use crate::numbers::{Plain, Slices, to_numpy};
+use crate::program::Interface;
 use hippocrene::{
     BigFloat, Bits, Bootstrapping, Encryption, Error, Integers, Interval, KMeansMethod, KeyRequest,
     LookUps, Numbers, Preset, Residues, Settings, Shape, Stored, wire::Kind,
@@ -143,14 +144,15 @@ macro_rules! encrypted {
         let (key, session, interval) = (&$key, $session, declared($py, interval)?);
         detached($py, || match (slices, interval) {
             (Slices::Integers(integers), None) => {
-                Ok(Residues::hold(key.encrypt_integers(integers, shape)?, session))
+                Ok(EncryptedArray::hold(key.encrypt_integers(integers, shape)?, session))
             }
-            (Slices::Integers(integers), Some(interval)) => {
-                Ok(Residues::hold(key.encrypt_integers_within(integers, shape, interval)?, session))
-            }
+            (Slices::Integers(integers), Some(interval)) => Ok(EncryptedArray::hold(
+                key.encrypt_integers_within(integers, shape, interval)?,
+                session,
+            )),
             (Slices::Numbers(numbers), interval) => {
                 let how = Encryption { interval, precision };
-                Ok(Numbers::hold(key.$numbers(numbers, shape, &how)?, session))
+                Ok(EncryptedArray::hold(key.$numbers(numbers, shape, &how)?, session))
             }
         })
     }};
@@ -165,7 +167,7 @@ macro_rules! encrypted_bits {
         let session = $key.0.session();
         detached($py, || {
             let plan = $key.1.of(session, |literal| $key.0.bit_plan(literal))?;
-            Ok(Bits::hold($key.0.encrypt_bits(plan, bits, shape)?, session))
+            Ok(EncryptedArray::hold($key.0.encrypt_bits(plan, bits, shape)?, session))
         })
     }};
 }
@@ -206,6 +208,21 @@ with_files!(
             let settings = settings(preset, precision, scheme, plain_modulus)?;
             hippocrene::ClientKey::generate_with(settings, threads).map(Self::from)
         })
+    }
+
+    /// A client key with the settings of a program.
+    #[staticmethod]
+    fn generate_for(py: Python<'_>, interface: &Interface, threads: usize) -> PyResult<Self> {
+        detached(py, || {
+            let settings = interface.0.settings().clone();
+            hippocrene::ClientKey::generate_with(settings, threads).map(Self::from)
+        })
+    }
+
+    /// The evaluation keys that a program uses.
+    fn evaluation_keys_for(&self, py: Python<'_>, interface: &Interface) -> PyResult<EvaluationKeys> {
+        detached(py, || self.0.evaluation_keys(&interface.0.key_request()))
+            .map(EvaluationKeys)
     }
 
     #[getter]

@@ -114,9 +114,9 @@ impl Clusters {
     /// Assigns new points to these clusters.
     fn assign_new(&self, py: Python<'_>, server: &Server, points: &Clusters) -> PyResult<Self> {
         detached(py, || {
-            let session = server.0.session();
+            let session = server.inner().session();
             let (points, clusters) = (points.read(session)?, self.read(session)?);
-            Self::made(&server.0.assign_new_points(&points, &clusters)?.0)
+            Self::made(&server.inner().assign_new_points(&points, &clusters)?.0)
         })
     }
 
@@ -128,9 +128,9 @@ impl Clusters {
         clusters: &Clusters,
     ) -> PyResult<(Self, [f64; 5])> {
         detached(py, || {
-            let session = server.0.session();
+            let session = server.inner().session();
             let (next, sectors) =
-                server.0.cluster(&self.read(session)?, &clusters.read(session)?)?;
+                server.inner().cluster(&self.read(session)?, &clusters.read(session)?)?;
             Ok((Self::made(&next)?, seconds(sectors)))
         })
     }
@@ -138,7 +138,7 @@ impl Clusters {
     /// Splits the points into those of each ciphertext, for `assign_block`.
     fn blocks<'py>(&self, py: Python<'py>, server: &Server) -> PyResult<Vec<Bound<'py, PyBytes>>> {
         let blocks = detached(py, || {
-            let blocks = self.read(server.0.session())?.blocks()?;
+            let blocks = self.read(server.inner().session())?.blocks()?;
             Ok(blocks.iter().map(EncryptedArray::to_bytes).collect::<Vec<_>>())
         })?;
         Ok(blocks.iter().map(|bytes| PyBytes::new(py, bytes)).collect())
@@ -154,10 +154,10 @@ impl Clusters {
         block: usize,
     ) -> PyResult<(Bound<'py, PyBytes>, [f64; 5])> {
         let (bytes, sectors) = detached(py, || {
-            let session = server.0.session();
+            let session = server.inner().session();
             let points = EncryptedArray::from_bytes(&points, session)?;
             let (assigned, sectors) =
-                server.0.assign_block(&points, block, &self.read(session)?)?;
+                server.inner().assign_block(&points, block, &self.read(session)?)?;
             Ok((assigned.to_bytes(), sectors))
         })?;
         Ok((PyBytes::new(py, &bytes), seconds(sectors)))
@@ -173,11 +173,11 @@ impl Clusters {
         clusters: &Clusters,
     ) -> PyResult<(Self, [f64; 5])> {
         detached(py, || {
-            let session = server.0.session();
+            let session = server.inner().session();
             let assigned = assigned.iter().map(|bytes| EncryptedArray::from_bytes(bytes, session));
             let assigned = assigned.collect::<Result<Vec<_>, _>>()?;
             let (points, clusters) = (self.read(session)?, clusters.read(session)?);
-            let (next, sectors) = server.0.update_clusters(&points, &assigned, &clusters)?;
+            let (next, sectors) = server.inner().update_clusters(&points, &assigned, &clusters)?;
             Ok((Self::made(&next)?, seconds(sectors)))
         })
     }
@@ -185,7 +185,9 @@ impl Clusters {
     /// Makes a start from the points with these indices.
     fn start(&self, py: Python<'_>, server: &Server, chosen: Vec<usize>) -> PyResult<Self> {
         detached(py, || {
-            Self::made(&server.0.start_clusters(&self.read(server.0.session())?, &chosen)?)
+            Self::made(
+                &server.inner().start_clusters(&self.read(server.inner().session())?, &chosen)?,
+            )
         })
     }
 
@@ -197,7 +199,9 @@ impl Clusters {
         server: &Server,
         chosen: Option<Vec<usize>>,
     ) -> PyResult<OriginDigests> {
-        detached(py, || Ok(digests(self.read(server.0.session())?.as_origin(chosen.as_deref()))))
+        detached(py, || {
+            Ok(digests(self.read(server.inner().session())?.as_origin(chosen.as_deref())))
+        })
     }
 }
 

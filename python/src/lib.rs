@@ -14,6 +14,7 @@ mod files;
 mod gates;
 mod numbers;
 mod presets;
+mod program;
 mod server;
 mod simulation;
 mod trees;
@@ -48,6 +49,8 @@ mod _native {
     use super::numbers::BigArray;
     #[pymodule_export]
     use super::presets::{Preset, plain_modulus_from, presets};
+    #[pymodule_export]
+    use super::program::{Interface, Program, Recorder};
     #[pymodule_export]
     use super::run_command;
     #[pymodule_export]

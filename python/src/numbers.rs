@@ -1,7 +1,7 @@
 //! Conversion of values between numpy and the library.
 
-use crate::errors::detached;
-use hippocrene::{Arithmetic, BigFloat, Error, Values};
+use crate::{combinations::in_order, errors::detached};
+use hippocrene::{BigFloat, Error, PlainNumber, Values};
 use num_bigint::BigInt;
 use numpy::{
     Complex64, Element, IntoPyArray, PyArrayDyn, PyArrayMethods, PyReadonlyArrayDyn,
@@ -43,7 +43,10 @@ impl BigArray {
     pub(crate) fn single(&self) -> Result<&BigFloat, Error> {
         match &self.values[..] {
             [number] => Ok(number),
-            _ => Err(unfit("one number")),
+            _ => {
+                let what = "these plain numbers are not one number".into();
+                Err(Error::Argument { operation: "compute", what })
+            }
         }
     }
 }
@@ -61,6 +64,15 @@ pub(crate) enum Plain<'py> {
 pub(crate) enum Number {
     Integer(i64),
     Real(f64),
+}
+
+impl From<Number> for PlainNumber {
+    fn from(number: Number) -> Self {
+        match number {
+            Number::Integer(integer) => PlainNumber::Integer(integer),
+            Number::Real(number) => PlainNumber::Real(number),
+        }
+    }
 }
 
 /// Plain numbers in row-major order, for arrays of any form.
@@ -107,65 +119,34 @@ impl Plain<'_> {
     }
 }
 
-/// A form of arrays, with the plain numbers that numpy has for it.
-pub(crate) trait FromPlain: Arithmetic {
-    /// Plain numbers, one for each element.
-    ///
-    /// # Errors
-    /// This and the next methods fail if the numbers have a kind that the form does not accept.
-    fn of_slices(slices: Slices<'_>) -> Result<Self::Plain<'_>, Error>;
-
-    /// The numbers of a vector or a matrix.
-    fn of_matrix(slices: Slices<'_>) -> Result<&[Self::Number], Error>;
-
-    fn of_number(number: Number) -> Result<Self::Number, Error>;
+/// Plain numbers for an operation, copied from numpy.
+pub(crate) struct PlainArray {
+    pub(crate) plain: hippocrene::Plain,
+    pub(crate) shape: Vec<usize>,
 }
 
-impl FromPlain for hippocrene::Numbers {
-    fn of_slices(slices: Slices<'_>) -> Result<Values<'_>, Error> {
-        match slices {
-            Slices::Numbers(values) => Ok(values),
-            Slices::Integers(_) => Err(unfit("doubles")),
-        }
-    }
+impl<'a, 'py> FromPyObject<'a, 'py> for PlainArray {
+    type Error = PyErr;
 
-    fn of_matrix(slices: Slices<'_>) -> Result<&[f64], Error> {
-        match slices {
-            Slices::Numbers(Values::Real(values)) => Ok(values),
-            _ => Err(unfit("doubles")),
-        }
-    }
-
-    fn of_number(number: Number) -> Result<f64, Error> {
-        match number {
-            Number::Integer(integer) => Ok(integer as f64),
-            Number::Real(number) => Ok(number),
-        }
+    fn extract(object: Borrowed<'a, 'py, PyAny>) -> PyResult<Self> {
+        use hippocrene::Plain as Owned;
+        let array: Plain<'py> = object.extract()?;
+        let plain = match &array {
+            Plain::Integers(array) => Owned::Integers(copied(array)),
+            Plain::Real(array) => Owned::Reals(copied(array)),
+            Plain::Complex(array) => Owned::Complex(copied(array)),
+            Plain::Big(array) => Owned::Big(array.values.clone()),
+        };
+        Ok(PlainArray { plain, shape: array.shape().to_vec() })
     }
 }
 
-impl FromPlain for hippocrene::Residues {
-    fn of_slices(slices: Slices<'_>) -> Result<&[i64], Error> {
-        match slices {
-            Slices::Integers(values) => Ok(values),
-            Slices::Numbers(_) => Err(unfit("integers")),
-        }
+/// The elements of an array with any strides, in row-major order.
+fn copied<T: Element + Copy>(array: &PyReadonlyArrayDyn<'_, T>) -> Vec<T> {
+    match array.as_slice() {
+        Ok(elements) => elements.to_vec(),
+        Err(_) => in_order(&array.as_array(), |x| *x),
     }
-
-    fn of_matrix(slices: Slices<'_>) -> Result<&[i64], Error> {
-        Self::of_slices(slices)
-    }
-
-    fn of_number(number: Number) -> Result<i64, Error> {
-        match number {
-            Number::Integer(integer) => Ok(integer),
-            Number::Real(_) => Err(unfit("integers")),
-        }
-    }
-}
-
-fn unfit(need: &str) -> Error {
-    Error::Argument { operation: "compute", what: format!("these plain numbers are not {need}") }
 }
 
 /// Makes a numpy array of these values in row-major order.

@@ -1,27 +1,33 @@
 //! The server, which computes on encrypted arrays.
 
+use std::{str::FromStr, sync::Arc};
+
 use hippocrene::{
-    Application, Arithmetic, Array, Basis, Bits, Comparison, Error, Function, IntegerPolynomial,
-    Integers, Interval, Layout, Numbers, Polynomial, Residues, Ties,
+    AnyArray, Application, Comparison, Error, InOrder, Integers, Numbers, OfDifference, OfSign,
+    Operation, Plain, Recorder, Ties,
 };
-use numpy::{Element, PyReadonlyArray1, PyReadonlyArrayDyn};
+use numpy::{PyReadonlyArray1, PyReadonlyArrayDyn};
 use pyo3::{
     exceptions::{PyTypeError, PyValueError},
     prelude::*,
 };
 
 use crate::approximation::Calls;
-use crate::array::{Computed, EncryptedArray, Held};
+use crate::array::{Computed, EncryptedArray};
 use crate::bits::gate;
 use crate::client::{EvaluationKeys, TransferKey};
 use crate::combinations::{Sums, in_order, place, places};
 use crate::description::KeysDescription;
 use crate::errors::{detached, to_py};
-use crate::numbers::{BigArray, FromPlain, Number, Plain};
+use crate::numbers::{BigArray, Number, PlainArray};
 
 /// Evaluation keys prepared for computing.
 #[pyclass(frozen, module = "hippocrene._native")]
-pub(crate) struct Server(pub(crate) hippocrene::Server);
+pub(crate) struct Server {
+    inner: hippocrene::Server,
+    /// Writes down the operations, if a program is being recorded.
+    recorder: Option<Arc<Recorder>>,
+}
 
 /// [`Application`] as a dictionary.
 #[derive(FromPyObject)]
@@ -43,154 +49,141 @@ impl From<How> for Application {
 }
 
 impl Server {
-    /// Reads an array for this server. Elements that were read before are not read again.
-    fn loaded<F: Held>(&self, py: Python<'_>, array: &EncryptedArray) -> Computed {
-        detached(py, || {
-            let session = self.0.session();
-            Ok(F::hold(array.read::<F>(session)?.into_owned(), session))
-        })
+    pub(crate) fn new(inner: hippocrene::Server) -> Self {
+        Server { inner, recorder: None }
     }
 
-    /// Computes from an array of one form, with the interpreter lock released.
-    fn compute<F: Held>(
-        &self,
-        py: Python<'_>,
-        array: &EncryptedArray,
-        work: impl FnOnce(&hippocrene::Server, &Array<F>) -> Result<Array<F>, Error> + Send,
-    ) -> Computed {
-        let session = self.0.session();
-        detached(py, || Ok(F::hold(work(&self.0, &*array.read(session)?)?, session)))
+    /// The server of a recorder.
+    pub(crate) fn recording(recorder: Arc<Recorder>) -> Self {
+        Server { inner: recorder.server().clone(), recorder: Some(recorder) }
     }
 
-    /// Computes from two arrays of one form, with the interpreter lock released.
-    fn compute_from_two<F: Held>(
-        &self,
-        py: Python<'_>,
-        left: &EncryptedArray,
-        right: &EncryptedArray,
-        work: impl FnOnce(&hippocrene::Server, &Array<F>, &Array<F>) -> Result<Array<F>, Error> + Send,
-    ) -> Computed {
-        let session = self.0.session();
-        detached(py, || {
-            Ok(F::hold(work(&self.0, &*left.read(session)?, &*right.read(session)?)?, session))
-        })
+    pub(crate) fn inner(&self) -> &hippocrene::Server {
+        &self.inner
     }
 
-    /// Computes from several arrays of one form, with the interpreter lock released.
-    fn compute_from_all<F: Held>(
+    /// Returns this server with another policy.
+    fn with(&self, inner: hippocrene::Server) -> Self {
+        Server { inner, recorder: self.recorder.clone() }
+    }
+
+    /// Performs an operation, with the interpreter lock released.
+    fn run(
         &self,
         py: Python<'_>,
-        arrays: &[Py<EncryptedArray>],
-        work: impl FnOnce(&hippocrene::Server, &[&Array<F>]) -> Result<Vec<Array<F>>, Error> + Send,
+        operation: Operation,
+        inputs: &[&EncryptedArray],
     ) -> PyResult<Vec<EncryptedArray>> {
-        let session = self.0.session();
+        let session = self.inner.session();
         detached(py, || {
-            let read = arrays.iter().map(|array| array.get().read::<F>(session));
+            if let Some(recorder) = &self.recorder {
+                let values = inputs.iter().map(|input| input.value().ok_or_else(elsewhere));
+                let values = values.collect::<Result<Vec<_>, _>>()?;
+                let results = recorder.perform(&self.inner, operation, &values)?;
+                let hold =
+                    |value| Ok(EncryptedArray::of_value(recorder.array(value)?, session, value));
+                return results.into_iter().map(hold).collect();
+            }
+            let read = inputs.iter().map(|input| input.any(session));
             let read = read.collect::<Result<Vec<_>, _>>()?;
-            let arrays: Vec<&Array<F>> = read.iter().map(|array| &**array).collect();
-            let made = work(&self.0, &arrays)?.into_iter();
-            Ok(made.map(|array| F::hold(array, session)).collect())
+            let arrays: Vec<&AnyArray> = read.iter().map(|array| &**array).collect();
+            let results = operation.perform(&self.inner, &arrays)?;
+            Ok(results.into_iter().map(|array| EncryptedArray::hold(array, session)).collect())
         })
     }
 
-    /// Computes sums of elements, each times a weight.
-    fn combined<F: Held + Arithmetic>(
+    /// Returns the array that a recorded program computes a function of.
+    fn operand_of_function(
         &self,
         py: Python<'_>,
         array: &EncryptedArray,
-        sums: &Sums,
-        weights: &PyReadonlyArrayDyn<'_, F::Number>,
-    ) -> PyResult<Option<EncryptedArray>>
-    where
-        F::Number: Element,
-    {
-        let (session, weights) = (self.0.session(), in_order(&weights.as_array(), Clone::clone));
+    ) -> PyResult<Option<EncryptedArray>> {
+        let Some((recorder, value)) = self.recorder.as_ref().zip(array.value()) else {
+            return Ok(None);
+        };
         detached(py, || {
-            let combined = self.0.linear_combinations_within(
-                &*array.read::<F>(session)?,
-                &sums.shape,
-                sums.terms,
-                sums.places.iter().copied().zip(weights.iter().cloned()),
-                sums.most,
-                sums.strides.as_deref(),
-            )?;
-            Ok(combined.map(|combined| F::hold(combined, session)))
+            let value = recorder.operand_of_function(value)?;
+            Ok(Some(EncryptedArray::of_value(recorder.array(value)?, self.inner.session(), value)))
         })
+    }
+
+    /// Performs an operation with one result.
+    fn one(&self, py: Python<'_>, operation: Operation, inputs: &[&EncryptedArray]) -> Computed {
+        let name = operation.name();
+        self.run(py, operation, inputs)?
+            .pop()
+            .ok_or_else(|| to_py(py, &Error::Internal(format!("{name} has no result"))))
     }
 }
 
-/// Evaluates an expression in which `F` is the form of an array of numbers or integers.
-macro_rules! of_form {
-    ($array:ident, $computed:expr) => {
-        of_form!(integers: $array.is_integers(), $computed)
-    };
-    (integers: $integers:expr, $computed:expr) => {
-        if $integers {
-            type F = Residues;
-            $computed
-        } else {
-            type F = Numbers;
-            $computed
-        }
-    };
+/// The error of an array in a program that is none of its values.
+fn elsewhere() -> Error {
+    let what = "a program computes only from its arguments and from plain values, and this array \
+                is another one. Pass it to the program as an argument."
+        .into();
+    Error::Argument { operation: "record a program", what }
 }
 
 #[pymethods]
 impl Server {
     #[new]
-    fn new(py: Python<'_>, keys: &EvaluationKeys, threads: usize) -> PyResult<Self> {
-        detached(py, || hippocrene::Server::with_threads(&keys.0, threads).map(Self))
+    fn with_threads(py: Python<'_>, keys: &EvaluationKeys, threads: usize) -> PyResult<Self> {
+        detached(py, || hippocrene::Server::with_threads(&keys.0, threads).map(Self::new))
     }
 
     #[getter]
     fn fingerprint(&self) -> String {
-        self.0.key().to_string()
+        self.inner.key().to_string()
     }
 
     fn set_key_memory(&self, limit: usize) {
-        self.0.set_key_memory(limit);
+        self.inner.set_key_memory(limit);
     }
 
     #[getter]
     fn key_memory(&self) -> (usize, usize) {
-        self.0.key_memory()
+        self.inner.key_memory()
     }
 
     fn set_cache_memory(&self, limit: usize) {
-        self.0.set_cache_memory(limit);
+        self.inner.set_cache_memory(limit);
     }
 
     #[getter]
     fn cache_memory(&self) -> (usize, usize) {
-        self.0.cache_memory()
+        self.inner.cache_memory()
     }
 
     /// The bytes of keys, of keys of tables, of derived keys, of caches, and of scratch memory.
     #[getter]
     fn memory(&self) -> (usize, usize, usize, usize, usize) {
-        let memory = self.0.memory();
+        let memory = self.inner.memory();
         (memory.keys, memory.tables, memory.derived_keys, memory.caches, memory.scratch)
     }
 
     /// Returns this server with a key for transferring arrays of another secret key.
     fn with_transfer(&self, py: Python<'_>, key: &TransferKey) -> PyResult<Self> {
-        detached(py, || self.0.with_transfer(&key.0).map(Self))
+        detached(py, || self.inner.with_transfer(&key.0).map(Self::new))
     }
 
     /// The fingerprint of the secret key whose arrays can be transferred.
     #[getter]
     fn transfers(&self) -> Option<String> {
-        self.0.transfers().map(|(key, _)| key.to_string())
+        self.inner.transfers().map(|(key, _)| key.to_string())
     }
 
     /// Transfers an array of another secret key to the key of this server.
     fn transfer(&self, py: Python<'_>, array: &EncryptedArray) -> Computed {
-        let session = self.0.session();
-        let first = self.0.transfers().map_or(session, |(_, first)| first);
-        of_form!(
-            array,
-            detached(py, || Ok(F::hold(self.0.transfer(&*array.read::<F>(first)?)?, session)))
-        )
+        let session = self.inner.session();
+        let first = self.inner.transfers().map_or(session, |(_, first)| first);
+        detached(py, || {
+            let array: AnyArray = match &*array.any(first)? {
+                AnyArray::Numbers(array) => self.inner.transfer(array)?.into(),
+                AnyArray::Integers(array) => self.inner.transfer(array)?.into(),
+                AnyArray::Bits(_) => return Err(bits_are_not("transfer")),
+            };
+            Ok(EncryptedArray::hold(array, session))
+        })
     }
 
     /// Returns this server with products of integers by the named scheme, and its description.
@@ -202,71 +195,69 @@ impl Server {
     ) -> PyResult<(Self, KeysDescription)> {
         detached(py, || {
             let scheme = Integers::scheme_by_name(scheme)?;
-            Ok((Self(self.0.with_scheme(scheme)?), description.clone().of_scheme(scheme)))
+            let server = self.with(self.inner.with_scheme(scheme)?);
+            Ok((server, description.clone().of_scheme(scheme)))
         })
     }
 
     /// The number of ciphertexts that were bootstrapped.
     #[getter]
     fn bootstraps(&self) -> u64 {
-        self.0.bootstraps() + self.0.bits().map_or(0, |bits| bits.bootstraps())
+        self.inner.bootstraps() + self.inner.bits().map_or(0, |bits| bits.bootstraps())
     }
 
     /// The number of values that were looked up in tables so far.
     #[getter]
     fn look_ups_done(&self) -> u64 {
-        self.0.look_ups_done()
+        self.inner.look_ups_done()
     }
 
     /// Returns this server with another precision of results.
     fn with_precision(&self, py: Python<'_>, bits: f64) -> PyResult<Self> {
-        detached(py, || self.0.with_precision(bits).map(Self))
+        detached(py, || Ok(self.with(self.inner.with_precision(bits)?)))
     }
 
     /// Returns this server for arrays whose unequal values have this distance or more.
     fn with_distance(&self, py: Python<'_>, distance: f64) -> PyResult<Self> {
-        detached(py, || self.0.with_distance(distance).map(Self))
+        detached(py, || Ok(self.with(self.inner.with_distance(distance)?)))
     }
 
     fn finishing(&self) -> Self {
-        Self(self.0.finishing())
+        self.with(self.inner.finishing())
     }
 
     /// True if the server determines the precision of results, instead of their operands.
     #[getter]
     fn has_own_precision(&self) -> bool {
-        self.0.own_precision().is_some()
+        self.inner.own_precision().is_some()
     }
 
     /// A server that computes without residues, and an array for it that agrees with this one in
     /// all other respects.
     fn dry_run(&self, py: Python<'_>, array: &EncryptedArray) -> PyResult<(Self, EncryptedArray)> {
-        let session = self.0.session();
-        of_form!(
-            array,
-            detached(py, || {
-                let dry = self.0.dry_run()?;
-                let array = dry.stand_in(&*array.read::<F>(session)?)?;
-                let array = F::hold(array, dry.session());
-                Ok((Self(dry), array))
-            })
-        )
+        let session = self.inner.session();
+        detached(py, || {
+            let dry = self.inner.dry_run()?;
+            let array: AnyArray = match &*array.any(session)? {
+                AnyArray::Numbers(array) => dry.stand_in(array)?.into(),
+                AnyArray::Integers(array) => dry.stand_in(array)?.into(),
+                AnyArray::Bits(_) => return Err(bits_are_not("make a dry run")),
+            };
+            let array = EncryptedArray::hold(array, dry.session());
+            Ok((Self::new(dry), array))
+        })
     }
 
     /// Reads the array and prepares it for computing.
     fn load(&self, py: Python<'_>, array: &EncryptedArray) -> Computed {
-        if array.is_bits() {
-            return self.loaded::<Bits>(py, array);
-        }
-        of_form!(array, self.loaded::<F>(py, array))
+        let session = self.inner.session();
+        detached(py, || Ok(EncryptedArray::hold(array.any(session)?.into_owned(), session)))
     }
 
     // Declarations
 
     fn array_with_precision(&self, py: Python<'_>, array: &EncryptedArray, bits: f64) -> Computed {
-        self.compute::<Numbers>(py, array, |server, array| {
-            array.clone().with_precision(bits, server.session())
-        })
+        self.one(py, Operation::WithPrecision(bits), &[array])
     }
 
     fn with_interval(
@@ -276,21 +267,16 @@ impl Server {
         low: f64,
         high: f64,
     ) -> Computed {
-        let interval = Interval::finite(low, high).map_err(|error| to_py(py, &error))?;
-        if array.is_integers() {
-            return self
-                .compute::<Residues>(py, array, |_, array| array.clone().with_interval(interval));
-        }
-        self.compute::<Numbers>(py, array, |server, array| server.declare_interval(array, interval))
+        self.one(py, Operation::WithInterval { low, high }, &[array])
     }
 
     fn with_precision_bits(&self, py: Python<'_>, array: &EncryptedArray, bits: f64) -> Computed {
-        self.compute::<Numbers>(py, array, |server, array| server.declare_precision(array, bits))
+        self.one(py, Operation::WithPrecisionBits(bits), &[array])
     }
 
     /// Declares that elements are deviations of values up to `bound` from their mean.
     fn as_deviations(&self, py: Python<'_>, array: &EncryptedArray, bound: f64) -> Computed {
-        self.compute::<Numbers>(py, array, |_, array| Ok(array.clone().as_deviations(bound)))
+        self.one(py, Operation::AsDeviations { bound }, &[array])
     }
 
     /// Declares that elements are variances of the elements of `values`, and derives their interval
@@ -302,53 +288,37 @@ impl Server {
         values: &EncryptedArray,
         factor: f64,
     ) -> Computed {
-        self.compute_from_two::<Numbers>(py, array, values, |_, array, values| {
-            Ok(array.clone().as_variances(values.interval(), factor))
-        })
+        self.one(py, Operation::AsVariances { factor }, &[array, values])
     }
 
     // Arithmetic
 
     fn add(&self, py: Python<'_>, left: &EncryptedArray, right: &EncryptedArray) -> Computed {
-        of_form!(left, self.compute_from_two::<F>(py, left, right, |server, a, b| server.add(a, b)))
+        self.one(py, Operation::Add, &[left, right])
     }
 
     fn sub(&self, py: Python<'_>, left: &EncryptedArray, right: &EncryptedArray) -> Computed {
-        of_form!(left, self.compute_from_two::<F>(py, left, right, |server, a, b| server.sub(a, b)))
+        self.one(py, Operation::Sub, &[left, right])
     }
 
     fn mul(&self, py: Python<'_>, left: &EncryptedArray, right: &EncryptedArray) -> Computed {
-        of_form!(left, self.compute_from_two::<F>(py, left, right, |server, a, b| server.mul(a, b)))
+        self.one(py, Operation::Mul, &[left, right])
     }
 
-    fn add_plain(&self, py: Python<'_>, array: &EncryptedArray, values: Plain<'_>) -> Computed {
-        let plain = values.slices()?;
-        of_form!(
-            array,
-            self.compute::<F>(py, array, |server, a| server.add_plain(a, F::of_slices(plain)?))
-        )
+    fn add_plain(&self, py: Python<'_>, array: &EncryptedArray, values: PlainArray) -> Computed {
+        self.one(py, Operation::AddPlain(values.plain), &[array])
     }
 
-    fn mul_plain(&self, py: Python<'_>, array: &EncryptedArray, values: Plain<'_>) -> Computed {
-        let plain = values.slices()?;
-        of_form!(
-            array,
-            self.compute::<F>(py, array, |server, a| server.mul_plain(a, F::of_slices(plain)?))
-        )
+    fn mul_plain(&self, py: Python<'_>, array: &EncryptedArray, values: PlainArray) -> Computed {
+        self.one(py, Operation::MulPlain(values.plain), &[array])
     }
 
     fn add_number(&self, py: Python<'_>, array: &EncryptedArray, number: Number) -> Computed {
-        of_form!(
-            array,
-            self.compute::<F>(py, array, |server, a| server.add_number(a, F::of_number(number)?))
-        )
+        self.one(py, Operation::AddNumber(number.into()), &[array])
     }
 
     fn mul_number(&self, py: Python<'_>, array: &EncryptedArray, number: Number) -> Computed {
-        of_form!(
-            array,
-            self.compute::<F>(py, array, |server, a| server.mul_number(a, F::of_number(number)?))
-        )
+        self.one(py, Operation::MulNumber(number.into()), &[array])
     }
 
     /// Multiplies every element by a number with more precision than doubles.
@@ -358,76 +328,68 @@ impl Server {
         array: &EncryptedArray,
         number: &BigArray,
     ) -> Computed {
-        self.compute::<Numbers>(py, array, |server, a| server.mul_big_number(a, number.single()?))
+        let number = number.single().map_err(|error| to_py(py, &error))?.clone();
+        self.one(py, Operation::MulBigNumber(number), &[array])
     }
 
     fn div_number(&self, py: Python<'_>, array: &EncryptedArray, divisor: f64) -> Computed {
-        self.compute::<Numbers>(py, array, |server, array| server.div_number(array, divisor))
+        self.one(py, Operation::DivNumber(divisor), &[array])
     }
 
     /// True if factors of this size, rounded to doubles, would make products less precise than
     /// requested.
     fn needs_digits(&self, py: Python<'_>, array: &EncryptedArray, size: f64) -> PyResult<bool> {
-        let session = self.0.session();
-        detached(py, || Ok(self.0.needs_digits(&*array.read::<Numbers>(session)?, size)))
+        let session = self.inner.session();
+        detached(py, || Ok(self.inner.needs_digits(&*array.read::<Numbers>(session)?, size)))
     }
 
     fn negate(&self, py: Python<'_>, array: &EncryptedArray) -> Computed {
-        of_form!(array, self.compute::<F>(py, array, |server, array| server.negate(array)))
+        self.one(py, Operation::Negate, &[array])
     }
 
     fn pow(&self, py: Python<'_>, array: &EncryptedArray, exponent: u32) -> Computed {
-        of_form!(array, self.compute::<F>(py, array, |server, array| server.pow(array, exponent)))
+        self.one(py, Operation::Pow { exponent }, &[array])
     }
 
     fn conjugate(&self, py: Python<'_>, array: &EncryptedArray) -> Computed {
-        self.compute(py, array, |server, array| server.conjugate(array))
+        self.one(py, Operation::Conjugate, &[array])
     }
 
     fn times_i(&self, py: Python<'_>, array: &EncryptedArray) -> Computed {
-        self.compute(py, array, |server, array| server.times_i(array))
+        self.one(py, Operation::TimesI, &[array])
     }
 
     fn real(&self, py: Python<'_>, array: &EncryptedArray) -> Computed {
-        self.compute(py, array, |server, array| server.real(array))
+        self.one(py, Operation::Real, &[array])
     }
 
     fn imag(&self, py: Python<'_>, array: &EncryptedArray) -> Computed {
-        self.compute(py, array, |server, array| server.imaginary(array))
+        self.one(py, Operation::Imaginary, &[array])
     }
 
     // Products of vectors and matrices, and sums
 
     fn dot(&self, py: Python<'_>, left: &EncryptedArray, right: &EncryptedArray) -> Computed {
-        of_form!(left, self.compute_from_two::<F>(py, left, right, |server, a, b| server.dot(a, b)))
+        self.one(py, Operation::Dot, &[left, right])
     }
 
-    fn dot_plain(&self, py: Python<'_>, array: &EncryptedArray, vector: Plain<'_>) -> Computed {
-        let vector = vector.slices()?;
-        of_form!(
-            array,
-            self.compute::<F>(py, array, |server, a| server.dot_plain(a, F::of_matrix(vector)?))
-        )
+    fn dot_plain(&self, py: Python<'_>, array: &EncryptedArray, vector: PlainArray) -> Computed {
+        self.one(py, Operation::DotPlain(vector.plain), &[array])
     }
 
-    fn matmul_plain(&self, py: Python<'_>, array: &EncryptedArray, matrix: Plain<'_>) -> Computed {
-        let (columns, matrix) = (matrix.shape()[1], matrix.slices()?);
-        of_form!(
-            array,
-            self.compute::<F>(py, array, |server, array| {
-                server.matmul_plain(array, F::of_matrix(matrix)?, columns)
-            })
-        )
+    fn matmul_plain(&self, py: Python<'_>, array: &EncryptedArray, matrix: PlainArray) -> Computed {
+        let PlainArray { plain: matrix, shape } = matrix;
+        self.one(py, Operation::MatmulPlain { matrix, columns: shape[1] }, &[array])
     }
 
-    fn rmatmul_plain(&self, py: Python<'_>, matrix: Plain<'_>, array: &EncryptedArray) -> Computed {
-        let (rows, matrix) = (matrix.shape()[0], matrix.slices()?);
-        of_form!(
-            array,
-            self.compute::<F>(py, array, |server, array| {
-                server.rmatmul_plain(F::of_matrix(matrix)?, rows, array)
-            })
-        )
+    fn rmatmul_plain(
+        &self,
+        py: Python<'_>,
+        matrix: PlainArray,
+        array: &EncryptedArray,
+    ) -> Computed {
+        let PlainArray { plain: matrix, shape } = matrix;
+        self.one(py, Operation::RmatmulPlain { matrix, rows: shape[0] }, &[array])
     }
 
     /// The sum of the products of pairs of arrays.
@@ -436,20 +398,8 @@ impl Server {
         py: Python<'_>,
         pairs: Vec<(Py<EncryptedArray>, Py<EncryptedArray>)>,
     ) -> Computed {
-        let session = self.0.session();
-        let integers = pairs.first().is_some_and(|(left, _)| left.get().is_integers());
-        of_form!(
-            integers: integers,
-            detached(py, || {
-                let read = pairs
-                    .iter()
-                    .map(|(a, b)| Ok((a.get().read(session)?, b.get().read(session)?)));
-                let read = read.collect::<Result<Vec<_>, Error>>()?;
-                let pairs: Vec<(&Array<F>, &Array<F>)> =
-                    read.iter().map(|(a, b)| (&**a, &**b)).collect();
-                Ok(F::hold(self.0.sum_of_products(&pairs)?, session))
-            })
-        )
+        let operands: Vec<_> = pairs.iter().flat_map(|(a, b)| [a.get(), b.get()]).collect();
+        self.one(py, Operation::SumOfProducts, &operands)
     }
 
     /// Elements of the convolution with a plain vector: `length` of them, starting with `first`.
@@ -457,26 +407,20 @@ impl Server {
         &self,
         py: Python<'_>,
         array: &EncryptedArray,
-        kernel: Plain<'_>,
+        kernel: PlainArray,
         first: usize,
         length: usize,
     ) -> Computed {
-        let kernel = kernel.slices()?;
-        of_form!(
-            array,
-            self.compute::<F>(py, array, |server, array| {
-                server.convolve_plain(array, F::of_matrix(kernel)?, first, length)
-            })
-        )
+        self.one(py, Operation::ConvolvePlain { kernel: kernel.plain, first, length }, &[array])
     }
 
     fn sum(&self, py: Python<'_>, array: &EncryptedArray, axis: Option<usize>) -> Computed {
-        of_form!(array, self.compute::<F>(py, array, |server, array| server.sum(array, axis)))
+        self.one(py, Operation::Sum { axis }, &[array])
     }
 
     /// The cumulative sums along an axis.
     fn cumsum(&self, py: Python<'_>, array: &EncryptedArray, axis: usize) -> Computed {
-        of_form!(array, self.compute::<F>(py, array, |server, array| server.cumsum(array, axis)))
+        self.one(py, Operation::CumSum { axis }, &[array])
     }
 
     /// Sums of selected elements, each times a plain number, over the last `axes` axes of the
@@ -486,20 +430,19 @@ impl Server {
         &self,
         py: Python<'_>,
         array: &EncryptedArray,
-        entries: (PyReadonlyArrayDyn<'_, i64>, Plain<'_>),
+        entries: (PyReadonlyArrayDyn<'_, i64>, PlainArray),
         axes: usize,
         most: Option<usize>,
         strides: Option<Vec<usize>>,
     ) -> PyResult<Option<EncryptedArray>> {
         let (places, weights) = entries;
-        let sums = Sums::new(&places, axes, most, strides);
-        match &weights {
-            Plain::Integers(weights) => self.combined::<Residues>(py, array, &sums, weights),
-            Plain::Real(weights) => self.combined::<Numbers>(py, array, &sums, weights),
-            Plain::Complex(_) | Plain::Big(_) => {
-                Err(PyTypeError::new_err("weights are integers or doubles"))
-            }
+        if matches!(weights.plain, Plain::Complex(_) | Plain::Big(_)) {
+            return Err(PyTypeError::new_err("weights are integers or doubles"));
         }
+        let Sums { shape, terms, places, most, strides } = Sums::new(&places, axes, most, strides);
+        let weights = weights.plain;
+        let sums = Operation::LinearCombinations { shape, terms, places, weights, most, strides };
+        Ok(self.run(py, sums, &[array])?.pop())
     }
 
     // Moves
@@ -511,27 +454,16 @@ impl Server {
         shift: i64,
         axis: Option<usize>,
     ) -> Computed {
-        of_form!(
-            array,
-            self.compute::<F>(py, array, |server, array| server.roll(array, shift, axis))
-        )
+        self.one(py, Operation::Roll { shift, axis }, &[array])
     }
 
     fn transpose(&self, py: Python<'_>, array: &EncryptedArray) -> Computed {
-        of_form!(array, self.compute::<F>(py, array, |server, array| server.transpose(array)))
+        self.one(py, Operation::Transpose, &[array])
     }
 
     /// Moves the elements to the layout of new arrays.
     fn packed(&self, py: Python<'_>, array: &EncryptedArray) -> Computed {
-        if array.is_bits() {
-            return self.compute(py, array, |server, array| server.packed_bits(array));
-        }
-        of_form!(
-            array,
-            self.compute::<F>(py, array, |server, array| {
-                server.relayout(array, Layout::packed(array.shape(), F::slots(server.session()))?)
-            })
-        )
+        self.one(py, Operation::Pack, &[array])
     }
 
     /// The elements of these arrays at these places, which are counted through all arrays in order.
@@ -543,20 +475,8 @@ impl Server {
         sources: PyReadonlyArray1<'_, i64>,
     ) -> Computed {
         let places = places(sources.as_slice()?);
-        let mut gathered = if arrays.iter().any(|array| array.get().is_bits()) {
-            self.compute_from_all(py, &arrays, |server, arrays| {
-                Ok(vec![server.gather_bits(arrays, &shape, &places)?])
-            })
-        } else {
-            let integers = arrays.iter().any(|array| array.get().is_integers());
-            of_form!(
-                integers: integers,
-                self.compute_from_all::<F>(py, &arrays, |server, arrays| {
-                    Ok(vec![server.gather_padded(arrays, &shape, &places)?])
-                })
-            )
-        }?;
-        Ok(gathered.remove(0))
+        let operands: Vec<_> = arrays.iter().map(Py::get).collect();
+        self.one(py, Operation::Gather { shape, places }, &operands)
     }
 
     /// The elements of an array at these places if they can be moved without a multiplication, or
@@ -569,34 +489,25 @@ impl Server {
         shape: Vec<usize>,
         places: PyReadonlyArray1<'_, i64>,
     ) -> PyResult<(Option<EncryptedArray>, usize)> {
-        let (session, sources) = (self.0.session(), in_order(&places.as_array(), place));
-        of_form!(
-            array,
-            detached(py, || {
-                let array = array.read::<F>(session)?;
-                match self.0.moving_products(&*array, &shape, &sources)? {
-                    0 => Ok((
-                        Some(F::hold(self.0.gather(&[&*array], &shape, &sources)?, session)),
-                        0,
-                    )),
-                    products => Ok((None, products)),
-                }
-            })
-        )
+        let sources = in_order(&places.as_array(), place);
+        let products = detached(py, || match &*array.any(self.inner.session())? {
+            AnyArray::Numbers(array) => self.inner.moving_products(array, &shape, &sources),
+            AnyArray::Integers(array) => self.inner.moving_products(array, &shape, &sources),
+            AnyArray::Bits(_) => Err(bits_are_not("move elements")),
+        })?;
+        if products > 0 {
+            return Ok((None, products));
+        }
+        let places = sources.into_iter().map(Some).collect();
+        Ok((Some(self.one(py, Operation::Gather { shape, places }, &[array])?), 0))
     }
 
     fn insert_axis(&self, py: Python<'_>, array: &EncryptedArray, axis: usize) -> Computed {
-        of_form!(
-            array,
-            self.compute::<F>(py, array, |server, array| server.insert_axis(array, axis))
-        )
+        self.one(py, Operation::InsertAxis { axis }, &[array])
     }
 
     fn broadcast_to(&self, py: Python<'_>, array: &EncryptedArray, shape: Vec<usize>) -> Computed {
-        of_form!(
-            array,
-            self.compute::<F>(py, array, |server, array| server.broadcast_to(array, &shape))
-        )
+        self.one(py, Operation::BroadcastTo { shape }, &[array])
     }
 
     /// Repeats an array times a number, with the shape and the layout of another array.
@@ -607,10 +518,7 @@ impl Server {
         other: &EncryptedArray,
         factor: f64,
     ) -> Computed {
-        self.compute_from_two::<Numbers>(py, array, other, |server, array, other| {
-            let copies = server.broadcast_like(array, other, factor)?;
-            Ok(if array.size() == 1 { copies.as_mean() } else { copies })
-        })
+        self.one(py, Operation::BroadcastLike { factor }, &[array, other])
     }
 
     // Gates
@@ -623,15 +531,10 @@ impl Server {
         names: Vec<String>,
         arrays: Vec<Py<EncryptedArray>>,
     ) -> PyResult<Vec<EncryptedArray>> {
-        self.compute_from_all::<Bits>(py, &arrays, |server, arrays| {
-            let gates = names.iter().map(|name| gate(name)).collect::<Result<Vec<_>, _>>()?;
-            let alike = server.in_common_layout(arrays)?;
-            let inputs: Vec<_> = alike.iter().collect();
-            match gates[..] {
-                [gate] => Ok(vec![server.bits()?.gate(gate, &inputs)?]),
-                _ => server.bits()?.gates(&gates, &inputs),
-            }
-        })
+        let gates = names.iter().map(|name| gate(name)).collect::<Result<Vec<_>, _>>();
+        let gates = gates.map_err(|error| to_py(py, &error))?;
+        let operands: Vec<_> = arrays.iter().map(Py::get).collect();
+        self.run(py, Operation::Gates(gates), &operands)
     }
 
     /// A gate of an array of bits and plain bits.
@@ -642,22 +545,20 @@ impl Server {
         array: &EncryptedArray,
         bits: PyReadonlyArrayDyn<'_, bool>,
     ) -> Computed {
-        let bits = bits.as_slice()?;
-        self.compute::<Bits>(py, array, |server, array| {
-            server.bits()?.gate_plain(gate(name)?, array, bits)
-        })
+        let gate = gate(name).map_err(|error| to_py(py, &error))?;
+        self.one(py, Operation::GatePlain { gate, bits: bits.as_slice()?.to_vec() }, &[array])
     }
 
     /// The complement of an array of bits.
     fn complement(&self, py: Python<'_>, array: &EncryptedArray) -> Computed {
-        self.compute::<Bits>(py, array, |server, array| server.bits()?.not(array))
+        self.one(py, Operation::Complement, &[array])
     }
 
     // Functions
 
     /// Bootstraps the array to at least `capacity` bits, or to the largest capacity without it.
     fn bootstrap(&self, py: Python<'_>, array: &EncryptedArray, capacity: Option<f64>) -> Computed {
-        self.compute(py, array, |server, array| server.bootstrap_to(array, capacity))
+        self.one(py, Operation::Bootstrap { capacity }, &[array])
     }
 
     /// A polynomial with these coefficients, lowest degree first, in powers or in the Chebyshev
@@ -669,10 +570,7 @@ impl Server {
         coefficients: Vec<f64>,
         interval: Option<(f64, f64)>,
     ) -> Computed {
-        let basis = interval.map_or(Basis::Monomial, |(low, high)| Basis::Chebyshev { low, high });
-        self.compute::<Numbers>(py, array, |server, array| {
-            server.polynomial(array, &Polynomial::new(basis, coefficients)?)
-        })
+        self.one(py, Operation::Polynomial { coefficients, chebyshev: interval }, &[array])
     }
 
     /// A polynomial with these integer coefficients, lowest degree first.
@@ -682,18 +580,12 @@ impl Server {
         array: &EncryptedArray,
         coefficients: Vec<i64>,
     ) -> Computed {
-        self.compute::<Residues>(py, array, |server, array| {
-            let polynomial = IntegerPolynomial::new(array.form().plain_modulus, &coefficients)?;
-            server.polynomial(array, &polynomial)
-        })
+        self.one(py, Operation::IntegerPolynomial(coefficients), &[array])
     }
 
     /// The entry of a table for each integer.
     fn table(&self, py: Python<'_>, array: &EncryptedArray, table: Vec<i64>) -> Computed {
-        self.compute::<Residues>(py, array, |server, array| {
-            let polynomial = IntegerPolynomial::of_entries(array.form().plain_modulus, &table)?;
-            server.polynomial(array, &polynomial)
-        })
+        self.one(py, Operation::IntegerTable(table), &[array])
     }
 
     /// The entry of a table for each number, which is a place in the table.
@@ -704,12 +596,12 @@ impl Server {
         table: Vec<f64>,
         precision: Option<f64>,
     ) -> Computed {
-        self.compute(py, array, |server, array| server.entries(array, &table, precision))
+        self.one(py, Operation::Entries { entries: table, precision }, &[array])
     }
 
     /// 1 for integers that are 0, and 0 for others.
     fn is_zero(&self, py: Python<'_>, array: &EncryptedArray) -> Computed {
-        self.compute::<Residues>(py, array, |server, array| server.is_zero(array))
+        self.one(py, Operation::IsZero, &[array])
     }
 
     /// `sign`, `positive`, `relu` or `abs` of an array, with the options of [`Comparison`].
@@ -723,14 +615,8 @@ impl Server {
         at_ties: f64,
     ) -> Computed {
         let how = Comparison { gap, precision, at_ties: ties(py, at_ties)? };
-        let compute = match operation {
-            "sign" => hippocrene::Server::sign,
-            "positive" => hippocrene::Server::positive,
-            "relu" => hippocrene::Server::relu,
-            "abs" => hippocrene::Server::abs,
-            other => return Err(unknown(other)),
-        };
-        self.compute(py, array, |server, array| compute(server, array, how))
+        let function: OfSign = known(operation)?;
+        self.one(py, Operation::OfSign { function, how }, &[array])
     }
 
     /// `greater`, `less`, `maximum` or `minimum` of two arrays, with the options of [`Comparison`].
@@ -746,14 +632,8 @@ impl Server {
         at_ties: f64,
     ) -> Computed {
         let how = Comparison { gap, precision, at_ties: ties(py, at_ties)? };
-        let compute = match operation {
-            "greater" => hippocrene::Server::greater,
-            "less" => hippocrene::Server::less,
-            "maximum" => hippocrene::Server::maximum,
-            "minimum" => hippocrene::Server::minimum,
-            other => return Err(unknown(other)),
-        };
-        self.compute_from_two(py, left, right, |server, a, b| compute(server, a, b, how))
+        let function: OfDifference = known(operation)?;
+        self.one(py, Operation::OfDifference { function, how }, &[left, right])
     }
 
     /// Applies any Python function. It is evaluated on the domain before the computation starts.
@@ -764,14 +644,15 @@ impl Server {
         function: &Bound<'_, PyAny>,
         how: How,
     ) -> Computed {
-        let session = self.0.session();
-        let array = detached(py, || Ok(array.read::<Numbers>(session)?.into_owned()))?;
+        let session = self.inner.session();
+        let narrowed = self.operand_of_function(py, array)?;
+        let array = narrowed.as_ref().unwrap_or(array);
+        let numbers = detached(py, || array.read::<Numbers>(session))?;
         let calls = Calls::new(function);
-        let prepared = self.0.prepare(&array, |x| calls.value(x), how.into());
+        let prepared = self.inner.prepare(&numbers, |x| calls.value(x), how.into());
         calls.end()?;
-        let prepared = prepared.map_err(|error| to_py(py, &error))?;
-        let result = detached(py, || self.0.apply_prepared(&array, &prepared))?;
-        Ok(Numbers::hold(result, session))
+        let prepared = Box::new(prepared.map_err(|error| to_py(py, &error))?);
+        self.one(py, Operation::Apply(prepared), &[array])
     }
 
     /// Applies a function by name.
@@ -782,14 +663,12 @@ impl Server {
         name: &str,
         how: How,
     ) -> Computed {
-        self.compute::<Numbers>(py, array, |server, array| {
-            let function = Function::by_name(name).map_err(Error::from)?;
-            server.apply_named(array, function, how.into())
-        })
+        let (name, how) = (name.to_owned(), how.into());
+        self.one(py, Operation::ApplyNamed { name, how }, &[array])
     }
 
     fn near_zero(&self, py: Python<'_>, array: &EncryptedArray, within: f64) -> Computed {
-        self.compute(py, array, |server, array| server.is_near_zero(array, within))
+        self.one(py, Operation::IsNearZero { within }, &[array])
     }
 
     // Order
@@ -803,18 +682,8 @@ impl Server {
         array: &EncryptedArray,
         axis: Option<usize>,
     ) -> Computed {
-        let compute = match operation {
-            "sort" => hippocrene::Server::sort,
-            "argsort" => hippocrene::Server::argsort,
-            "max" => hippocrene::Server::largest,
-            "min" => hippocrene::Server::smallest,
-            "median" => hippocrene::Server::median,
-            "rank" => hippocrene::Server::rank,
-            "argmin" => hippocrene::Server::argmin,
-            "argmax" => hippocrene::Server::argmax,
-            other => return Err(unknown(other)),
-        };
-        self.compute(py, array, |server, array| compute(server, array, axis))
+        let function: InOrder = known(operation)?;
+        self.one(py, Operation::InOrder { function, axis }, &[array])
     }
 
     /// Quantiles along an axis or of all elements. The first axis of the result has one entry for
@@ -826,7 +695,7 @@ impl Server {
         shares: Vec<f64>,
         axis: Option<usize>,
     ) -> Computed {
-        self.compute(py, array, |server, array| server.quantile(array, &shares, axis))
+        self.one(py, Operation::Quantile { shares, axis }, &[array])
     }
 
     fn top_k(
@@ -836,11 +705,11 @@ impl Server {
         k: usize,
         axis: Option<usize>,
     ) -> Computed {
-        self.compute(py, array, |server, array| server.top_k(array, k, axis))
+        self.one(py, Operation::TopK { k, axis }, &[array])
     }
 
     fn max_pool(&self, py: Python<'_>, array: &EncryptedArray, size: usize) -> Computed {
-        self.compute(py, array, |server, array| server.max_pool(array, size))
+        self.one(py, Operation::MaxPool { size }, &[array])
     }
 }
 
@@ -856,9 +725,16 @@ pub(crate) fn cache_budget() -> (usize, usize) {
     hippocrene::cache_budget()
 }
 
-/// The error for an operation that does not exist.
-fn unknown(operation: &str) -> PyErr {
-    PyValueError::new_err(format!("there is no operation {operation:?}"))
+/// The operation of this name.
+fn known<T: FromStr>(operation: &str) -> PyResult<T> {
+    let unknown = |_| PyValueError::new_err(format!("there is no operation {operation:?}"));
+    operation.parse().map_err(unknown)
+}
+
+/// The error of an operation that arrays of bits do not have.
+fn bits_are_not(operation: &'static str) -> Error {
+    let what = "this array holds encrypted bits, and numbers or integers are needed".into();
+    Error::Argument { operation, what }
 }
 
 /// The result of a comparison for equal values.

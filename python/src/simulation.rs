@@ -1,6 +1,6 @@
 //! Simulations of programs.
 
-use crate::array::{Computed, EncryptedArray, Held};
+use crate::array::{Computed, EncryptedArray};
 use crate::client::{
     EvaluationKeys, How, Requested, Wanted, WantedLookUps, declared, encrypted, requested,
     settings, wanted, wanted_look_ups,
@@ -9,9 +9,7 @@ use crate::description::{KeysDescription, plain_modulus};
 use crate::errors::{detached, to_py};
 use crate::numbers::{Plain, Slices, to_numpy};
 use crate::server::Server;
-use hippocrene::{
-    Bits, Bootstrapping, Encryption, KeyRequest, LookUps, Numbers, Purpose, Residues,
-};
+use hippocrene::{Bits, Bootstrapping, Encryption, KeyRequest, LookUps, Numbers, Purpose};
 use numpy::{PyReadonlyArrayDyn, PyUntypedArrayMethods};
 use pyo3::prelude::*;
 
@@ -117,7 +115,7 @@ impl Simulation {
     }
 
     fn server(&self) -> Server {
-        Server(self.0.server().clone())
+        Server::new(self.0.server().clone())
     }
 
     #[getter]
@@ -134,7 +132,7 @@ impl Simulation {
     fn encrypt_bits(&self, py: Python<'_>, values: PyReadonlyArrayDyn<'_, bool>) -> Computed {
         let (bits, shape, session) =
             (values.as_slice()?, values.shape(), self.0.server().session());
-        detached(py, || Ok(Bits::hold(self.0.encrypt_bits(bits, shape)?, session)))
+        detached(py, || Ok(EncryptedArray::hold(self.0.encrypt_bits(bits, shape)?, session)))
     }
 
     fn encrypt(&self, py: Python<'_>, values: Plain<'_>, how: How) -> Computed {

@@ -3,6 +3,8 @@
 //! Each has one of the kinds in [`Error::KINDS`], and the exceptions of the Python package mirror
 //! the kinds.
 
+use std::borrow::Cow;
+
 use hippocrene_bgv::BgvError;
 use hippocrene_ckks::{BigFloatError, CkksError, Short, encoder::EncodeError};
 use hippocrene_fhew::FhewError;
@@ -84,7 +86,7 @@ pub enum Error {
         /// The operation.
         operation: &'static str,
         /// The keys that are missing, and how to make them.
-        what: &'static str,
+        what: Cow<'static, str>,
     },
     /// Arrays or keys that belong to different secret keys.
     #[error(transparent)]

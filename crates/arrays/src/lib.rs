@@ -29,6 +29,7 @@ mod layout;
 mod look_ups;
 mod numbers;
 pub mod profile;
+mod programs;
 mod room;
 mod server;
 mod session;
@@ -68,6 +69,11 @@ pub use keys::{EvaluationKeys, KeyRequest, PublicKey, TransferKey, rotations_amo
 pub use layout::Layout;
 pub use look_ups::{LookUpKeys, LookUpPlan, LookUps, LookUpsDescription};
 pub use numbers::{EncryptedArray, Numbers, ScaleAndBound, capacity_bits, precision_bits};
+pub use programs::{
+    AnyArray, AnyKind, Cost, InOrder, Input, Interface, InterfaceBody, OfDifference, OfSign,
+    Operation, Plain, PlainNumber, Program, ProgramBody, Recorder, Results, Spec, SpecKind,
+    StepReport,
+};
 pub use server::{
     Apart, Application, Argument, Arithmetic, Capacity, Comparison, Computed, Diagonals, Extent,
     LinearMaps, PlainNumbers, Polynomials, Prepared, Server, ServerMemory, SharedErrors,

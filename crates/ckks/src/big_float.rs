@@ -6,6 +6,7 @@ use arrayvec::ArrayVec;
 use dashu_float::{FBig, round::mode::HalfEven};
 use dashu_int::{IBig, Word};
 use num_bigint::{BigInt, BigUint, Sign};
+use serde::{Deserialize, Serialize};
 use thiserror::Error;
 use zeroize::Zeroize;
 
@@ -39,8 +40,29 @@ const MOST_DIGITS: usize = 1 << 16;
 /// assert_eq!(seventh.to_decimal(30), "1.42857142857142857142857142857e-2");
 /// # Ok::<(), hippocrene_ckks::BigFloatError>(())
 /// ```
-#[derive(Clone, PartialEq, PartialOrd)]
+#[derive(Clone, PartialEq, PartialOrd, Serialize, Deserialize)]
+#[serde(into = "StoredBigFloat", try_from = "StoredBigFloat")]
 pub struct BigFloat(Inner);
+
+/// The stored form of a [`BigFloat`]: the bytes of the mantissa in two's complement, lowest first,
+/// and the exponent of two.
+#[derive(Serialize, Deserialize)]
+struct StoredBigFloat(Vec<u8>, i64);
+
+impl From<BigFloat> for StoredBigFloat {
+    fn from(number: BigFloat) -> Self {
+        let (mantissa, exponent) = number.to_parts();
+        StoredBigFloat(mantissa.to_signed_bytes_le(), exponent)
+    }
+}
+
+impl TryFrom<StoredBigFloat> for BigFloat {
+    type Error = BigFloatError;
+
+    fn try_from(StoredBigFloat(mantissa, exponent): StoredBigFloat) -> Result<Self, BigFloatError> {
+        BigFloat::from_parts(&BigInt::from_signed_bytes_le(&mantissa), exponent)
+    }
+}
 
 /// The reason why something cannot become a [`BigFloat`].
 ///

@@ -22,19 +22,21 @@ mod preset;
 pub mod wire;
 
 pub use hippocrene_arrays::{
-    Apart, Application, Argument, Arithmetic, Array, Basis, BigFloat, BigFloatError, BitArray,
-    BitKeys, BitLiteral, BitPacking, BitPlan, BitServer, Bits, Bootstrapping,
-    BootstrappingDescription, BootstrappingKeys, Capacity, CiphertextBody, ClientKey, Clustering,
-    Comparison, Complex64, Computed, DecisionTree, Diagonals, Elements, EncryptedArray, Encryption,
-    Error, EvaluationKeys, Extent, FeatureRanges, Fingerprint, Fresh, Function, Gate, GateArray,
-    GateClient, GateKeys, GateServer, IntegerArray, IntegerPolynomial, Integers, Interval,
+    AnyArray, AnyKind, Apart, Application, Argument, Arithmetic, Array, Basis, BigFloat,
+    BigFloatError, BitArray, BitKeys, BitLiteral, BitPacking, BitPlan, BitServer, Bits,
+    Bootstrapping, BootstrappingDescription, BootstrappingKeys, Capacity, CiphertextBody,
+    ClientKey, Clustering, Comparison, Complex64, Computed, Cost, DecisionTree, Diagonals,
+    Elements, EncryptedArray, Encryption, Error, EvaluationKeys, Extent, FeatureRanges,
+    Fingerprint, Fresh, Function, Gate, GateArray, GateClient, GateKeys, GateServer, InOrder,
+    Input, IntegerArray, IntegerPolynomial, Integers, Interface, InterfaceBody, Interval,
     IterationTimes, KMeansMethod, KeyRequest, Layout, LinearMaps, LookUpKeys, LookUpPlan, LookUps,
-    LookUpsDescription, Numbers, Origin, Padding, PlainNumbers, Polynomial, Polynomials, Prepared,
-    PublicKey, Purpose, Report, Residues, ScaleAndBound, Scheme, Seed, Server, ServerMemory,
-    Session, Settings, Shape, SharedErrors, Simulation, SlotContents, SmoothFunction, Tables,
-    Tangents, Ties, TransferKey, TreeClient, TreeInterface, TreeKeys, TreeModel, TreeNode,
-    TreePlan, TreeQuery, TreeReply, TreeServer, TreeSimulation, TreeTables, UsedKey, Values,
-    cache_budget, format_shape, profile, set_cache_budget, stoppable,
+    LookUpsDescription, Numbers, OfDifference, OfSign, Operation, Origin, Padding, Plain,
+    PlainNumber, PlainNumbers, Polynomial, Polynomials, Prepared, Program, ProgramBody, PublicKey,
+    Purpose, Recorder, Report, Residues, Results, ScaleAndBound, Scheme, Seed, Server,
+    ServerMemory, Session, Settings, Shape, SharedErrors, Simulation, SlotContents, SmoothFunction,
+    Spec, SpecKind, StepReport, Tables, Tangents, Ties, TransferKey, TreeClient, TreeInterface,
+    TreeKeys, TreeModel, TreeNode, TreePlan, TreeQuery, TreeReply, TreeServer, TreeSimulation,
+    TreeTables, UsedKey, Values, cache_budget, format_shape, profile, set_cache_budget, stoppable,
 };
 pub use preset::{
     FailureDescription, Family, KeyBytes, PRESETS, Plan, Planned, Preset, PresetDescription,

@@ -25,6 +25,7 @@ mod look_ups;
 mod matrices;
 mod moves;
 mod order;
+mod programs;
 mod refusals;
 mod reserve;
 mod schemes;

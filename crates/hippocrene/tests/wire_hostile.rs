@@ -4,7 +4,8 @@ use crate::entry::{read_everything, seal};
 use crate::wire_common::{settings, things};
 use hippocrene::{
     BitArray, ClientKey, Clustering, EncryptedArray, Error, EvaluationKeys, IntegerArray,
-    PublicKey, Server, Session, Settings, Stored, TransferKey, TreeClient, TreeQuery, TreeReply,
+    Interface, Program, PublicKey, Server, Session, Settings, Stored, TransferKey, TreeClient,
+    TreeQuery, TreeReply,
     wire::{FormatError, Kind, Limits, inspect},
 };
 use hippocrene_ring::sample::Seed;
@@ -25,6 +26,8 @@ fn load(name: &str, bytes: &[u8], session: &Session) -> Result<(), Error> {
         "owner" => TreeClient::from_bytes(bytes, ()).map(drop),
         "query" => TreeQuery::from_bytes(bytes, ()).map(drop),
         "reply" => TreeReply::from_bytes(bytes, ()).map(drop),
+        "program" => Program::from_bytes_insecure(bytes, ()).map(drop),
+        "interface" => Interface::from_bytes_insecure(bytes, ()).map(drop),
         "clusters" => Clustering::from_bytes(bytes, session).map(drop),
         _ => EncryptedArray::from_bytes(bytes, session).map(drop),
     }

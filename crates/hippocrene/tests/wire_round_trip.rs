@@ -106,7 +106,7 @@ fn inspect_agrees_with_the_objects() {
         assert_eq!((inspection.ring_degree, inspection.preset), (64, None));
         assert_eq!(inspection.parameters, parameters.digest().to_string());
         assert_eq!(inspection.secret, name == "secret");
-        assert_eq!(inspection.key.is_none(), name == "settings");
+        assert_eq!(inspection.key.is_none(), Kind::WITHOUT_KEY.contains(&inspection.kind));
         assert!(inspection.key.is_none_or(|key| key == things.client.fingerprint().to_string()));
         if let Some(settings) = inspection.settings {
             assert_eq!((settings.units, settings.specials, settings.gadget_rank), (3, 1, 3));

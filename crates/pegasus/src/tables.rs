@@ -58,7 +58,7 @@ const MAX_VALUE: f64 = 1e100;
 
 /// A function on a domain as tables. [`crate::Pegasus::make_tables`] makes them. See
 /// [`crate::Pegasus`] for an example.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, PartialEq)]
 pub struct Tables {
     domain: (f64, f64),
     /// The function is `slope (x - centre) + middle` and the tables.
@@ -80,7 +80,7 @@ pub struct Tables {
 
 /// The entries of a table: values at the points `-1/4 + j/2N` of the circle, for `j` below the ring
 /// degree `N`.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, PartialEq)]
 struct Entries(Vec<f64>);
 
 /// A function and the circle that its domain is mapped to.

@@ -63,7 +63,7 @@ const SLOPE_LIMITS_IN_HALF_BITS: RangeInclusive<i32> = 0..=12;
 
 /// A function on a domain as two tables and a product. [`Pegasus::make_tangents`] makes it. See
 /// [`Pegasus`] for an example.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, PartialEq)]
 pub struct Tangents {
     domain: (f64, f64),
     /// log2 of the unit of slopes and numbers ([`unit_of`]).

@@ -1,5 +1,7 @@
 //! Names of Boolean functions, shared by all schemes that compute them.
 
+use serde::{Deserialize, Serialize};
+
 /// A symmetric function of two or three bits.
 ///
 /// ```
@@ -9,7 +11,7 @@
 /// assert!(!Gate::And.value(1, 2));
 /// assert_eq!(Gate::Xnor.name(), "xnor");
 /// ```
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub enum Gate {
     /// True if all bits are 1.
     And,

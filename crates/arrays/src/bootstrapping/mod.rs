@@ -8,6 +8,8 @@ use std::sync::Arc;
 use hippocrene_ckks::bootstrap::{BootstrapLiteral, BootstrapPlan};
 use hippocrene_rlwe::{EncapsulationKeys, Modulus, Parameters, RlweError, stop};
 
+use serde::{Deserialize, Serialize};
+
 use crate::{Error, Session};
 
 pub use describe::BootstrappingDescription;
@@ -33,7 +35,7 @@ pub(crate) use rule::{capacity_after, reserve};
 /// # Ok(())
 /// # }
 /// ```
-#[derive(Debug, Clone, Copy, PartialEq)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct Bootstrapping {
     /// The number of slots that are bootstrapped, a power of two; by default all.
     ///

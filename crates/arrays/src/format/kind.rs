@@ -66,11 +66,15 @@ pub enum Kind {
     GateKeys = 18,
     /// An encrypted array of single bits.
     GateArray = 19,
+    /// A program on encrypted arrays.
+    Program = 20,
+    /// The part of a program that its client needs.
+    Interface = 21,
 }
 
 impl Kind {
     /// Every kind.
-    pub const ALL: [Kind; 16] = [
+    pub const ALL: [Kind; 18] = [
         Kind::Settings,
         Kind::SecretKey,
         Kind::PublicKey,
@@ -87,7 +91,12 @@ impl Kind {
         Kind::GateSecretKey,
         Kind::GateKeys,
         Kind::GateArray,
+        Kind::Program,
+        Kind::Interface,
     ];
+
+    /// The kinds of files that belong to no secret key.
+    pub const WITHOUT_KEY: [Kind; 3] = [Kind::Settings, Kind::Program, Kind::Interface];
 
     /// The kinds of encrypted arrays of numbers, integers and bits.
     pub const ARRAYS: [Kind; 3] = [Kind::Array, Kind::IntegerArray, Kind::BitArray];
@@ -124,6 +133,8 @@ impl Kind {
             Kind::GateSecretKey => "gate_secret_key",
             Kind::GateKeys => "gate_keys",
             Kind::GateArray => "gate_array",
+            Kind::Program => "program",
+            Kind::Interface => "interface",
         }
     }
 
@@ -157,6 +168,8 @@ impl std::fmt::Display for Kind {
             Kind::GateSecretKey => "a secret key for single bits",
             Kind::GateKeys => "keys of a server of single bits",
             Kind::GateArray => "an encrypted array of single bits",
+            Kind::Program => "a program",
+            Kind::Interface => "the interface of a program",
         })
     }
 }

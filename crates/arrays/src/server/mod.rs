@@ -27,6 +27,8 @@ mod schemes;
 pub use functions::application::{Application, Prepared};
 pub use functions::comparison::{Comparison, Ties};
 pub use functions::pieces::SmoothFunction;
+pub(crate) use planner::choose::{Decision, Log, locked};
+pub(crate) use planner::policy::Policy;
 pub(crate) use schemes::primitives::ResultUse;
 pub use schemes::primitives::{
     Apart, Argument, Arithmetic, Capacity, Computed, Diagonals, Extent, LinearMaps, PlainNumbers,
@@ -41,18 +43,18 @@ use std::{
 use hippocrene_bgv as bgv;
 use hippocrene_ckks::{Evaluator, Transfer};
 use hippocrene_pegasus::{KMeans, Pegasus};
+use hippocrene_ring::automorphism::{galois_element_of_conjugation, galois_element_of_rotation};
 use hippocrene_rlwe::{Fingerprint, Modulus, PreparedEvaluationKeys, RlweError};
 
 use crate::{
-    Array, BitServer, Error, EvaluationKeys, Layout, LookUpPlan, Session, SlotContents,
-    clustering::slot_circuit::SlotCircuit, format_shape,
+    Array, BitServer, Error, EvaluationKeys, KeyRequest, Layout, LookUpPlan, Session, Settings,
+    SlotContents, clustering::slot_circuit::SlotCircuit, format_shape,
 };
 use functions::comparison::Plans;
 use linear::map_cache::AllMaps;
 use planner::bootstrap::Bootstraps;
 use planner::choose::{Candidate, Decisions, MARGIN_BITS};
 use planner::plan_cache::PlanCache;
-use planner::policy::Policy;
 use planner::prices::Prices;
 
 /// Maximum number of slots of a layout with few elements, which are several gigabytes of
@@ -290,8 +292,50 @@ impl Server {
         self.bits.as_ref().ok_or_else(|| {
             let what = "this server has no keys of bits. Make evaluation keys with them \
                         (KeyRequest::bits).";
-            Error::NoKeys { operation: "compute on bits", what }
+            Error::NoKeys { operation: "compute on bits", what: what.into() }
         })
+    }
+
+    /// Checks that these settings have the parameters of this server.
+    ///
+    /// # Errors
+    /// [`Error::ParameterMismatch`] if they do not.
+    pub(crate) fn check_settings(
+        &self,
+        settings: &Settings,
+        operation: &'static str,
+    ) -> Result<(), Error> {
+        Ok(self.session.context().rlwe().check_digest(settings.parameters().digest(), operation)?)
+    }
+
+    /// Returns the keys of a request that this server lacks, one text for each kind. Rotations must
+    /// have keys of their own.
+    pub(crate) fn lacks(&self, request: &KeyRequest) -> Vec<String> {
+        let rlwe = self.session.context().rlwe();
+        let (keys, top, degree) = (self.evaluator.keys(), rlwe.parameters().top(), rlwe.degree());
+        let rotates =
+            |steps: &i64| keys.has_galois(galois_element_of_rotation(degree, *steps), top);
+        let rotations: Vec<String> = request
+            .rotations
+            .iter()
+            .filter(|steps| !rotates(steps))
+            .map(ToString::to_string)
+            .collect();
+        let conjugates = keys.has_galois(galois_element_of_conjugation(degree), top);
+        let bootstraps = request.bootstrapping.is_none_or(|wanted| {
+            self.bootstraps.as_ref().is_some_and(|own| own.request().serves(&wanted))
+        });
+        let named = |lacks: bool, name: &str| lacks.then(|| name.to_owned());
+        [
+            named(request.relinearisation && !keys.has_relinearisation(), "relinearisation"),
+            (!rotations.is_empty()).then(|| format!("rotations by {}", rotations.join(", "))),
+            named(request.conjugation && !conjugates, "conjugation"),
+            named(!bootstraps, "bootstrapping"),
+            named(request.bits.is_some() && self.bits.is_none(), "bits"),
+        ]
+        .into_iter()
+        .flatten()
+        .collect()
     }
 
     fn check<F: Arithmetic>(&self, a: &Array<F>, operation: &'static str) -> Result<(), Error> {

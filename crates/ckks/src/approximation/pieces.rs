@@ -1,5 +1,7 @@
 //! Functions with jumps and kinks, as polynomials between them.
 
+use serde::{Deserialize, Serialize};
+
 use super::{Approximation, Smoothness, best_to};
 use crate::{
     CkksError, Short,
@@ -29,7 +31,7 @@ const JUMP_WIDTH: f64 = 1.0 / (1u64 << 48) as f64;
 /// A place where a function jumps, or where its slope does.
 ///
 /// See [`Pieces`] for an example.
-#[derive(Debug, Clone, Copy, PartialEq)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct Break {
     /// The place.
     pub at: f64,
@@ -38,7 +40,7 @@ pub struct Break {
 }
 
 /// A side of a [`Break`]. See [`Pieces`] for an example of breaks.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Side {
     /// The function is continuous from below, as `ceil` is.
     Below,
@@ -62,12 +64,39 @@ pub enum Side {
 /// assert!(tanh.breaks().is_empty() && tanh.error() <= 1e-3);
 /// # Ok::<(), hippocrene_ckks::CkksError>(())
 /// ```
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(try_from = "StoredPieces")]
 pub struct Pieces {
     ends: (f64, f64),
     breaks: Vec<Break>,
     polynomials: Vec<Polynomial>,
     error: f64,
+}
+
+/// The stored form of [`Pieces`], which may be invalid.
+#[derive(Deserialize)]
+struct StoredPieces {
+    ends: (f64, f64),
+    breaks: Vec<Break>,
+    polynomials: Vec<Polynomial>,
+    error: f64,
+}
+
+impl TryFrom<StoredPieces> for Pieces {
+    type Error = CkksError;
+
+    fn try_from(stored: StoredPieces) -> Result<Self, CkksError> {
+        let StoredPieces { ends, breaks, polynomials, error } = stored;
+        let places = [ends.0].into_iter().chain(breaks.iter().map(|own| own.at)).chain([ends.1]);
+        let places: Vec<f64> = places.collect();
+        let ascends = places.windows(2).all(|pair| pair[0] < pair[1]);
+        let is_finite = places.iter().all(|place| place.is_finite()) && error.is_finite();
+        if !ascends || !is_finite || polynomials.len() != breaks.len() + 1 {
+            let what = "stored pieces are not polynomials between ascending breaks".into();
+            return Err(CkksError::Argument { operation: OPERATION, what });
+        }
+        Ok(Pieces { ends, breaks, polynomials, error })
+    }
 }
 
 impl Pieces {

@@ -3,12 +3,13 @@
 use std::{cmp::Ordering, f64::consts::PI};
 
 use hippocrene_rlwe::stop;
+use serde::{Deserialize, Serialize};
 
 use super::polynomial_evaluation::depth_of;
 use crate::{BigFloat, CkksError, Short};
 
 /// The basis of a polynomial. See [`Polynomial`] for an example.
-#[derive(Debug, Clone, Copy, PartialEq)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub enum Basis {
     /// `1, x, x^2, ..`.
     Monomial,
@@ -35,10 +36,26 @@ pub enum Basis {
 /// assert!((sine.evaluate(0.5) - 0.5f64.sin()).abs() < 1e-6);
 /// # Ok::<(), hippocrene_ckks::CkksError>(())
 /// ```
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(try_from = "StoredPolynomial")]
 pub struct Polynomial {
     basis: Basis,
     coefficients: Vec<f64>,
+}
+
+/// The stored form of a [`Polynomial`], which may be invalid.
+#[derive(Deserialize)]
+struct StoredPolynomial {
+    basis: Basis,
+    coefficients: Vec<f64>,
+}
+
+impl TryFrom<StoredPolynomial> for Polynomial {
+    type Error = CkksError;
+
+    fn try_from(stored: StoredPolynomial) -> Result<Self, CkksError> {
+        Polynomial::new(stored.basis, stored.coefficients)
+    }
 }
 
 impl Polynomial {

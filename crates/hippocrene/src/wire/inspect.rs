@@ -17,11 +17,16 @@ use super::{
     keys::{KeyContents, TransferHead, public_key_bytes},
     look_ups::LookUpHead,
     memory,
+    program::{ProgramInspection, inspect_program},
     settings::{Security, read_settings},
     switching_keys::SEED_BYTES,
     trees::{self, TreesInspection, inspect_trees},
 };
 use crate::Preset;
+
+/// An upper bound of the memory that a byte of a program's file takes when it is read, in bytes. A
+/// place of a `Gather` takes the most: one byte becomes an optional integer.
+const MEMORY_OF_PROGRAM_BYTE: u64 = 16;
 
 /// The description of a file, from its own fields and from the preset with the same digest.
 ///
@@ -79,6 +84,8 @@ pub struct Inspection {
     pub trees: Option<TreesInspection>,
     /// The description of a file of single bits.
     pub gates: Option<GatesInspection>,
+    /// The description of a program, or of the interface of one.
+    pub program: Option<ProgramInspection>,
 }
 
 /// The destination of a transfer key. See [`Inspection`] for an example.
@@ -282,7 +289,7 @@ pub fn inspect(bytes: &[u8]) -> Result<Inspection, Error> {
         Kind::Clustering => None,
         _ => Some(read_settings(&mut cursor, &header, Security::Waived)?),
     };
-    let (mut keys, mut transfer, mut head) = (None, None, None);
+    let (mut keys, mut transfer, mut head, mut program) = (None, None, None, None);
     let mut loaded = own.as_ref().map_or(0, |settings| memory::of_session(settings.parameters()));
     match (header.kind, &own) {
         (Kind::EvaluationKeys, Some(settings)) => {
@@ -312,6 +319,12 @@ pub fn inspect(bytes: &[u8]) -> Result<Inspection, Error> {
             // The secret, and scratch memory of the same size.
             loaded += 2 * memory::of_poly(parameters.degree(), parameters.full());
             cursor.expect_left(SEED_BYTES as u64)?;
+        }
+        (Kind::Program | Kind::Interface, _) => {
+            header.expect_no_key()?;
+            loaded += MEMORY_OF_PROGRAM_BYTE * cursor.left();
+            program = Some(inspect_program(header.kind, &mut cursor)?);
+            cursor.expect_left(0)?;
         }
         (Kind::Array, _) => head = Some(Head::Numbers(ArrayHead::read(&mut cursor)?)),
         (Kind::IntegerArray, _) => head = Some(Head::Integers(ArrayHead::read(&mut cursor)?)),
@@ -356,6 +369,7 @@ pub fn inspect(bytes: &[u8]) -> Result<Inspection, Error> {
         preset: name,
         keys,
         transfer,
+        program,
         array: head
             .filter(|_| header.kind != Kind::Clustering)
             .map(|head| head.describe(parameters)),
@@ -375,7 +389,7 @@ impl Inspection {
             bytes: bytes.len() as u64,
             peak_memory: loaded.saturating_add(bytes.len() as u64),
             parameters: header.parameters.to_string(),
-            key: (header.kind != Kind::Settings).then(|| header.key.to_string()),
+            key: (!Kind::WITHOUT_KEY.contains(&header.kind)).then(|| header.key.to_string()),
             preset: None,
             ring_degree,
             settings: None,
@@ -384,6 +398,7 @@ impl Inspection {
             array: None,
             trees: None,
             gates: None,
+            program: None,
         }
     }
 }

@@ -15,7 +15,8 @@
 //! - private decision trees: [`TreeClient`](crate::TreeClient), [`TreeKeys`](crate::TreeKeys),
 //!   [`TreeQuery`](crate::TreeQuery) and [`TreeReply`](crate::TreeReply),
 //! - gates of single bits: [`GateClient`](crate::GateClient), [`GateKeys`](crate::GateKeys) and
-//!   [`GateArray`](crate::GateArray).
+//!   [`GateArray`](crate::GateArray),
+//! - programs: [`Program`](crate::Program) and [`Interface`](crate::Interface).
 //!
 //! [`inspect()`] describes any file.
 
@@ -38,6 +39,7 @@ mod memory;
 mod numbers;
 mod packing;
 mod poly;
+mod program;
 mod settings;
 mod sparse;
 mod stored;
@@ -60,5 +62,6 @@ pub use inspect::{
     IntegersInspection, KeysInspection, SettingsInspection, TransferInspection, inspect,
 };
 pub use limits::Limits;
+pub use program::ProgramInspection;
 pub use stored::Stored;
 pub use trees::TreesInspection;

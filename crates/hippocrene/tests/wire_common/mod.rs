@@ -3,8 +3,8 @@
 
 use hippocrene::{
     BitArray, BitKeys, Bits, BootstrappingKeys, CiphertextBody, ClientKey, EncryptedArray,
-    EvaluationKeys, Fresh, IntegerArray, Integers, Layout, PublicKey, Scheme, Server, Settings,
-    Stored, TransferKey,
+    EvaluationKeys, Fresh, IntegerArray, Integers, KeyRequest, Layout, Operation, Plain, Program,
+    PublicKey, Recorder, Results, Scheme, Server, Settings, Spec, SpecKind, Stored, TransferKey,
 };
 use hippocrene_ckks::{
     Plaintext, Scale,
@@ -222,6 +222,23 @@ pub struct Things {
     pub bits: BitArray,
     /// One full ciphertext with real slots.
     pub nots: BitArray,
+    /// A program on integers.
+    pub program: Program,
+}
+
+/// Returns a program on integers, with plain operands and a move.
+fn program(settings: &Settings) -> Program {
+    let recorder = Recorder::new(settings.clone(), &KeyRequest::only([]), None).unwrap();
+    let server = recorder.server();
+    let spec = Spec::new(SpecKind::Integers, vec![2, 3], Some((-9.0, 9.0))).unwrap();
+    let x = recorder.input("x", spec, None).unwrap();
+    let places = vec![Some(4), None, Some(0)];
+    let moved = Operation::Gather { shape: vec![3], places };
+    let moved = recorder.perform(server, moved, &[x]).unwrap();
+    let weights = Operation::MulPlain(Plain::Integers(vec![2, -3, 5]));
+    let outputs = [moved.clone(), recorder.perform(server, weights, &moved).unwrap()].concat();
+    let names = Results::Named(vec!["moved".into(), "weighted".into()]);
+    Program::of(&recorder, &outputs, names, "{}".into()).unwrap()
 }
 
 /// Returns the keys for products, the rotation by 1 and conjugation at all moduli, and the key for
@@ -256,6 +273,7 @@ pub fn things(log_degree: u32) -> Things {
     let x = public.encrypt_integers(&[5, -1, 2, 300, 40_000, (1 << 40) % 65_537], &[2, 3]).unwrap();
     let squares = server.mul(&x, &x).unwrap();
     let (gates, bits, nots) = (gates(&client), fresh_bits(&client), whole_bits(&client, &public));
+    let program = program(client.session().settings());
     Things {
         client,
         public,
@@ -270,6 +288,7 @@ pub fn things(log_degree: u32) -> Things {
         squares,
         bits,
         nots,
+        program,
     }
 }
 
@@ -290,6 +309,8 @@ impl Things {
             ("gates", self.gates.to_bytes()),
             ("bits", self.bits.to_bytes()),
             ("nots", self.nots.to_bytes()),
+            ("program", self.program.to_bytes()),
+            ("interface", self.program.interface().to_bytes()),
         ]
     }
 }

@@ -575,6 +575,11 @@ impl PreparedEvaluationKeys {
         }
     }
 
+    /// True if the relinearisation key exists.
+    pub fn has_relinearisation(&self) -> bool {
+        self.relinearisation.is_some()
+    }
+
     /// True if the key of this Galois element exists for ciphertexts modulo `modulus`. Element 1
     /// needs no key.
     pub fn has_galois(&self, element: usize, modulus: Modulus) -> bool {

@@ -307,7 +307,7 @@ impl Server {
             (_, None, None) => {
                 let what = "this server has no keys for k-means. Make evaluation keys with them \
                             (KMeansMethod::key_request).";
-                Err(Error::NoKeys { operation, what })
+                Err(Error::NoKeys { operation, what: what.into() })
             }
         }
     }

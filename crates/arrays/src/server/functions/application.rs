@@ -1,6 +1,7 @@
 //! Any function of numbers: the choice between polynomials with comparisons and look-up tables.
 
 use hippocrene_pegasus::{Function, Tables, Tangents};
+use serde::{Deserialize, Serialize};
 
 use crate::server::{Server, functions::pieces::SmoothFunction, planner::choose::Candidate};
 use crate::{EncryptedArray, Error};
@@ -21,7 +22,7 @@ const APPLY: &str = "apply a function";
 /// assert!((simulation.values(&y).unwrap()[2].re - 0.75f64.tanh()).abs() < 1e-3);
 /// # Ok::<(), hippocrene::Error>(())
 /// ```
-#[derive(Debug, Clone, PartialEq, Default)]
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 pub struct Application {
     /// The domain, which must hold the interval of the array. By default, it is that interval.
     pub domain: Option<(f64, f64)>,
@@ -41,21 +42,24 @@ pub struct Application {
 /// A function that is ready to be applied to an array, without further calls of the function.
 ///
 /// See [`Application`] for an example.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Prepared {
     way: Way,
     gap: Option<f64>,
 }
 
 /// The way to apply a function.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 enum Way {
-    /// The result itself, for an array whose interval is one number.
-    Constant(Box<EncryptedArray>),
+    /// The same number for all elements, for an array whose interval is one number.
+    Constant(f64),
     Smooth(SmoothFunction),
+    #[serde(skip)]
     Tables(Tables),
+    #[serde(skip)]
     Tangents(Tangents),
     /// Polynomials where a dry run finds them possible, and tables otherwise.
+    #[serde(skip)]
     SmoothOrTables(SmoothFunction, Tables),
 }
 
@@ -82,8 +86,8 @@ impl Server {
             return Err(Error::argument(APPLY, what));
         }
         let ends = domain.unwrap_or((a.interval().low(), a.interval().high()));
-        let way = if let Some(constant) = self.of_one_value(a, &f, domain)? {
-            Way::Constant(Box::new(constant))
+        let way = if let Some(value) = self.value_of_one(a, &f, domain)? {
+            Way::Constant(value)
         } else if precise {
             Way::Tangents(self.tangents(f, ends)?)
         } else if look_ups.is_some() {
@@ -114,7 +118,7 @@ impl Server {
         function: &Prepared,
     ) -> Result<EncryptedArray, Error> {
         match &function.way {
-            Way::Constant(result) => Ok((**result).clone()),
+            Way::Constant(value) => self.constant(a, *value),
             Way::Smooth(smooth) => self.apply_smooth(a, smooth, function.gap),
             Way::Tables(tables) => self.apply_tables(a, tables),
             Way::Tangents(tangents) => self.apply_tangents(a, tangents),

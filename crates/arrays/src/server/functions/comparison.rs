@@ -11,6 +11,7 @@ use hippocrene_ckks::{
 };
 use hippocrene_pegasus::Extremum;
 use hippocrene_rlwe::Noise;
+use serde::{Deserialize, Serialize};
 
 use crate::server::{Server, moves::broadcast::shape_of_both, planner::choose::Candidate};
 use crate::{EncryptedArray, Error, Interval, Layout, Numbers, SlotContents};
@@ -35,7 +36,7 @@ use crate::{EncryptedArray, Error, Interval, Layout, Numbers, SlotContents};
 /// # Ok(())
 /// # }
 /// ```
-#[derive(Debug, Clone, Copy, PartialEq, Default)]
+#[derive(Debug, Clone, Copy, PartialEq, Default, Serialize, Deserialize)]
 pub struct Comparison {
     /// The smallest absolute value, or difference of two values, whose sign is certain.
     ///
@@ -56,7 +57,7 @@ pub struct Comparison {
 /// The result of [`Server::greater`], [`Server::less`] and [`Server::positive`] for equal values.
 ///
 /// See [`Comparison`] for an example.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub enum Ties {
     /// 0, as `>` and `<` in numpy.
     ///
@@ -378,10 +379,8 @@ impl Server {
         c: f64,
     ) -> Result<EncryptedArray, Error> {
         let zeros = self.mul_number(a, 0.0)?;
-        match c == 0.0 {
-            true => Ok(zeros),
-            false => self.add_number(&zeros, c),
-        }
+        let constant = if c == 0.0 { zeros } else { self.add_number(&zeros, c)? };
+        Ok(constant.with_known_interval(Interval::point(c)))
     }
 
     /// Returns `one`, the operand whose elements are known to be the result everywhere, because the

@@ -13,6 +13,7 @@ pub(in crate::server) mod order_by_pairs;
 pub(in crate::server) mod pieces;
 pub(in crate::server) mod polynomial;
 pub(in crate::server) mod polynomial_in_parts;
+pub(in crate::server) mod polynomial_of_sines;
 pub(in crate::server) mod power;
 pub(in crate::server) mod quantile;
 pub(in crate::server) mod sort;

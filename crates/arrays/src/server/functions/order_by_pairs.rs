@@ -438,7 +438,8 @@ impl Server {
             Ordered::Ranks => Error::NoKeys {
                 operation: lines.operation,
                 what: "this server has no bootstrapping keys. Make evaluation keys with them \
-                       (KeyRequest::bootstrapping).",
+                       (KeyRequest::bootstrapping)."
+                    .into(),
             },
             _ => without_tables(lines.operation),
         }

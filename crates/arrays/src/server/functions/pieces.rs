@@ -18,6 +18,8 @@ use hippocrene_ckks::{
     circuits::{Basis, Polynomial},
 };
 
+use serde::{Deserialize, Serialize};
+
 use crate::server::{
     Server,
     functions::comparison::{Comparison, Ties},
@@ -83,7 +85,7 @@ const PLACES_PER_DEGREE: usize = 8;
 /// assert!((values[2].re - 0.75f64.tanh()).abs() < 1e-3);
 /// # Ok::<(), hippocrene::Error>(())
 /// ```
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct SmoothFunction {
     pieces: Pieces,
     /// A more precise polynomial of a smooth function, for bootstraps of sines.
@@ -301,9 +303,9 @@ impl Server {
         if let Some(reference) = &function.reference {
             let run = |server: &Server, [a]: [&EncryptedArray; 1]| {
                 let ends = function.pieces.ends();
-                let found = server.bootstrap_to_sines(a, ends, SineUse::SmoothFunctions)?;
-                let p = of_sines(reference, ends, found.angle, function.error)?;
-                server.polynomial_in_one_circuit(&precise(server, &found.sines, &p)?, &p)
+                let error = (SHARE_OF_ONE - SHARE_OF_REFERENCE) * function.error;
+                let (sines, p) = server.as_polynomial_of_sines(a, reference, ends, error)?;
+                server.polynomial_in_one_circuit(&precise(server, &sines, &p)?, &p)
             };
             let is_known = a.knows_sines((function.pieces.ends(), SineUse::SmoothFunctions));
             let candidate = Candidate::new("a polynomial of sines from a bootstrap", run);
@@ -448,27 +450,6 @@ impl Server {
         }
         Ok(sum)
     }
-}
-
-/// Returns a function as a polynomial of `sin(angle t)`, where `t` rises from -1 to 1 on the
-/// domain. `f` has a [`SHARE_OF_REFERENCE`] of the error.
-///
-/// # Errors
-/// [`Error::Argument`] if no polynomial has the error.
-fn of_sines(
-    f: &Polynomial,
-    (low, high): (f64, f64),
-    angle: f64,
-    error: f64,
-) -> Result<Polynomial, Error> {
-    let reach = angle.sin();
-    let value = |sine: f64| {
-        let t = sine.clamp(-reach, reach).asin() / angle;
-        f.evaluate((low.midpoint(high) + 0.5 * (high - low) * t).clamp(low, high))
-    };
-    let error = (SHARE_OF_ONE - SHARE_OF_REFERENCE) * error;
-    let pieces = Pieces::approximate(value, (-reach, reach), error, Some(&[]))?;
-    Ok(pieces.polynomials()[0].clone())
 }
 
 fn interval(low: f64, high: f64) -> Result<Interval, Error> {

@@ -36,14 +36,24 @@ const MIN_CANCELLATION: f64 = 16.0;
 /// Minimum factor between the rounding error of products and the smaller one of coefficients.
 const COEFFICIENT_ROUNDING: f64 = 256.0;
 
-/// The ways to split a polynomial that needs more capacity than a bootstrap restores, by the names
-/// of the candidates. Larger blocks need more capacity than the bootstraps of any preset restore.
-const SPLITS: [(Split, &str); 5] = [
-    (Split::Halves, "halves with bootstraps"),
-    (Split::Blocks(2), "blocks of 2 with bootstraps"),
-    (Split::Blocks(4), "blocks of 4 with bootstraps"),
-    (Split::Blocks(8), "blocks of 8 with bootstraps"),
-    (Split::Blocks(16), "blocks of 16 with bootstraps"),
+/// A way to evaluate a polynomial that needs more capacity than its argument has left.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum PolynomialWay {
+    /// As another polynomial, of the sines that a bootstrap of the argument computes.
+    Sines,
+    /// In parts, with bootstraps between them.
+    Parts(Split),
+}
+
+/// The ways with bootstraps, by the names of the candidates. Larger blocks need more capacity than
+/// the bootstraps of any preset restore.
+const WAYS: [(PolynomialWay, &str); 6] = [
+    (PolynomialWay::Sines, "a polynomial of sines from a bootstrap"),
+    (PolynomialWay::Parts(Split::Halves), "halves with bootstraps"),
+    (PolynomialWay::Parts(Split::Blocks(2)), "blocks of 2 with bootstraps"),
+    (PolynomialWay::Parts(Split::Blocks(4)), "blocks of 4 with bootstraps"),
+    (PolynomialWay::Parts(Split::Blocks(8)), "blocks of 8 with bootstraps"),
+    (PolynomialWay::Parts(Split::Blocks(16)), "blocks of 16 with bootstraps"),
 ];
 
 impl Server {
@@ -58,9 +68,9 @@ impl Server {
     /// such slots. This costs one more multiplication.
     ///
     /// A polynomial of numbers may need more capacity than a bootstrap restores. It is then
-    /// computed in parts with bootstraps between them ([`Split`]), by the split that needs the
-    /// fewest bootstraps. Each power is bootstrapped once. The errors of the parts are taken as
-    /// independent.
+    /// computed as a polynomial of the sines from a bootstrap, or in parts with bootstraps between
+    /// them ([`Split`]). The way that needs the fewest bootstraps is taken. Each power is
+    /// bootstrapped once. The errors of the parts are taken as independent.
     ///
     /// # Errors
     /// [`Error::Capacity`] or [`Error::Budget`] when too few multiplications are left.
@@ -73,7 +83,7 @@ impl Server {
         a: &Array<F>,
         p: &F::Polynomial,
     ) -> Result<Array<F>, Error> {
-        self.polynomial_by(a, p, &SPLITS)
+        self.polynomial_by(a, p, &WAYS)
     }
 
     /// Evaluates a part of a polynomial, which is not split further.
@@ -88,12 +98,12 @@ impl Server {
         self.polynomial_by(a, p, &[])
     }
 
-    /// As [`Server::polynomial`], in one circuit or by one of these splits.
+    /// As [`Server::polynomial`], in one circuit or by one of these ways.
     fn polynomial_by<F: Arithmetic>(
         &self,
         a: &Array<F>,
         p: &F::Polynomial,
-        splits: &[(Split, &'static str)],
+        ways: &[(PolynomialWay, &'static str)],
     ) -> Result<Array<F>, Error> {
         let asked = self.form_of(&[a]);
         let (a, p) = F::within_domain(self, a, p)?;
@@ -103,10 +113,10 @@ impl Server {
             let values = server.polynomials_at_once(a, std::slice::from_ref(p))?.pop();
             values.ok_or_else(|| Error::Internal("a polynomial has no value".into()))
         });
-        let in_parts = |&(split, name): &(Split, &'static str)| {
+        let with_bootstraps = |&(way, name): &(PolynomialWay, &'static str)| {
             let run = move |server: &Server, [a]: [&Array<F>; 1]| {
-                let values = F::polynomial_in_parts(server, a, p, split)
-                    .map_err(|error| error.during(OPERATION))?;
+                let values =
+                    F::polynomial_by(server, a, p, way).map_err(|error| error.during(OPERATION))?;
                 let none =
                     || Error::argument(OPERATION, "a bootstrap leaves no capacity for a product");
                 Ok(F::bounded_by(values.ok_or_else(none)?, p, a))
@@ -114,7 +124,7 @@ impl Server {
             Candidate::new(name, run).otherwise(1)
         };
         let candidates: Vec<_> =
-            std::iter::once(circuit).chain(splits.iter().map(in_parts)).collect();
+            std::iter::once(circuit).chain(ways.iter().map(with_bootstraps)).collect();
         let most_bits = bits + MARGIN_BITS_OF_UNKNOWN_GROWTH;
         let values = self.perform(OPERATION, [a], most_bits, &candidates)?;
         // The converted argument may have a higher precision. The result has the requested form,

@@ -66,8 +66,8 @@ impl Server {
         look_ups: Option<usize>,
     ) -> Result<EncryptedArray, Error> {
         self.check_real(a, APPLY)?;
-        if let Some(constant) = self.of_one_value(a, &f, domain)? {
-            return Ok(constant);
+        if let Some(value) = self.value_of_one(a, &f, domain)? {
+            return self.constant(a, value);
         }
         self.apply_tables(a, &self.tables(f, domain.unwrap_or(ends(a)), look_ups)?)
     }
@@ -120,10 +120,8 @@ impl Server {
         self.check_real(a, APPLY)?;
         let ends = domain.unwrap_or(ends(a));
         function.check(ends)?;
-        if let Some(constant) =
-            self.of_one_value(a, |x| function.value(x), domain).map_err(named)?
-        {
-            return Ok(constant);
+        if let Some(value) = self.value_of_one(a, |x| function.value(x), domain).map_err(named)? {
+            return self.constant(a, value);
         }
         check_interval(a.interval(), ends).map_err(named)?;
         let made = self.pegasus.is_some().then(|| make(ends)).transpose().map_err(named)?;
@@ -158,19 +156,17 @@ impl Server {
         }
     }
 
-    /// Evaluates `f` at every element of an array whose interval is one number.
-    ///
-    /// The result is a constant. It is exact and needs no look-up and no capacity. Returns `None`
+    /// Returns the value of `f` at every element of an array whose interval is one number, or `None`
     /// for any other array.
     ///
     /// # Errors
     /// [`Error::Argument`] when the number is not in `domain` or `f` is not finite there.
-    pub fn of_one_value(
+    pub(in crate::server) fn value_of_one(
         &self,
         a: &EncryptedArray,
         f: impl Fn(f64) -> f64,
         domain: Option<(f64, f64)>,
-    ) -> Result<Option<EncryptedArray>, Error> {
+    ) -> Result<Option<f64>, Error> {
         self.check_real(a, APPLY)?;
         let interval = a.interval();
         if interval.low() != interval.high() {
@@ -184,9 +180,7 @@ impl Server {
             let what = format!("the function is {value} at {}, not finite", Short(x));
             return Err(Error::argument(APPLY, what));
         }
-        let zeros = self.mul_number(a, 0.0)?;
-        let constant = if value == 0.0 { zeros } else { self.add_number(&zeros, value)? };
-        Ok(Some(constant.with_known_interval(Interval::point(value))))
+        Ok(Some(value))
     }
 
     /// Makes tables of `f` for [`Server::apply_tables`], which can be used any number of times.
@@ -221,8 +215,8 @@ impl Server {
         domain: Option<(f64, f64)>,
     ) -> Result<EncryptedArray, Error> {
         self.check_real(a, APPLY)?;
-        if let Some(constant) = self.of_one_value(a, &f, domain)? {
-            return Ok(constant);
+        if let Some(value) = self.value_of_one(a, &f, domain)? {
+            return self.constant(a, value);
         }
         self.apply_tangents(a, &self.tangents(f, domain.unwrap_or(ends(a)))?)
     }
@@ -427,7 +421,7 @@ pub(in crate::server) fn without_tables(operation: &'static str) -> Error {
              single values by a polynomial (Polynomial::approximate)."
         }
     };
-    Error::NoKeys { operation, what }
+    Error::NoKeys { operation, what: what.into() }
 }
 
 /// Returns the ends of the interval of an array.

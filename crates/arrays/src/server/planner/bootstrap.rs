@@ -13,8 +13,8 @@ use hippocrene_ckks::{
 
 use crate::server::{Server, planner::choose::Circuit, schemes::numbers::INTERVAL_ROUNDING_SHARE};
 use crate::{
-    Arithmetic, Array, BootstrappingKeys, Capacity, EncryptedArray, Error, Interval, Layout,
-    Numbers, PlainNumbers, Session, SlotContents, array::KnownSines, bootstrapping,
+    Arithmetic, Array, Bootstrapping, BootstrappingKeys, Capacity, EncryptedArray, Error, Interval,
+    Layout, Numbers, PlainNumbers, Session, SlotContents, array::KnownSines, bootstrapping,
     numbers::precision_bits,
 };
 
@@ -22,8 +22,10 @@ const OPERATION: &str = "bootstrap";
 
 const NO_KEYS: Error = Error::NoKeys {
     operation: OPERATION,
-    what: "this server has no bootstrapping keys. Make evaluation keys with them \
-           (KeyRequest::bootstrapping).",
+    what: Cow::Borrowed(
+        "this server has no bootstrapping keys. Make evaluation keys with them \
+         (KeyRequest::bootstrapping).",
+    ),
 };
 
 /// Minimum share of the bits after the binary point that an array asks for and a bootstrap must
@@ -49,6 +51,8 @@ pub(in crate::server) struct Bootstraps {
     sines_of_functions: SineBootstraps,
     /// By the number of saved bits ([`SineUse::Tables`]).
     sines_of_tables: Vec<SineBootstraps>,
+    /// The request that the keys were made for.
+    request: Bootstrapping,
     precision: f64,
     /// The size of the keys of the sparse secret, in bytes.
     pub(in crate::server) key_bytes: usize,
@@ -197,6 +201,7 @@ impl Bootstraps {
                 .collect(),
             complex: make(complex)?,
             real: make(real)?,
+            request: keys.request(),
             precision: keys.precision(),
             key_bytes: prepared.bytes(),
             reserve,
@@ -220,6 +225,11 @@ impl Bootstraps {
             sines_of_tables: self.sines_of_tables.iter().map(|own| own.dry_run_beside()).collect(),
             ..*self
         })
+    }
+
+    /// Returns the request that the keys were made for.
+    pub(in crate::server) fn request(&self) -> Bootstrapping {
+        self.request
     }
 
     /// Returns the bootstrappers whose results are sines, for real arrays.
@@ -486,6 +496,23 @@ impl Server {
         }
     }
 
+    /// Gives up capacity of an array beyond about `capacity` bits, so that operations on it take
+    /// less time. The values stay the same.
+    ///
+    /// # Errors
+    /// [`Error::Capacity`] if the array has less.
+    pub fn lowered(&self, a: &EncryptedArray, capacity: f64) -> Result<EncryptedArray, Error> {
+        let context = self.session.context();
+        let parameters = context.rlwe().parameters();
+        let lowered = self.map_as_it_is(a, "lower the capacity", true, |_, x| {
+            let spare = (x.capacity_bits(context) - capacity).max(0.0);
+            let bits = parameters.log2(x.modulus()) - spare;
+            let modulus = self.evaluator.divisor_at_least(x.modulus(), bits);
+            Ok(self.evaluator.adjust(x, modulus, x.scale())?)
+        })?;
+        Ok(lowered.with_known_interval(a.interval()).with_terms(a.terms().clone()))
+    }
+
     /// Returns the possible uses of sines for a table that needs at most this error of them. The
     /// first one shares the matrices of plain bootstraps. The second one leaves more capacity.
     pub(in crate::server) fn sines_for_tables(&self, sine_error: f64) -> Vec<SineUse> {
@@ -642,7 +669,7 @@ impl Server {
     }
 
     /// Returns the largest capacity, in bits, that an array has after a bootstrap.
-    pub(in crate::server) fn most_after_bootstrap(&self) -> Option<f64> {
+    pub(crate) fn most_after_bootstrap(&self) -> Option<f64> {
         self.bootstraps.as_ref().map(|bootstraps| bootstraps.max_capacity)
     }
 

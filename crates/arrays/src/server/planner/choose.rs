@@ -18,7 +18,9 @@ use std::{
     },
 };
 
-use crate::server::Server;
+use serde::{Deserialize, Serialize};
+
+use crate::server::{Server, planner::policy::Policy};
 use crate::{Arithmetic, Array, Capacity, EncryptedArray, Error, Numbers};
 
 /// Bits of capacity that an operation may use in addition to its products and the growth of its
@@ -86,12 +88,42 @@ impl<'f, F: Arithmetic, const COUNT: usize> Candidate<'f, F, COUNT> {
 }
 
 /// One decision of a plan.
-#[derive(Debug, Clone)]
-pub(in crate::server) enum Decision {
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub(crate) enum Decision {
     /// The chosen candidate of an operation, and for each operand whether it is bootstrapped first.
-    Candidate { operation: &'static str, name: &'static str, bootstrapped: Vec<bool> },
+    Candidate { operation: Cow<'static, str>, name: Cow<'static, str>, bootstrapped: Vec<bool> },
     /// The number of ciphertexts that a circuit bootstraps between its steps.
-    Circuit(Arc<AtomicUsize>),
+    Circuit(#[serde(with = "shared_count")] Arc<AtomicUsize>),
+}
+
+/// The storage of a number that the dry run of a circuit still counts up.
+mod shared_count {
+    use super::{Arc, AtomicUsize, Ordering};
+    use serde::{Deserialize, Deserializer, Serialize, Serializer};
+
+    pub(super) fn serialize<S: Serializer>(
+        count: &AtomicUsize,
+        serializer: S,
+    ) -> Result<S::Ok, S::Error> {
+        count.load(Ordering::Relaxed).serialize(serializer)
+    }
+
+    pub(super) fn deserialize<'de, D: Deserializer<'de>>(
+        deserializer: D,
+    ) -> Result<Arc<AtomicUsize>, D::Error> {
+        usize::deserialize(deserializer).map(AtomicUsize::new).map(Arc::new)
+    }
+}
+
+/// The decisions that a server has made since they were taken last.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Log(Arc<Mutex<Vec<Decision>>>);
+
+impl Log {
+    /// Takes the decisions out of the log.
+    pub(crate) fn take(&self) -> Vec<Decision> {
+        std::mem::take(&mut *locked(&self.0))
+    }
 }
 
 /// The source of the decisions of a server.
@@ -100,6 +132,8 @@ pub(in crate::server) enum Decisions {
     /// Each operation is decided on a dry run before it is performed.
     #[default]
     Own,
+    /// As [`Decisions::Own`], and the server writes all decisions down.
+    Logged(Log),
     /// The server is the dry run. It tries candidates and writes down its decisions.
     Tried(Arc<Mutex<Record>>),
     /// The decisions come from a plan, in the order in which operations need them.
@@ -192,6 +226,12 @@ impl Server {
                     outcome.result
                 })
             }
+            Decisions::Logged(log) => {
+                self.planned(operation, operands, candidates).and_then(|plan| {
+                    locked(&log.0).extend_from_slice(&plan);
+                    self.following(plan).perform(operation, operands, most_bits, candidates)
+                })
+            }
             Decisions::Own => match first_tier(candidates)[..] {
                 [only] if self.has_plenty(&operands, most_bits) => {
                     let result = only.run(self, operands);
@@ -238,7 +278,7 @@ impl Server {
         candidates: &[Candidate<'_, F, COUNT>],
     ) -> Result<Array<F>, Error> {
         let server = match &self.decisions {
-            Decisions::Own => {
+            Decisions::Own | Decisions::Logged(_) => {
                 let premises = self.premises(&format!("{operation} {arguments}"), operands);
                 let plan = match self.plan_cache.get(&premises) {
                     Some(plan) => plan,
@@ -250,11 +290,35 @@ impl Server {
                         plan
                     }
                 };
+                if let Decisions::Logged(log) = &self.decisions {
+                    locked(&log.0).extend_from_slice(&plan);
+                }
                 Cow::Owned(self.following(plan))
             }
             _ => Cow::Borrowed(self),
         };
         server.perform(operation, operands, f64::INFINITY, candidates)
+    }
+
+    /// Returns this server with a log of its decisions.
+    pub(crate) fn logged(&self) -> (Server, Log) {
+        let log = Log::default();
+        (Server { decisions: Decisions::Logged(log.clone()), ..self.clone() }, log)
+    }
+
+    /// Returns this server with another policy.
+    pub(crate) fn with_policy(&self, policy: Policy) -> Server {
+        Server { policy, ..self.clone() }
+    }
+
+    /// Returns this server with another policy, following a plan.
+    pub(crate) fn planned_with(&self, policy: Policy, plan: Vec<Decision>) -> Server {
+        Server { policy, ..self.following(plan) }
+    }
+
+    /// The policy of this server.
+    pub(crate) fn policy(&self) -> Policy {
+        self.policy
     }
 
     /// Returns this server, following a plan.
@@ -458,15 +522,26 @@ impl Server {
         let cost = self.cost() - before - rejected;
         let capacity = F::capacity_bits(&self.session, &result);
         let product = result.form().clone().computed_by(self).product_bits(self);
-        let need = match (self.reserved_capacity(), self.policy.finishing) {
-            (Some(reserve), _) => reserve + self.bits_to_scale_down(&result),
+        let need = match (self.policy.capacity, self.reserved_capacity(), self.policy.finishing) {
+            (Some(need), ..) => need,
+            (_, Some(reserve), _) => reserve + self.bits_to_scale_down(&result),
             // Without bootstraps, a result that can be multiplied once more is preferred.
-            (None, false) => product,
-            (None, true) => 0.0,
+            (_, None, false) => product,
+            (_, None, true) => 0.0,
         };
-        let (is_enough, products_left) = (capacity >= need, capacity / product);
+        let is_enough = capacity >= need;
+        // Where the need is known, more capacity is worth nothing.
+        let useful = match self.policy.capacity {
+            Some(need) => capacity.min(need),
+            None => capacity,
+        };
+        let products_left = useful / product;
         let name = candidate.name;
-        let own = Decision::Candidate { operation, name, bootstrapped: bootstrapped.to_vec() };
+        let own = Decision::Candidate {
+            operation: operation.into(),
+            name: name.into(),
+            bootstrapped: bootstrapped.to_vec(),
+        };
         let decisions = [vec![own], decisions].concat();
         Ok(Outcome { result, cost, products_left, is_enough, decisions })
     }
@@ -535,6 +610,11 @@ impl Server {
     pub(in crate::server) fn circuit(&self) -> Result<Circuit, Error> {
         Ok(match &self.decisions {
             Decisions::Own => Circuit::Free,
+            Decisions::Logged(log) => {
+                let count = Arc::default();
+                locked(&log.0).push(Decision::Circuit(Arc::clone(&count)));
+                Circuit::Counted(count)
+            }
             Decisions::Tried(record) => {
                 let count = Arc::default();
                 locked(record).decisions.push(Decision::Circuit(Arc::clone(&count)));
@@ -585,7 +665,7 @@ fn first_tier<'c, 'f, F: Arithmetic, const COUNT: usize>(
 }
 
 /// Locks a mutex. A thread that panics leaves no half-finished change behind it.
-pub(in crate::server) fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+pub(crate) fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
@@ -603,8 +683,8 @@ mod tests {
         assert!(matches!(unplanned.mul(&x, &x), Err(Error::Internal(_))));
         assert!(matches!(unplanned.circuit(), Err(Error::Internal(_))));
         let other = Decision::Candidate {
-            operation: "add",
-            name: "pairs",
+            operation: "add".into(),
+            name: "pairs".into(),
             bootstrapped: vec![false, false],
         };
         assert!(matches!(server.following(vec![other]).mul(&x, &x), Err(Error::Internal(_))));

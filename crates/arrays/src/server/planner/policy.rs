@@ -1,18 +1,23 @@
 //! Policy: the precision and the remaining capacity of results, and the distance of elements.
 
+use serde::{Deserialize, Serialize};
+
 use crate::Error;
 use crate::server::Server;
 
 /// The precision of results, whether they keep capacity for a bootstrap, and the declared distance
 /// of elements.
-#[derive(Debug, Clone, Copy, PartialEq, Default)]
-pub(in crate::server) struct Policy {
+#[derive(Debug, Clone, Copy, PartialEq, Default, Serialize, Deserialize)]
+pub(crate) struct Policy {
     /// The precision of results, in bits after the binary point. `None` is that of the operands.
-    pub(in crate::server) precision: Option<f64>,
+    pub(crate) precision: Option<f64>,
     /// True if results need no capacity for a bootstrap.
-    pub(in crate::server) finishing: bool,
+    pub(crate) finishing: bool,
+    /// The capacity that results must have, in bits, if it is known. It then replaces what is kept
+    /// for later operations.
+    pub(crate) capacity: Option<f64>,
     /// The declared distance of elements that are put in order, unless they are equal.
-    pub(in crate::server) distance: Option<f64>,
+    pub(crate) distance: Option<f64>,
 }
 
 impl Server {

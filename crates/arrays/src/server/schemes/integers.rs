@@ -12,7 +12,7 @@ use hippocrene_rlwe::{self as rlwe, Noise, SIGMA, noise::secret_key_encryption};
 
 use crate::server::{
     Server,
-    functions::{polynomial_in_parts::Split, power::by_squaring},
+    functions::{polynomial::PolynomialWay, power::by_squaring},
     linear::map_cache::Maps,
 };
 use crate::{
@@ -396,11 +396,11 @@ impl Polynomials for Residues {
     }
 
     /// Integers are not bootstrapped.
-    fn polynomial_in_parts(
+    fn polynomial_by(
         _: &Server,
         _: &IntegerArray,
         _: &Polynomial,
-        _: Split,
+        _: PolynomialWay,
     ) -> Result<Option<IntegerArray>, Error> {
         Ok(None)
     }

@@ -11,8 +11,10 @@ use hippocrene_rlwe::{self as rlwe, Noise, SIGMA, noise::secret_key_encryption};
 
 use crate::server::{
     Server,
-    functions::polynomial::{self, OPERATION as POLYNOMIAL},
-    functions::polynomial_in_parts::{Split, polynomial_in_parts},
+    functions::polynomial::{self, OPERATION as POLYNOMIAL, PolynomialWay},
+    functions::{
+        polynomial_in_parts::polynomial_in_parts, polynomial_of_sines::polynomial_of_sines,
+    },
     linear::map_cache::Maps,
     planner::bootstrap,
     schemes::plain::{encode, largest, with_plain},
@@ -456,7 +458,7 @@ impl Polynomials for Numbers {
             return Err(Error::argument(POLYNOMIAL, what));
         }
         let holds_all = low - rounded <= -a.bound() && a.bound() <= high + rounded;
-        if holds_all || p.degree() == 0 || !a.has_others() || a.bound() > reach + rounded {
+        if holds_all || p.degree() == 0 || !a.has_others() {
             return Ok((a, p));
         }
         let a = if a.has_strays() { Cow::Owned(server.cleaned(&a)?) } else { a };
@@ -475,12 +477,16 @@ impl Polynomials for Numbers {
         p.depth()
     }
 
-    fn polynomial_in_parts(
+    fn polynomial_by(
         server: &Server,
         a: &EncryptedArray,
         p: &Polynomial,
-        split: Split,
+        way: PolynomialWay,
     ) -> Result<Option<EncryptedArray>, Error> {
+        let split = match way {
+            PolynomialWay::Sines => return polynomial_of_sines(server, a, p).map(Some),
+            PolynomialWay::Parts(split) => split,
+        };
         match polynomial::in_unit_interval(server, a, p)? {
             Some((a, p)) => polynomial_in_parts(server, &a, &p, split),
             None => polynomial_in_parts(server, a, p, split),

@@ -6,7 +6,7 @@ use hippocrene_ckks::Transfer;
 
 use crate::{
     Array, Elements, Error, Interval, Layout, Session,
-    server::{Server, functions::polynomial_in_parts::Split, linear::map_cache::Maps},
+    server::{Server, functions::polynomial::PolynomialWay, linear::map_cache::Maps},
 };
 
 /// Plain numbers, and the intervals that hold the elements of arrays.
@@ -336,17 +336,16 @@ pub trait Polynomials: PlainNumbers {
     /// Returns the depth of a polynomial in multiplications.
     fn polynomial_depth(p: &Self::Polynomial) -> usize;
 
-    /// Evaluates a polynomial that needs more capacity than a bootstrap restores, in parts with
-    /// bootstraps in between. Returns `None` if this form has no such parts, or not enough capacity
-    /// for them.
+    /// Evaluates a polynomial with bootstraps. Returns `None` if this form has no bootstraps, or if
+    /// they leave too little capacity for this way.
     ///
     /// # Errors
     /// As [`Server::polynomial`].
-    fn polynomial_in_parts(
+    fn polynomial_by(
         server: &Server,
         a: &Array<Self>,
         p: &Self::Polynomial,
-        split: Split,
+        way: PolynomialWay,
     ) -> Result<Option<Array<Self>>, Error>;
 
     /// Splits a polynomial `p` into `p - p(0)` and `p(0)`, or returns `None` if `p(0)` is 0.

@@ -1,0 +1,116 @@
+//! The graph of a program: steps that compute values from values.
+
+use std::collections::BTreeSet;
+
+use serde::{Deserialize, Serialize};
+
+use super::{operation::Operation, spec::Spec};
+use crate::{
+    Error,
+    server::{Decision, Policy},
+};
+
+/// An operation of a program, with its operands and the decisions on how it is performed.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub(crate) struct Step {
+    pub(crate) operation: Operation,
+    /// The values that it computes from.
+    pub(crate) inputs: Vec<usize>,
+    /// The number of its results.
+    pub(crate) results: usize,
+    pub(crate) policy: Policy,
+    /// The candidates that were chosen, in the order in which the operation needs them.
+    pub(crate) decisions: Vec<Decision>,
+    /// True for an interval that was seen in a sample and is not proved.
+    pub(crate) rests_on_sample: bool,
+}
+
+/// The graph of a program.
+///
+/// Values are numbered. The inputs come first, and then the results of each step, in order. A step
+/// computes only from values with smaller numbers than its own.
+#[derive(Debug, Clone, Default, Serialize, Deserialize)]
+pub(crate) struct Graph {
+    pub(crate) inputs: Vec<Spec>,
+    pub(crate) steps: Vec<Step>,
+    pub(crate) outputs: Vec<usize>,
+}
+
+impl Graph {
+    /// The number of values.
+    pub(crate) fn values(&self) -> usize {
+        self.inputs.len() + self.steps.iter().map(|step| step.results).sum::<usize>()
+    }
+
+    /// The number of the first result of each step.
+    pub(crate) fn first_results(&self) -> Vec<usize> {
+        let mut next = self.inputs.len();
+        let first = |step: &Step| {
+            let first = next;
+            next += step.results;
+            first
+        };
+        self.steps.iter().map(first).collect()
+    }
+
+    /// Checks a graph from a file.
+    ///
+    /// # Errors
+    /// [`Error::Argument`] if a step or an output uses a value that is not computed before.
+    pub(crate) fn check(&self) -> Result<(), Error> {
+        const OPERATION: &str = "load a program";
+        let unknown = |place: &str, value: usize| {
+            let what = format!("{place} uses value {value}, which is not computed before it");
+            Err(Error::argument(OPERATION, what))
+        };
+        let mut known = self.inputs.len();
+        for (i, step) in self.steps.iter().enumerate() {
+            if let Some(value) = step.inputs.iter().find(|value| **value >= known) {
+                return unknown(&format!("step {i}"), *value);
+            }
+            known = known.checked_add(step.results).ok_or_else(|| {
+                Error::argument(OPERATION, format!("step {i} has {} results", step.results))
+            })?;
+        }
+        match self.outputs.iter().find(|value| **value >= known) {
+            Some(value) => unknown("an output", *value),
+            None => Ok(()),
+        }
+    }
+
+    /// The last step that uses each value, or `None` if it is an output or nothing uses it.
+    pub(crate) fn last_uses(&self) -> Vec<Option<usize>> {
+        let mut last = vec![None; self.values()];
+        for (i, step) in self.steps.iter().enumerate() {
+            step.inputs.iter().for_each(|value| last[*value] = Some(i));
+        }
+        self.outputs.iter().for_each(|value| last[*value] = None);
+        last
+    }
+
+    /// Returns the graph without the steps whose results nothing uses. The inputs stay.
+    pub(crate) fn without_dead_steps(self) -> Graph {
+        let first = self.first_results();
+        let mut used: BTreeSet<usize> = self.outputs.iter().copied().collect();
+        let mut is_used = vec![false; self.steps.len()];
+        for (i, step) in self.steps.iter().enumerate().rev() {
+            is_used[i] = (first[i]..first[i] + step.results).any(|value| used.contains(&value));
+            if is_used[i] {
+                used.extend(&step.inputs);
+            }
+        }
+        let mut renamed: Vec<usize> = (0..self.inputs.len()).collect();
+        let (mut next, mut steps) = (self.inputs.len(), Vec::new());
+        for (step, is_used) in self.steps.into_iter().zip(is_used) {
+            // The numbers of results that are dropped are not used.
+            renamed.extend((0..step.results).map(|i| next + i));
+            if is_used {
+                next += step.results;
+                let inputs = step.inputs.iter().map(|value| renamed[*value]).collect();
+                steps.push(Step { inputs, ..step });
+            }
+        }
+        let outputs = self.outputs.iter().map(|value| renamed[*value]).collect();
+        Graph { inputs: self.inputs, steps, outputs }
+    }
+}

@@ -1,0 +1,318 @@
+//! Planning: where a program bootstraps, how far, and how much capacity each value has.
+//!
+//! Operations that run one by one keep capacity for whatever may follow. A program knows what
+//! follows. The planner measures the depth and the cost of each step in a dry run, places bootstraps
+//! ([`place`]), lowers inputs to the capacity that is needed, and lets every step choose the fastest
+//! candidate that leaves its consumers enough.
+
+use std::{collections::BTreeMap, sync::atomic::Ordering};
+
+use super::{
+    any::AnyArray,
+    graph::{Graph, Step},
+    operation::Operation,
+    placement::{Depth, Limits, Node, Placement, Seconds, place},
+    run::run,
+    spec::Spec,
+};
+use crate::{
+    Capacity, EncryptedArray, Error, Numbers, Server, Simulation,
+    server::{Decision, Policy},
+};
+
+/// Bits of capacity that inputs and bootstraps provide in addition to the needs, in the order in
+/// which they are tried (chosen). Needs are known to within a few bits, as moduli are not divisible
+/// at will.
+const MARGINS: [f64; 4] = [0.0, 4.0, 12.0, 30.0];
+
+/// Bits of capacity by which a result may miss its need (chosen). What really matters is whether all
+/// steps are possible.
+const TOLERANCE: f64 = 2.0;
+
+/// Least number of bits by which an input is lowered (chosen).
+const MIN_LOWERED_BITS: f64 = 8.0;
+
+/// Largest loss of precision of an output by planning, in bits (chosen).
+const MAX_LOST_PRECISION: f64 = 0.5;
+
+/// The capacity that outputs keep, in bits.
+const CAPACITY_OF_OUTPUTS: f64 = 2.0;
+
+/// A dry run in which the costs of steps are measured.
+struct Measured<'s> {
+    simulation: &'s Simulation,
+    nodes: Vec<Node>,
+    /// The capacity of each value, or `None` if it does not hold numbers.
+    capacities: Vec<Option<f64>>,
+    /// Seconds of the whole graph as it is.
+    seconds: f64,
+    /// The lowest precision of an output in bits, or infinity if none holds numbers.
+    precision: f64,
+    /// Costs of bootstraps, by the number of ciphertexts and whether they are complex.
+    bootstraps: BTreeMap<(usize, bool), Seconds>,
+}
+
+/// Returns the cheaper one of the graph and its planned version, by dry runs in a simulation.
+///
+/// # Errors
+/// The errors of the steps.
+pub(super) fn planned(graph: Graph, simulation: &Simulation) -> Result<Graph, Error> {
+    let measured = Measured::of(&graph, simulation)?;
+    let server = simulation.server();
+    let reserve = server.bootstrap_reserve().zip(server.most_after_bootstrap());
+    let (reserve, most) = reserve.unwrap_or((0.0, 0.0));
+    for margin in MARGINS {
+        // Inputs and bootstraps provide the margin in addition to the needs.
+        let with_margin = |node: &Node| Node { most: node.most - margin, ..node.clone() };
+        let nodes: Vec<Node> = measured.nodes.iter().map(with_margin).collect();
+        let of_outputs = CAPACITY_OF_OUTPUTS;
+        let limits = Limits { reserve, most: most - margin, of_outputs };
+        let Some(placement) = place(&nodes, limits) else { continue };
+        let rebuilt = rebuilt(&graph, &measured, &placement, margin);
+        let Ok(decided) = decided(rebuilt, simulation) else { continue };
+        let Ok(again) = Measured::of(&decided, simulation) else { continue };
+        let is_precise = again.precision + MAX_LOST_PRECISION >= measured.precision;
+        if again.seconds < measured.seconds && is_precise {
+            return Ok(decided);
+        }
+    }
+    Ok(graph)
+}
+
+/// Returns the operands that a step bootstraps before anything else, by their places. There are none
+/// if it also bootstraps later.
+fn refreshed_operands(step: &Step) -> Vec<usize> {
+    let bootstraps_later = |decision: &Decision| match decision {
+        Decision::Candidate { bootstrapped, .. } => bootstrapped.contains(&true),
+        Decision::Circuit(count) => count.load(Ordering::Relaxed) > 0,
+    };
+    match &step.decisions[..] {
+        [Decision::Candidate { bootstrapped, .. }, rest @ ..]
+            if !rest.iter().any(bootstraps_later) =>
+        {
+            (0..bootstrapped.len()).filter(|i| bootstrapped[*i]).collect()
+        }
+        _ => Vec::new(),
+    }
+}
+
+/// Returns the seconds and the number of bootstraps of a simulation so far.
+fn tally(simulation: &Simulation) -> (f64, u64) {
+    let rlwe = simulation.server().session().context().rlwe();
+    rlwe.read_tally(|tally| (tally.seconds(), tally.raises()))
+}
+
+fn capacity_of(array: &AnyArray, server: &Server) -> Option<f64> {
+    match array {
+        AnyArray::Numbers(array) => Some(Numbers::capacity_bits(server.session(), array)),
+        _ => None,
+    }
+}
+
+impl<'s> Measured<'s> {
+    /// Runs the graph and measures every step.
+    fn of(graph: &Graph, simulation: &'s Simulation) -> Result<Self, Error> {
+        let inputs = graph.inputs.iter().map(|spec| spec.stand_in(simulation, None));
+        let inputs = inputs.collect::<Result<Vec<_>, _>>()?;
+        let mut measured = Measured {
+            nodes: Vec::new(),
+            capacities: Vec::new(),
+            seconds: 0.0,
+            precision: f64::INFINITY,
+            bootstraps: BTreeMap::new(),
+            simulation,
+        };
+        let server = simulation.server();
+        for input in &inputs {
+            let capacity = capacity_of(input, server);
+            measured.capacities.push(capacity);
+            let bootstrap = measured.bootstrap_cost(input)?;
+            measured.nodes.push(Node {
+                inputs: Vec::new(),
+                depth: Depth::Uses(0.0),
+                seconds: Seconds::new(Vec::new()),
+                most: capacity.unwrap_or(f64::INFINITY),
+                bootstrap,
+                is_output: false,
+            });
+        }
+        let mut before = tally(simulation);
+        let mut failed = None;
+        let outputs = run(graph, server, inputs, |step, results| {
+            let after = tally(simulation);
+            let (seconds, bootstraps) = (after.0 - before.0, after.1 - before.1);
+            measured.seconds += seconds;
+            let added = measured.add_step(step, results, server, seconds, bootstraps);
+            // Bootstraps are measured beside the steps.
+            before = tally(simulation);
+            failed = added.err();
+            failed.is_none()
+        })
+        .map_err(|error| failed.take().unwrap_or(error))?;
+        for output in &outputs {
+            if let AnyArray::Numbers(array) = output {
+                let bits = array.precision_bits(server.session());
+                measured.precision = measured.precision.min(bits);
+            }
+        }
+        for output in &graph.outputs {
+            measured.nodes[*output].is_output = true;
+        }
+        Ok(measured)
+    }
+
+    /// Adds the results of a step.
+    fn add_step(
+        &mut self,
+        step: &Step,
+        results: &[AnyArray],
+        server: &Server,
+        seconds: f64,
+        bootstraps: u64,
+    ) -> Result<(), Error> {
+        let refreshed = refreshed_operands(step);
+        let (mut least, mut of_bootstraps) = (f64::INFINITY, 0.0);
+        for (i, input) in step.inputs.iter().enumerate() {
+            let Some(capacity) = self.capacities[*input] else { continue };
+            least = match server.most_after_bootstrap().filter(|_| refreshed.contains(&i)) {
+                Some(most) => {
+                    let cost = self.nodes[*input].bootstrap.as_ref();
+                    of_bootstraps += cost.map_or(0.0, |cost| cost.at(most));
+                    least.min(most)
+                }
+                None => least.min(capacity),
+            };
+        }
+        let seconds = (seconds - of_bootstraps).max(0.0);
+        let is_reset = bootstraps > 0 && refreshed.is_empty();
+        for result in results {
+            let capacity = capacity_of(result, server);
+            // An operation that bootstraps keeps its bootstraps, and needs what they need.
+            let (depth, most) = match capacity {
+                Some(capacity) if is_reset => {
+                    let reserve = server.bootstrap_reserve().unwrap_or(0.0);
+                    (Depth::Needs(least.min(reserve + MARGINS[0])), capacity)
+                }
+                Some(capacity) => (Depth::Uses((least - capacity).max(0.0)), f64::INFINITY),
+                None => (Depth::Uses(0.0), f64::INFINITY),
+            };
+            // The time of an operation grows with the modulus, which has some bits beside those of
+            // the capacity.
+            let beside = match result {
+                AnyArray::Numbers(array) => modulus_bits(array, server) - capacity.unwrap_or(0.0),
+                _ => 0.0,
+            };
+            let share = seconds / results.len() as f64;
+            let at = |bits: f64| (bits, share * (bits + beside) / (least + beside).max(1.0));
+            let seconds = match least.is_finite() {
+                true => Seconds::new(vec![at(0.0), at(2.0 * least)]),
+                false => Seconds::new(vec![(0.0, share)]),
+            };
+            let bootstrap = self.bootstrap_cost(result)?;
+            let inputs = step.inputs.clone();
+            self.capacities.push(capacity);
+            self.nodes.push(Node { inputs, depth, seconds, most, bootstrap, is_output: false });
+        }
+        Ok(())
+    }
+
+    /// Returns the cost of a bootstrap of an array, or `None` if it cannot be bootstrapped.
+    fn bootstrap_cost(&mut self, array: &AnyArray) -> Result<Option<Seconds>, Error> {
+        let server = self.simulation.server();
+        let (AnyArray::Numbers(array), Some(most)) = (array, server.most_after_bootstrap()) else {
+            return Ok(None);
+        };
+        let key = (array.bodies().len(), array.is_complex());
+        if let Some(known) = self.bootstraps.get(&key) {
+            return Ok(Some(known.clone()));
+        }
+        // Any array of this shape and interval has the same cost.
+        let AnyArray::Numbers(example) = Spec::of_numbers(array).stand_in(self.simulation, None)?
+        else {
+            return Ok(None);
+        };
+        let before = tally(self.simulation);
+        // The bound may be too large for a bootstrap.
+        if server.bootstrap(&example).is_err() {
+            return Ok(None);
+        }
+        let cost = Seconds::new(vec![(most, tally(self.simulation).0 - before.0)]);
+        self.bootstraps.insert(key, cost.clone());
+        Ok(Some(cost))
+    }
+}
+
+/// The largest size of the modulus of a ciphertext, in bits.
+fn modulus_bits(array: &EncryptedArray, server: &Server) -> f64 {
+    let parameters = server.session().context().rlwe().parameters();
+    array.bodies().iter().map(|body| parameters.log2(body.modulus())).fold(0.0, f64::max)
+}
+
+/// Returns the graph with the bootstraps of a placement, with lowered inputs, and with the needs of
+/// all values as the policies of the steps. The steps have no decisions yet.
+fn rebuilt(graph: &Graph, measured: &Measured, placement: &Placement, margin: f64) -> Graph {
+    let mut rebuilt = Graph { inputs: graph.inputs.clone(), ..Graph::default() };
+    // The new number of each value.
+    let mut values: Vec<usize> = Vec::with_capacity(graph.values());
+    for value in 0..graph.inputs.len() {
+        let need = placement.needs[value] + margin;
+        let is_lowered =
+            measured.capacities[value].is_some_and(|have| need + MIN_LOWERED_BITS < have);
+        let own = match is_lowered {
+            true => rebuilt.append(Operation::Lower { capacity: need }, value, need),
+            false => value,
+        };
+        values.push(rebuilt.refreshed(own, placement.bootstraps[value]));
+    }
+    for step in &graph.steps {
+        let first = values.len();
+        let needs = &placement.needs[first..first + step.results];
+        let need = needs.iter().copied().fold(0.0, f64::max);
+        let policy = Policy { capacity: Some((need - TOLERANCE).max(0.0)), ..step.policy };
+        let inputs = step.inputs.iter().map(|value| values[*value]).collect();
+        let own = rebuilt.values();
+        rebuilt.steps.push(Step { inputs, policy, decisions: Vec::new(), ..step.clone() });
+        for i in 0..step.results {
+            values.push(rebuilt.refreshed(own + i, placement.bootstraps[first + i]));
+        }
+    }
+    rebuilt.outputs = graph.outputs.iter().map(|value| values[*value]).collect();
+    rebuilt
+}
+
+impl Graph {
+    /// Appends a step with one operand, whose result needs this capacity, and returns its result.
+    fn append(&mut self, operation: Operation, from: usize, need: f64) -> usize {
+        let policy = Policy { capacity: Some(need), ..Policy::default() };
+        let (inputs, decisions) = (vec![from], Vec::new());
+        let step =
+            Step { operation, inputs, results: 1, policy, decisions, rests_on_sample: false };
+        self.steps.push(step);
+        self.values() - 1
+    }
+
+    /// Returns a value, after a bootstrap if it needs one.
+    ///
+    /// All bootstraps restore as much as possible, so that they share their encoded matrices.
+    fn refreshed(&mut self, value: usize, need: Option<f64>) -> usize {
+        match need {
+            Some(need) => self.append(Operation::Bootstrap { capacity: None }, value, need),
+            None => value,
+        }
+    }
+}
+
+/// Lets every step choose its candidates, and returns the graph with these decisions.
+fn decided(mut graph: Graph, simulation: &Simulation) -> Result<Graph, Error> {
+    let (server, log) = simulation.server().logged();
+    let inputs = graph.inputs.iter().map(|spec| spec.stand_in(simulation, None));
+    let mut values = inputs.collect::<Result<Vec<_>, _>>()?;
+    for step in &mut graph.steps {
+        let operands: Vec<&AnyArray> = step.inputs.iter().map(|value| &values[*value]).collect();
+        drop(log.take());
+        let results = step.operation.perform(&server.with_policy(step.policy), &operands)?;
+        step.decisions = log.take();
+        values.extend(results);
+    }
+    Ok(graph)
+}

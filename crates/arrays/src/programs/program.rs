@@ -1,0 +1,318 @@
+//! A program: a graph with its decisions, its predicted cost, and its run.
+
+use serde::{Deserialize, Serialize};
+
+use super::{
+    any::AnyArray,
+    graph::{Graph, Step},
+    interface::{Input, Interface, InterfaceBody, Results},
+    planner::planned,
+    recorder::Recorder,
+    run::{RUN, run},
+    spec::Spec,
+};
+use crate::{
+    BitLiteral, Capacity, Error, KeyRequest, Numbers, Report, Server, Settings, Simulation,
+};
+
+/// The predicted cost of a program on one thread of the reference machine, or of this one
+/// ([`Program::predict`]).
+///
+/// See [`Program`] for an example.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+pub struct Cost {
+    /// Seconds.
+    pub seconds: f64,
+    /// The peak of memory of the server, in bytes, with keys and arrays.
+    pub peak_memory: usize,
+    /// The size of the evaluation keys as stored, in bytes.
+    pub key_bytes: usize,
+    /// The number of bootstraps.
+    pub bootstraps: u64,
+    /// log2 of a bound on the probability that any bootstrap fails. It is `None` without bootstraps.
+    pub log2_failure_probability: Option<f64>,
+}
+
+/// What a step of a program computes, and its predicted cost.
+///
+/// See [`Program`] for an example.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct StepReport {
+    /// The name of the operation.
+    pub operation: String,
+    /// The values that it computes from. The inputs of the program are the first values, and then
+    /// come the results of each step.
+    pub inputs: Vec<usize>,
+    /// The specifications of its results.
+    pub results: Vec<Spec>,
+    /// Seconds on one thread.
+    pub seconds: f64,
+    /// The number of bootstraps.
+    pub bootstraps: u64,
+    /// The capacity of the first result in bits, if it holds numbers.
+    pub capacity_bits: Option<f64>,
+    /// The precision of the first result in bits after the binary point, if it holds numbers. It is
+    /// that of the estimated error.
+    pub precision_bits: Option<f64>,
+    /// True for an interval that was seen in a sample and is not proved.
+    pub rests_on_sample: bool,
+}
+
+/// The stored part of a [`Program`], without its settings.
+///
+/// See [`Program`] for an example.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub struct ProgramBody {
+    interface: InterfaceBody,
+    graph: Graph,
+    steps: Vec<StepReport>,
+    cost: Cost,
+}
+
+impl ProgramBody {
+    /// The stored part of the interface.
+    pub fn interface(&self) -> &InterfaceBody {
+        &self.interface
+    }
+
+    /// What each step computes, and its predicted cost.
+    pub fn steps(&self) -> &[StepReport] {
+        &self.steps
+    }
+
+    /// The predicted cost of all steps.
+    pub fn cost(&self) -> Cost {
+        self.cost
+    }
+}
+
+/// A program on encrypted arrays, which any server with its keys can run.
+///
+/// ```
+/// use hippocrene::{
+///     KeyRequest, Operation, Preset, Program, Recorder, Results, Spec, SpecKind,
+/// };
+///
+/// let recorder = Recorder::new(Preset::by_name("n13")?.settings()?, &KeyRequest::only([]), None)?;
+/// let rows = Spec::new(SpecKind::Numbers, vec![4], Some((-1.0, 1.0)))?;
+/// let x = recorder.input("x", rows, None)?;
+/// let squares = recorder.perform(recorder.server(), Operation::Mul, &[x, x])?;
+/// let sum = recorder.perform(recorder.server(), Operation::Sum { axis: None }, &squares)?;
+/// let program = Program::of(&recorder, &sum, Results::Single, String::new())?;
+/// assert_eq!(program.steps()[0].operation, "mul");
+/// assert!(program.cost().seconds < 1.0 && program.cost().bootstraps == 0);
+/// # Ok::<(), hippocrene::Error>(())
+/// ```
+#[derive(Debug, Clone)]
+pub struct Program {
+    interface: Interface,
+    body: ProgramBody,
+}
+
+impl Program {
+    /// Makes a program of the steps that lead to these outputs, and predicts its cost.
+    ///
+    /// `notes` are text for the client, such as the classes of a model. The library does not read
+    /// them.
+    ///
+    /// # Errors
+    /// [`Error::Argument`] if there is no such output, or if the number of outputs is not that of
+    /// `results`.
+    pub fn of(
+        recorder: &Recorder,
+        outputs: &[usize],
+        results: Results,
+        notes: String,
+    ) -> Result<Self, Error> {
+        let settings = recorder.settings().clone();
+        let (graph, names) = recorder.graph(outputs)?;
+        if results.count() != outputs.len() {
+            let what = format!("{} outputs for {} results", outputs.len(), results.count());
+            return Err(Error::argument("make a program", what));
+        }
+        let inputs = names.into_iter().zip(&graph.inputs);
+        let inputs = inputs.map(|(name, spec)| Input { name, spec: spec.clone() }).collect();
+        let graph = planned(graph, recorder.simulation())?;
+        let (steps, report) = dry_run(&graph, &settings, recorder.request(), true)?;
+        let interface = InterfaceBody::new(inputs, results, &report, notes);
+        let cost = Cost::of(&report);
+        let body = ProgramBody { interface: interface.clone(), graph, steps, cost };
+        let interface = Interface::new(settings, report.bits, interface)?;
+        Ok(Program { interface, body })
+    }
+
+    /// Predicts the cost of the steps and of the whole program on this machine, by the profile that
+    /// `hippocrene tune` has measured. [`Program::steps`] and [`Program::cost`] are those of the
+    /// reference machine, so that a program does not depend on the machine that compiles it.
+    ///
+    /// # Errors
+    /// As [`Simulation::with_keys`].
+    pub fn predict(&self) -> Result<(Vec<StepReport>, Cost), Error> {
+        let (settings, request) = (self.interface.settings(), self.interface.key_request());
+        let (steps, report) = dry_run(&self.body.graph, settings, &request, false)?;
+        Ok((steps, Cost::of(&report)))
+    }
+
+    /// Puts a program together from its stored part and its settings. `bits` are the parameters of
+    /// bits, if the program computes on them.
+    ///
+    /// # Errors
+    /// [`Error::Argument`] if the parts do not fit together.
+    pub fn from_body(
+        settings: Settings,
+        bits: Option<BitLiteral>,
+        body: ProgramBody,
+    ) -> Result<Self, Error> {
+        let graph = &body.graph;
+        graph.check()?;
+        let declared = body.interface.inputs().iter().map(|input| &input.spec);
+        let fits = declared.eq(&graph.inputs)
+            && body.interface.results().count() == graph.outputs.len()
+            && body.steps.len() == graph.steps.len();
+        if !fits {
+            let what = "the graph has other inputs, steps or outputs than its description";
+            return Err(Error::argument("load a program", what));
+        }
+        let interface = Interface::new(settings, bits, body.interface.clone())?;
+        Ok(Program { interface, body })
+    }
+
+    /// The stored part.
+    pub fn body(&self) -> &ProgramBody {
+        &self.body
+    }
+
+    /// The part that the client needs.
+    pub fn interface(&self) -> &Interface {
+        &self.interface
+    }
+
+    /// What each step computes, and its predicted cost.
+    pub fn steps(&self) -> &[StepReport] {
+        &self.body.steps
+    }
+
+    /// The values that are returned. Values are numbered as in [`StepReport::inputs`].
+    pub fn outputs(&self) -> &[usize] {
+        &self.body.graph.outputs
+    }
+
+    /// The predicted cost of all steps.
+    pub fn cost(&self) -> Cost {
+        self.body.cost
+    }
+
+    /// Runs the program on encrypted inputs, and returns its outputs.
+    ///
+    /// `progress` is called after each step, with the number of steps done. The run stops if it
+    /// returns false. A value is dropped after its last use.
+    ///
+    /// # Errors
+    /// [`Error::ParameterMismatch`] if the server has other parameters, [`Error::Shape`] or
+    /// [`Error::Argument`] if the inputs are not those that the program takes,
+    /// [`Error::NoKeys`] if keys are missing, and [`Error::Stopped`] if a stop was requested.
+    pub fn run(
+        &self,
+        server: &Server,
+        inputs: Vec<AnyArray>,
+        mut progress: impl FnMut(usize) -> bool,
+    ) -> Result<Vec<AnyArray>, Error> {
+        let expected = self.interface.inputs();
+        if inputs.len() != expected.len() {
+            let names: Vec<&str> = expected.iter().map(|input| input.name.as_str()).collect();
+            let what = format!(
+                "{} inputs are given, and the program takes {}: {}",
+                inputs.len(),
+                expected.len(),
+                names.join(", ")
+            );
+            return Err(Error::argument(RUN, what));
+        }
+        server.check_settings(self.interface.settings(), RUN)?;
+        let lacks = server.lacks(&self.interface.key_request());
+        if !lacks.is_empty() {
+            let what = format!(
+                "the server lacks keys that this program uses: {}. Make evaluation keys for the \
+                 interface of this program.",
+                lacks.join("; ")
+            );
+            return Err(Error::NoKeys { operation: RUN, what: what.into() });
+        }
+        for (input, array) in expected.iter().zip(&inputs) {
+            input.spec.check(array, &input.name)?;
+        }
+        let mut done = 0;
+        run(&self.body.graph, server, inputs, |_, _| {
+            done += 1;
+            progress(done)
+        })
+    }
+}
+
+/// Runs a graph on arrays without residues, and returns its steps and its cost, by the reference
+/// profile or by that of this machine.
+fn dry_run(
+    graph: &Graph,
+    settings: &Settings,
+    request: &KeyRequest,
+    is_reference: bool,
+) -> Result<(Vec<StepReport>, Report), Error> {
+    let simulation = Simulation::with_keys(settings.clone(), request)?;
+    if is_reference {
+        simulation.use_reference_prices();
+    }
+    let stand_ins = graph.inputs.iter().map(|spec| spec.stand_in(&simulation, None));
+    let stand_ins = stand_ins.collect::<Result<Vec<_>, _>>()?;
+    simulation.restart();
+    let rlwe = simulation.server().session().context().rlwe();
+    let tally = || rlwe.read_tally(|tally| (tally.seconds(), tally.raises()));
+    let (mut steps, mut before) = (Vec::with_capacity(graph.steps.len()), tally());
+    run(graph, simulation.server(), stand_ins, |step, results| {
+        let after = tally();
+        let cost = (after.0 - before.0, after.1 - before.1);
+        steps.push(StepReport::new(step, results, cost, simulation.server()));
+        before = after;
+        true
+    })?;
+    Ok((steps, simulation.report()))
+}
+
+impl Cost {
+    fn of(report: &Report) -> Self {
+        Cost {
+            seconds: report.seconds,
+            peak_memory: report.peak_memory,
+            key_bytes: report.key_bytes,
+            bootstraps: report.bootstraps,
+            log2_failure_probability: report.log2_failure_probability,
+        }
+    }
+}
+
+impl StepReport {
+    /// Describes a step that takes these seconds and bootstraps.
+    fn new(
+        step: &Step,
+        results: &[AnyArray],
+        (seconds, bootstraps): (f64, u64),
+        server: &Server,
+    ) -> Self {
+        let (capacity_bits, precision_bits) = match results.first() {
+            Some(AnyArray::Numbers(array)) => (
+                Some(Numbers::capacity_bits(server.session(), array)),
+                Some(array.precision_bits(server.session())),
+            ),
+            _ => (None, None),
+        };
+        StepReport {
+            operation: step.operation.name().to_owned(),
+            inputs: step.inputs.clone(),
+            results: results.iter().map(Spec::of).collect(),
+            seconds,
+            bootstraps,
+            capacity_bits,
+            precision_bits,
+            rests_on_sample: step.rests_on_sample,
+        }
+    }
+}

@@ -1,0 +1,284 @@
+//! Recording: the operations that a function performs on specifications become a program.
+
+use std::sync::Mutex;
+
+use hippocrene_ckks::Values;
+
+use super::{
+    any::AnyArray,
+    graph::{Graph, Step},
+    operation::Operation,
+    spec::{Spec, SpecKind},
+};
+use crate::{
+    Encryption, Error, Interval, KeyRequest, Numbers, Server, Settings, Simulation,
+    server::{Log, locked},
+};
+
+const OPERATION: &str = "record a program";
+
+/// The factor by which the interval of a sample must be narrower than the proved one to be declared
+/// (chosen). Each declaration is a step that later readers of the program have to judge.
+const MIN_NARROWING: f64 = 2.0;
+
+/// Records the operations that are performed on its server.
+///
+/// The server is that of a simulation. It computes on arrays without residues, so that every
+/// operation finds its operands and every error of the real run is seen.
+///
+/// ```
+/// use hippocrene::{KeyRequest, Operation, Preset, Recorder, Spec, SpecKind};
+///
+/// let recorder = Recorder::new(Preset::by_name("n13")?.settings()?, &KeyRequest::only([]), None)?;
+/// let x = recorder.input("x", Spec::new(SpecKind::Numbers, vec![4], Some((-1.0, 1.0)))?, None)?;
+/// let squares = recorder.perform(recorder.server(), Operation::Mul, &[x, x])?;
+/// let again = recorder.perform(recorder.server(), Operation::Mul, &[x, x])?;
+/// assert_eq!(squares, again); // recorded once
+/// assert_eq!(recorder.array(squares[0])?.shape(), [4]);
+/// # Ok::<(), hippocrene::Error>(())
+/// ```
+#[derive(Debug)]
+pub struct Recorder {
+    simulation: Simulation,
+    request: KeyRequest,
+    server: Server,
+    log: Log,
+    /// The factor by which intervals of samples are widened about their centre.
+    margin: Option<f64>,
+    recorded: Mutex<Recorded>,
+}
+
+/// The graph that was recorded so far, and its values.
+#[derive(Debug, Default)]
+struct Recorded {
+    graph: Graph,
+    /// The names of the inputs.
+    names: Vec<String>,
+    values: Vec<AnyArray>,
+}
+
+impl Recorder {
+    /// Makes a recorder for these settings. Its server has every rotation, and the other keys of the
+    /// request.
+    ///
+    /// With a margin, the inputs are samples. The values that they lead to are followed, and their
+    /// intervals, widened by this factor about their centre, are declared where they are much
+    /// narrower than the proved ones.
+    ///
+    /// # Errors
+    /// As [`Simulation::with_keys`].
+    pub fn new(
+        settings: Settings,
+        request: &KeyRequest,
+        margin: Option<f64>,
+    ) -> Result<Self, Error> {
+        let simulation = Simulation::with_keys(settings, request)?;
+        simulation.use_reference_prices();
+        let (server, log) = simulation.server().logged();
+        let request = request.clone();
+        Ok(Recorder { simulation, request, server, log, margin, recorded: Mutex::default() })
+    }
+
+    /// The server to compute on.
+    pub fn server(&self) -> &Server {
+        &self.server
+    }
+
+    /// The settings of the program.
+    pub fn settings(&self) -> &Settings {
+        self.server.session().settings()
+    }
+
+    /// The simulation of the server, with the prices of the reference machine.
+    pub(super) fn simulation(&self) -> &Simulation {
+        &self.simulation
+    }
+
+    /// The keys of the server, besides every rotation.
+    pub(super) fn request(&self) -> &KeyRequest {
+        &self.request
+    }
+
+    /// Adds an input, and returns its value. The elements of a sample are in row-major order.
+    ///
+    /// # Errors
+    /// [`Error::Argument`] if a step was recorded before, and as [`Simulation::encrypt`].
+    pub fn input(&self, name: &str, spec: Spec, sample: Option<&[f64]>) -> Result<usize, Error> {
+        let mut recorded = locked(&self.recorded);
+        if !recorded.graph.steps.is_empty() {
+            return Err(Error::argument(OPERATION, "inputs come before all operations"));
+        }
+        let array = spec.stand_in(&self.simulation, sample)?;
+        recorded.graph.inputs.push(spec);
+        recorded.names.push(name.to_owned());
+        recorded.values.push(array);
+        Ok(recorded.values.len() - 1)
+    }
+
+    /// The array that stands for a value.
+    ///
+    /// # Errors
+    /// [`Error::Argument`] if there is no such value.
+    pub fn array(&self, value: usize) -> Result<AnyArray, Error> {
+        let recorded = locked(&self.recorded);
+        recorded.values.get(value).cloned().ok_or_else(|| unknown(value))
+    }
+
+    /// Performs an operation on values, and returns its results. An operation that was recorded
+    /// before is not recorded again.
+    ///
+    /// `server` is the server of this recorder, or one made of it with another policy.
+    ///
+    /// # Errors
+    /// As [`Operation::perform`].
+    pub fn perform(
+        &self,
+        server: &Server,
+        operation: Operation,
+        inputs: &[usize],
+    ) -> Result<Vec<usize>, Error> {
+        let mut recorded = locked(&self.recorded);
+        let mut operands = inputs.to_vec();
+        if operation.is_function() {
+            for value in &mut operands {
+                *value = self.narrowed_by_sample(&mut recorded, *value, true)?;
+            }
+        }
+        let results = recorded.perform(server, &self.log, operation, &operands, false)?;
+        let narrowed = |value| self.narrowed_by_sample(&mut recorded, value, false);
+        results.into_iter().map(narrowed).collect()
+    }
+
+    /// Returns the value that a function of `value` is computed from: the same one, or with the
+    /// interval of the sample.
+    ///
+    /// # Errors
+    /// As [`Recorder::perform`].
+    pub fn operand_of_function(&self, value: usize) -> Result<usize, Error> {
+        self.narrowed_by_sample(&mut locked(&self.recorded), value, true)
+    }
+
+    /// Declares the interval of a sample for a value, if it is much narrower than the proved one.
+    ///
+    /// Stray slots have to be set to zero first, which costs a product. That pays off for operands
+    /// of functions.
+    fn narrowed_by_sample(
+        &self,
+        recorded: &mut Recorded,
+        value: usize,
+        is_operand_of_function: bool,
+    ) -> Result<usize, Error> {
+        let Some(margin) = self.margin else { return Ok(value) };
+        let Some(AnyArray::Numbers(array)) = recorded.values.get(value) else { return Ok(value) };
+        if array.is_complex() || (array.has_strays() && !is_operand_of_function) {
+            return Ok(value);
+        }
+        let Some(seen) = self.simulation.values(array) else { return Ok(value) };
+        let Some(seen) = Interval::of(seen.iter().map(|z| z.re)) else { return Ok(value) };
+        let (proved, half) = (array.interval(), 0.5 * margin * seen.width());
+        let middle = seen.low().midpoint(seen.high());
+        let (low, high) = (proved.low().max(middle - half), proved.high().min(middle + half));
+        if low >= high || MIN_NARROWING * (high - low) > proved.width() {
+            return Ok(value);
+        }
+        let declare = Operation::WithInterval { low, high };
+        let narrowed = recorded.perform(&self.server, &self.log, declare, &[value], true)?;
+        Ok(narrowed[0])
+    }
+
+    /// Returns the graph that leads to these outputs, and the names of its inputs.
+    pub(super) fn graph(&self, outputs: &[usize]) -> Result<(Graph, Vec<String>), Error> {
+        let recorded = locked(&self.recorded);
+        match outputs.iter().find(|value| **value >= recorded.values.len()) {
+            Some(value) => Err(unknown(*value)),
+            None => {
+                let graph = Graph { outputs: outputs.to_vec(), ..recorded.graph.clone() };
+                Ok((graph.without_dead_steps(), recorded.names.clone()))
+            }
+        }
+    }
+}
+
+fn unknown(value: usize) -> Error {
+    Error::argument(OPERATION, format!("there is no value {value}"))
+}
+
+impl Recorded {
+    fn perform(
+        &mut self,
+        server: &Server,
+        log: &Log,
+        operation: Operation,
+        inputs: &[usize],
+        rests_on_sample: bool,
+    ) -> Result<Vec<usize>, Error> {
+        let policy = server.policy();
+        let mut first = self.graph.inputs.len();
+        for step in &self.graph.steps {
+            let is_same = step.inputs == inputs && step.policy == policy;
+            if is_same && step.operation == operation {
+                return Ok((first..first + step.results).collect());
+            }
+            first += step.results;
+        }
+        let arrays = inputs
+            .iter()
+            .map(|value| self.values.get(*value).ok_or_else(|| unknown(*value)))
+            .collect::<Result<Vec<_>, _>>()?;
+        drop(log.take());
+        let results = operation.perform(server, &arrays)?;
+        // Sums that need too many products have no result, and are no step.
+        if results.is_empty() {
+            return Ok(Vec::new());
+        }
+        self.graph.steps.push(Step {
+            operation,
+            inputs: inputs.to_vec(),
+            results: results.len(),
+            policy,
+            decisions: log.take(),
+            rests_on_sample,
+        });
+        self.values.extend(results);
+        Ok((first..self.values.len()).collect())
+    }
+}
+
+impl Spec {
+    /// Makes an array without residues of this specification. Its values are those of the sample,
+    /// or unknown.
+    pub(super) fn stand_in(
+        &self,
+        simulation: &Simulation,
+        sample: Option<&[f64]>,
+    ) -> Result<AnyArray, Error> {
+        let size = self.shape.iter().product();
+        let interval = self.interval.map(|(low, high)| Interval::finite(low, high)).transpose()?;
+        Ok(match self.kind {
+            SpecKind::Bits => simulation.encrypt_bits(&vec![false; size], &self.shape)?.into(),
+            SpecKind::Integers => {
+                let zeros = vec![interval.map_or(0, |own| own.low() as i64); size];
+                match interval {
+                    Some(own) => simulation.encrypt_integers_within(&zeros, &self.shape, own)?,
+                    None => simulation.encrypt_integers(&zeros, &self.shape)?,
+                }
+                .into()
+            }
+            SpecKind::Numbers | SpecKind::Complex => {
+                let how = Encryption { interval, ..Encryption::default() };
+                let zeros = vec![num_complex::Complex64::default(); size];
+                let low = vec![interval.map_or(0.0, |own| own.low()); size];
+                let values = match (self.kind, sample) {
+                    (SpecKind::Complex, _) => Values::Complex(&zeros),
+                    (_, Some(sample)) => Values::Real(sample),
+                    _ => Values::Real(&low),
+                };
+                let array = simulation.encrypt(values, &self.shape, &how)?;
+                match sample {
+                    Some(_) => array.into(),
+                    None => simulation.server().stand_in::<Numbers>(&array)?.into(),
+                }
+            }
+        })
+    }
+}

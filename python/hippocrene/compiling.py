@@ -1,0 +1,221 @@
+"""The compilation of Python functions to programs on encrypted arrays."""
+
+from __future__ import annotations
+
+import inspect
+import json
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from typing import Any, Literal
+
+from hippocrene import _native
+from hippocrene.arrays.encrypted import EncryptedArray
+from hippocrene.automatic import candidates, chosen
+from hippocrene.client import checked_scheme
+from hippocrene.errors import ArgumentError
+from hippocrene.program import Program, precision_for
+from hippocrene.requirements import Bootstrapping, to_native_bootstrapping
+from hippocrene.server import Server
+from hippocrene.specs import Spec
+from hippocrene.units import size_of
+from hippocrene.values.scalars import double, double_or_none, text
+
+# The default limit of the memory of a server, in bytes.
+_MEMORY = 2**34
+
+
+def compile(  # noqa: A001 - the name that users of jax and torch know
+    function: Callable[..., Any],
+    *specs: Spec,
+    preset: str = "auto",
+    precision: float | None = None,
+    error: float | None = None,
+    bootstrapping: bool | Bootstrapping | Literal["auto"] = "auto",
+    scheme: Literal["ckks", "bgv", "bfv"] = "ckks",
+    plain_modulus: int | None = None,
+    max_memory: int | str | None = None,
+) -> Program:
+    """Compile a function of encrypted arrays to a program.
+
+    `function` is called with an array for each specification (see `spec` and `spec_like`). These
+    arrays have no values. The operations that it performs on them are recorded, with the plain
+    values that they use. It returns one array, a tuple or list of arrays, or a dict of them. Every
+    function that works on encrypted arrays can be compiled. Loops are unrolled.
+
+    - `preset`: the name of the parameters, or ``"auto"`` for the preset that is predicted to be
+      fastest within `max_memory`.
+    - `precision`: the requested precision of inputs and operations in bits after the binary point.
+      The default is that of the preset.
+    - `error`: the largest error that results may have. It determines the lowest precision that is
+      enough.
+    - `bootstrapping`: as for `Client.evaluation_keys`. With ``"auto"``, the program bootstraps if
+      its depth needs it.
+    - `scheme` and `plain_modulus` are as for `Client.generate`, for programs on integers.
+    - `max_memory`: the limit for keys and arrays of the server, in bytes or as text such as
+      ``"4 GB"``. The default is 16 GiB.
+
+    The function is called again for every preset that is tried, and twice to find out whether it
+    always performs the same operations. Functions whose results depend on random numbers or on
+    anything that changes are refused.
+
+    >>> import hippocrene as hp
+    >>> program = hp.compile(lambda x: (x * x).sum(), hp.spec(100, bound=1), preset="n13")
+    >>> [step.operation for step in program.steps]
+    ['mul', 'sum']
+    """
+    return compile_noted(
+        function,
+        *specs,
+        notes={},
+        preset=preset,
+        precision=precision,
+        error=error,
+        bootstrapping=bootstrapping,
+        scheme=scheme,
+        plain_modulus=plain_modulus,
+        max_memory=max_memory,
+    )
+
+
+def compile_noted(
+    function: Callable[..., Any],
+    *specs: Spec,
+    notes: dict[str, Any],
+    preset: str,
+    precision: float | None,
+    error: float | None,
+    bootstrapping: bool | Bootstrapping | Literal["auto"],
+    scheme: Literal["ckks", "bgv", "bfv"] = "ckks",
+    plain_modulus: int | None = None,
+    max_memory: int | str | None,
+) -> Program:
+    """Compile a function as `compile` does, with notes for the client in the interface."""
+    if not callable(function):
+        raise TypeError(f"compile: a function is compiled, not {type(function).__name__}")
+    for one in specs:
+        if not isinstance(one, Spec):
+            raise TypeError(
+                f"compile: the arguments after the function are specifications, not {type(one).__name__}. "
+                "Make them with hippocrene.spec(shape, interval=..) or hippocrene.spec_like(sample)."
+            )
+    if precision is not None and error is not None:
+        raise TypeError("compile: an error determines the precision. Pass one of the two.")
+    largest = double_or_none(error, "an error")
+    if largest is not None and not largest > 0:
+        raise ArgumentError(f"compile: the error is {largest:g}, and it must be above 0")
+    exact = checked_scheme(scheme, plain_modulus, precision)
+    if exact[0] is not None:
+        specs = tuple(replace(one, kind="integers", _sample=None) for one in specs)
+        if largest is not None:
+            raise TypeError("compile: integers are exact. Leave out the error.")
+    name = text(preset, "a preset")
+    most = _MEMORY if max_memory is None else size_of(max_memory, "max_memory")
+    recording = _Recording(function, _names(function, len(specs)), specs, exact, json.dumps(notes))
+    of_bits = any(one.kind == "bits" for one in specs)
+    presets = candidates(of_bits) if name == "auto" else [name]
+    if isinstance(bootstrapping, str) and bootstrapping != "auto":
+        raise ArgumentError(
+            f'compile: bootstrapping is True, False, "auto" or a Bootstrapping, not {bootstrapping!r}'
+        )
+    wanted = True if bootstrapping == "auto" else bootstrapping
+
+    def run(preset: str, bits: float | None, bootstraps: bool) -> Program:
+        return recording.program(preset, bits, wanted if bootstraps else False)
+
+    needed = None if largest is None else precision_for(largest)
+    bits = None if precision is None else double(precision, "a precision")
+    return chosen("compile", run, presets, bits, needed, most, bool(wanted))
+
+
+def _names(function: Callable[..., Any], count: int) -> list[str]:
+    """Return the names of the inputs, which are those of the parameters of the function."""
+    try:
+        signature = inspect.signature(function)
+        bound = signature.bind(*range(count))
+    except ValueError:
+        # Some functions of extension modules have no signature.
+        return [f"x{i}" for i in range(count)]
+    except TypeError as error:
+        raise TypeError(f"compile: the function does not take {count} arrays: {error}") from None
+    names: list[str] = []
+    for parameter, value in bound.arguments.items():
+        if isinstance(value, tuple):
+            names += [f"{parameter}{i}" for i in range(len(value))]
+        else:
+            names.append(parameter)
+    return names
+
+
+@dataclass(frozen=True)
+class _Recording:
+    """The function to record, and its inputs."""
+
+    function: Callable[..., Any]
+    names: list[str]
+    specs: tuple[Spec, ...]
+    exact: tuple[str | None, int | None]
+    # The notes for the client, as JSON.
+    notes: str
+
+    def program(
+        self, preset: str, precision: float | None, bootstrapping: bool | Bootstrapping
+    ) -> Program:
+        """Record the function with this preset."""
+        of_bits = any(one.kind == "bits" for one in self.specs)
+        how = to_native_bootstrapping(bootstrapping)
+        samples = all(one._sample is not None for one in self.specs)
+        margins = [one._margin for one in self.specs if one._margin is not None]
+        margin = max(margins) if samples and margins else None
+        recorder = _native.Recorder(preset, precision, *self.exact, how, of_bits, margin)
+        server = Server._of(recorder.server(), recorder.describe(), is_simulated=True)
+        arrays = [
+            EncryptedArray(
+                recorder.input(
+                    name,
+                    one.kind,
+                    list(one.shape),
+                    one.interval,
+                    one._sample if margin is not None else None,
+                ),
+                server,
+            )
+            for name, one in zip(self.names, self.specs, strict=True)
+        ]
+        with server._standing_in():
+            outputs, single, named = _outputs(self.function(*arrays))
+            # Operations that were recorded are not recorded again, so that the second call returns
+            # the same arrays.
+            again, *_ = _outputs(self.function(*arrays))
+        if [one.value for one in outputs] != [one.value for one in again]:
+            raise ArgumentError(
+                "compile: a second call of the function did something else. A program always does the same, so "
+                "take random numbers, clocks and counters out of the function, and pass what they return as plain "
+                "values."
+            )
+        return Program(recorder.finish(outputs, single, named, self.notes))
+
+
+def _outputs(returned: Any) -> tuple[list[_native.EncryptedArray], bool, list[str] | None]:
+    """Return the arrays of a result, whether it is a single one, and the names of a dict."""
+    if isinstance(returned, EncryptedArray):
+        return [returned._elements()], True, None
+    if isinstance(returned, Mapping):
+        names = [text(name, "the name of a result") for name in returned]
+        return _several(list(returned.values())), False, names
+    if isinstance(returned, (tuple, list)):
+        return _several(list(returned)), False, None
+    raise TypeError(_wrong(returned))
+
+
+def _several(results: list[Any]) -> list[_native.EncryptedArray]:
+    for one in results:
+        if not isinstance(one, EncryptedArray):
+            raise TypeError(_wrong(one))
+    return [one._elements() for one in results]
+
+
+def _wrong(returned: Any) -> str:
+    return (
+        f"compile: the function returned {type(returned).__name__}. A program returns an encrypted array, a tuple or "
+        "list of them, or a dict of them."
+    )

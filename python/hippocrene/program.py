@@ -1,0 +1,341 @@
+"""Compiled programs and their interfaces."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, cast
+
+from hippocrene import _native
+from hippocrene.arrays.encrypted import EncryptedArray
+from hippocrene.errors import ArgumentError
+from hippocrene.html_tables import Cell, table
+from hippocrene.specs import Spec
+from hippocrene.stored import Stored
+from hippocrene.units import size_text
+
+if TYPE_CHECKING:
+    from hippocrene.models.model_interface import ModelInterface
+    from hippocrene.server import Server
+
+# A normally distributed error exceeds this number of standard deviations with probability 2**-40.
+_DEVIATIONS = 7.14
+
+
+def error_bound_of(precision_bits: float) -> float:
+    """Return the error that a result exceeds with probability 2**-40 at most.
+
+    `precision_bits` states the estimated error, a standard deviation.
+    """
+    return float(_DEVIATIONS * 2.0**-precision_bits)
+
+
+def precision_for(error: float) -> float:
+    """Return the least `precision_bits` of results with this error bound."""
+    return math.log2(_DEVIATIONS / error)
+
+
+@dataclass(frozen=True)
+class Step:
+    """A step of a program.
+
+    - `operation`: the name of the operation.
+    - `inputs`: the values that it computes from. The inputs of the program are the first values,
+      and the results of the steps follow in order.
+    - `results`: the specifications of its results.
+    - `seconds`: the predicted time on one thread of this machine.
+    - `bootstraps`: the number of bootstraps.
+    - `capacity_bits`: the capacity of the first result, or None if it does not hold numbers.
+    - `precision_bits`: the precision of the first result, or None if it does not hold numbers.
+    - `rests_on_sample`: True for an interval that was seen in a sample and is not proved.
+    """
+
+    operation: str
+    inputs: tuple[int, ...]
+    results: tuple[Spec, ...]
+    seconds: float
+    bootstraps: int
+    capacity_bits: float | None
+    precision_bits: float | None
+    rests_on_sample: bool
+
+
+class _Described(Stored):
+    """The base of programs and interfaces: their inputs, results and parameters."""
+
+    __slots__ = ("__dict__",)
+
+    @cached_property
+    def _told(self) -> dict[str, Any]:
+        """The properties, as the extension module describes them."""
+        return cast("dict[str, Any]", json.loads(self._description()))
+
+    def _description(self) -> str:
+        raise NotImplementedError
+
+    @property
+    def inputs(self) -> dict[str, Spec]:
+        """The specifications of the inputs, by their names."""
+        return {name: Spec._of(told) for name, told in self._told["inputs"]}
+
+    @property
+    def preset(self) -> str:
+        """The name of the preset."""
+        return self._told["preset"] or f"of ring degree {self._told['ring_degree']}"
+
+    @property
+    def precision(self) -> float | None:
+        """The requested precision in bits after the binary point, or None for integers."""
+        exact = self._told["plain_modulus"] is not None
+        return None if exact else cast("float", self._told["precision"])
+
+    @property
+    def scheme(self) -> str:
+        """The scheme: ``"ckks"`` for numbers, ``"bgv"`` or ``"bfv"`` for integers."""
+        return cast("str", self._told["scheme"])
+
+    @property
+    def keys(self) -> tuple[str, ...]:
+        """The evaluation keys that the program uses, in words."""
+        return tuple(self._told["keys"])
+
+    @property
+    def notes(self) -> dict[str, Any]:
+        """The notes for the client, such as the classes of a model."""
+        return cast("dict[str, Any]", json.loads(self._told["notes"] or "{}"))
+
+    def _structured(self, arrays: list[Any]) -> Any:
+        """Return results in the structure that the function returned them in."""
+        results = self._told["results"]
+        if results == "single":
+            return arrays[0]
+        if "named" in results:
+            return dict(zip(results["named"], arrays, strict=True))
+        return tuple(arrays)
+
+
+class Interface(_Described):
+    """The part of a program that its client needs: no weights and no steps.
+
+    `Program.interface` makes it. It names the inputs with their shapes and intervals, the
+    parameters, and the evaluation keys that the program uses. The client uses it as in
+    ``Client.generate(interface)``, ``client.evaluation_keys(interface)`` and
+    ``client.encrypt(interface, values)``.
+    """
+
+    __slots__ = ()
+    _raw: _native.Interface
+    _kind = _native.Interface
+    _factory = "Program.interface"
+
+    def _description(self) -> str:
+        return self._raw.describe()
+
+    @property
+    def _model(self) -> ModelInterface | None:
+        """The public description of the model that the program is, if it is one."""
+        # Models import this module, since they compile themselves.
+        from hippocrene.models.model_interface import ModelInterface
+
+        told = self.notes.get("model")
+        return None if told is None else ModelInterface(**told)
+
+    def _read(self, values: Any) -> Any:
+        """Return the classes that decrypted scores of a model mean, or the values themselves."""
+        model = self._model
+        is_labelled = model is not None and self.notes.get("result") == "scores"
+        return model.labels(values) if model is not None and is_labelled else values
+
+    def __repr__(self) -> str:
+        inputs = ", ".join(f"{name}: {spec}" for name, spec in self.inputs.items())
+        return f"Interface({inputs}; preset={self.preset!r})"
+
+    def _facts(self) -> list[tuple[str, Cell]]:
+        inputs = [(name, str(spec)) for name, spec in self.inputs.items()]
+        return [*inputs, ("preset", self.preset), ("keys", ", ".join(self.keys))]
+
+
+class Program(_Described):
+    """A program on encrypted arrays, which `compile` makes.
+
+    It holds the operations with their plain operands, the decisions on how each is performed, and
+    the predicted cost. `print` shows all of that. ``server.run(program, x)`` runs it, and `save`
+    writes a file for the server. `interface` is the part for the client.
+
+    Predicted seconds are those of one thread of this machine, if ``hippocrene tune`` was run here.
+    """
+
+    __slots__ = ()
+    _raw: _native.Program
+    _kind = _native.Program
+    _factory = "compile"
+
+    def _description(self) -> str:
+        return self._raw.describe(False)
+
+    def interface(self) -> Interface:
+        """Return the part of the program that its client needs, without steps and weights."""
+        return Interface(self._raw.interface())
+
+    @property
+    def _predicted(self) -> tuple[list[dict[str, Any]], list[int], dict[str, Any]]:
+        """The steps, the values that are returned, and the cost."""
+        steps, outputs, cost = self._told["program"]
+        return steps, outputs, cost
+
+    @cached_property
+    def steps(self) -> tuple[Step, ...]:
+        """The steps in order, with their predicted costs."""
+        return tuple(
+            Step(
+                **{
+                    **step,
+                    "inputs": tuple(step["inputs"]),
+                    "results": tuple(Spec._of(told) for told in step["results"]),
+                }
+            )
+            for step in self._predicted[0]
+        )
+
+    @property
+    def seconds(self) -> float:
+        """The predicted seconds on one thread."""
+        return cast("float", self._predicted[2]["seconds"])
+
+    @property
+    def peak_memory(self) -> int:
+        """The predicted peak of the server's memory in bytes, with keys and arrays."""
+        return cast("int", self._predicted[2]["peak_memory"])
+
+    @property
+    def key_bytes(self) -> int:
+        """The size of the evaluation keys as stored, in bytes."""
+        return cast("int", self._predicted[2]["key_bytes"])
+
+    @property
+    def bootstraps(self) -> int:
+        """The number of bootstraps."""
+        return cast("int", self._predicted[2]["bootstraps"])
+
+    @property
+    def log2_failure_probability(self) -> float | None:
+        """log2 of a bound on the probability that any bootstrap fails, or None without any."""
+        return cast("float | None", self._predicted[2]["log2_failure_probability"])
+
+    @property
+    def precision_bits(self) -> float | None:
+        """The lowest precision of a result in bits after the binary point, or None for integers.
+
+        It states the estimated error, a standard deviation.
+        """
+        first = len(self.inputs)
+        bits: dict[int, float | None] = {}
+        for step in self.steps:
+            bits.update(dict.fromkeys(range(first, first + len(step.results)), step.precision_bits))
+            first += len(step.results)
+        known = [bits.get(value) for value in self._predicted[1]]
+        return min((one for one in known if one is not None), default=None)
+
+    @property
+    def error_bound(self) -> float | None:
+        """The largest error of a result, or None for integers and bits, which are exact.
+
+        Each value of a result exceeds it with probability 2**-40 at most.
+        """
+        bits = self.precision_bits
+        return None if bits is None else error_bound_of(bits)
+
+    def _run(
+        self, server: Server, arrays: tuple[Any, ...], progress: Callable[[int], object] | None
+    ) -> Any:
+        """Run on a server, as `Server.run` explains."""
+        for array in arrays:
+            if not isinstance(array, EncryptedArray):
+                raise TypeError(
+                    f"run: a program computes on encrypted arrays, not on {type(array).__name__}. "
+                    "Encrypt values with client.encrypt(interface, values)."
+                )
+        loaded = [server.load(array)._elements() for array in arrays]
+        results = self._raw.run(server._raw, loaded, progress)
+        return self._structured([server._wrap(raw) for raw in results])
+
+    def __str__(self) -> str:
+        told = [f"Program with {len(self.steps)} steps on the preset {self.preset!r}"]
+        told += [f"  {name} = {value}" for name, value in self._facts()]
+        name = dict(enumerate(self.inputs))
+        rows = [("step", "from", "result", "capacity", "seconds")]
+        value = len(name)
+        for step in self.steps:
+            results = range(value, value + len(step.results))
+            label = ", ".join(f"%{i}" for i in results)
+            value = results.stop
+            sources = ", ".join(name.get(i, f"%{i}") for i in step.inputs)
+            left = "" if step.capacity_bits is None else f"{step.capacity_bits:.0f} bits"
+            mark = " (seen in the sample)" if step.rests_on_sample else ""
+            more = f", {step.bootstraps} bootstraps" if step.bootstraps else ""
+            rows.append(
+                (
+                    f"{label} = {step.operation}",
+                    sources,
+                    f"{step.results[0]}{mark}",
+                    left,
+                    f"{step.seconds:.3f}{more}",
+                )
+            )
+        widths = [max(len(row[i]) for row in rows) for i in range(5)]
+        lines = [
+            "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True))
+            for row in rows
+        ]
+        return "\n".join([*told, "", *(line.rstrip() for line in lines)])
+
+    def __repr__(self) -> str:
+        return (
+            f"Program({len(self.steps)} steps, preset={self.preset!r}, seconds={self.seconds:.3f})"
+        )
+
+    def _facts(self) -> list[tuple[str, Cell]]:
+        facts: list[tuple[str, Cell]] = [(name, str(spec)) for name, spec in self.inputs.items()]
+        facts.append(("seconds", f"{self.seconds:.3f}"))
+        facts.append(("bootstraps", str(self.bootstraps)))
+        if self.error_bound is not None:
+            facts.append(("error bound", f"{self.error_bound:.2g}"))
+        if self.log2_failure_probability is not None:
+            facts.append(("failure probability", f"2**{self.log2_failure_probability:.0f}"))
+        facts.append(("server memory", size_text(self.peak_memory)))
+        keys = ", ".join(self.keys) or "none"
+        facts.append(("evaluation keys", f"{size_text(self.key_bytes)}: {keys}"))
+        return facts
+
+    def _repr_html_(self) -> str:
+        """Return the properties as an HTML table, for notebooks."""
+        return table(type(self).__name__, [("preset", self.preset), *self._facts()])
+
+
+def interface_of(source: object) -> Interface | None:
+    """Return the interface that an argument is or has, or None for any other argument."""
+    if isinstance(source, Program):
+        return source.interface()
+    return source if isinstance(source, Interface) else None
+
+
+def encrypted_inputs(
+    interface: Interface, values: tuple[Any, ...], encrypt: Callable[..., EncryptedArray]
+) -> Any:
+    """Encrypt the inputs of a program, one array or a tuple of several."""
+    specs = interface.inputs
+    if len(values) != len(specs):
+        raise ArgumentError(
+            f"encrypt: {len(values)} inputs are given, and the program takes {len(specs)}: "
+            f"{', '.join(specs)}."
+        )
+    model = interface._model
+    plain = values if model is None else (model.encode(values[0]),)
+    arrays = tuple(
+        encrypt(spec._checked(value, name), spec.interval, precision=interface.precision)
+        for (name, spec), value in zip(specs.items(), plain, strict=True)
+    )
+    return arrays[0] if len(arrays) == 1 else arrays

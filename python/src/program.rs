@@ -1,0 +1,214 @@
+//! Programs: recording, files, and runs.
+
+use std::sync::Arc;
+
+use hippocrene::{AnyArray, Cost, Error, KeyRequest, Results, Spec, SpecKind, StepReport, Stored};
+use numpy::PyReadonlyArrayDyn;
+use pyo3::prelude::*;
+use serde::Serialize;
+
+use crate::{
+    array::{Computed, EncryptedArray},
+    bits::preset,
+    client::{Wanted, settings, wanted},
+    description::{KeysDescription, plain_modulus, preset_name, scheme},
+    errors::detached,
+    files::with_files,
+    server::Server,
+};
+
+/// A server that writes down the operations that it performs.
+#[pyclass(frozen, module = "hippocrene._native")]
+pub(crate) struct Recorder {
+    inner: Arc<hippocrene::Recorder>,
+    description: KeysDescription,
+}
+
+/// The kind of elements of this name.
+fn kind(name: &str) -> Result<SpecKind, Error> {
+    Ok(match name {
+        "numbers" => SpecKind::Numbers,
+        "complex" => SpecKind::Complex,
+        "integers" => SpecKind::Integers,
+        "bits" => SpecKind::Bits,
+        other => return Err(Error::Internal(format!("there is no kind of elements {other:?}"))),
+    })
+}
+
+#[pymethods]
+impl Recorder {
+    #[new]
+    #[allow(clippy::too_many_arguments)] // as many as a simulation has, and the margin
+    fn new(
+        py: Python<'_>,
+        preset_name: &str,
+        precision: Option<f64>,
+        scheme: Option<&str>,
+        plain_modulus: Option<u64>,
+        bootstrapping: Option<Wanted>,
+        bits: bool,
+        margin: Option<f64>,
+    ) -> PyResult<Self> {
+        detached(py, || {
+            let settings = settings(preset_name, precision, scheme, plain_modulus)?;
+            let bits = if bits { Some(preset(&settings)?.bits()?) } else { None };
+            let bootstrapping = bootstrapping.map(wanted);
+            let request = KeyRequest { bootstrapping, bits, ..KeyRequest::only([]) };
+            let inner = Arc::new(hippocrene::Recorder::new(settings, &request, margin)?);
+            let description = KeysDescription::every(inner.server().session(), &request);
+            Ok(Recorder { inner, description })
+        })
+    }
+
+    /// The server to compute on.
+    fn server(&self) -> Server {
+        Server::recording(Arc::clone(&self.inner))
+    }
+
+    fn describe(&self) -> KeysDescription {
+        self.description.clone()
+    }
+
+    /// Adds an input. The sample has one value for each element.
+    fn input(
+        &self,
+        py: Python<'_>,
+        name: &str,
+        kind_name: &str,
+        shape: Vec<usize>,
+        interval: Option<(f64, f64)>,
+        sample: Option<PyReadonlyArrayDyn<'_, f64>>,
+    ) -> Computed {
+        let sample = sample.as_ref().map(PyReadonlyArrayDyn::as_slice).transpose()?;
+        detached(py, || {
+            let spec = Spec::new(kind(kind_name)?, shape, interval)?;
+            let value = self.inner.input(name, spec, sample)?;
+            let session = self.inner.server().session();
+            Ok(EncryptedArray::of_value(self.inner.array(value)?, session, value))
+        })
+    }
+
+    /// Makes a program of the steps that lead to these arrays. `names` are those of a dictionary.
+    fn finish(
+        &self,
+        py: Python<'_>,
+        outputs: Vec<Py<EncryptedArray>>,
+        single: bool,
+        names: Option<Vec<String>>,
+        notes: String,
+    ) -> PyResult<Program> {
+        let values = outputs.iter().map(|array| array.get().value());
+        let values: Option<Vec<usize>> = values.collect();
+        detached(py, || {
+            let values = values.ok_or_else(|| Error::Argument {
+                operation: "record a program",
+                what: "a result is none of the arrays that the program computed".into(),
+            })?;
+            let results = match names {
+                Some(names) => Results::Named(names),
+                None if single => Results::Single,
+                None => Results::Tuple(values.len()),
+            };
+            Ok(hippocrene::Program::of(&self.inner, &values, results, notes)?.into())
+        })
+    }
+}
+
+/// The steps of a program, the values that are returned, and the cost.
+type Predicted = (Vec<StepReport>, Vec<usize>, Cost);
+
+/// The properties of a program or of an interface that Python shows.
+#[derive(Serialize)]
+struct Described<'a> {
+    inputs: Vec<(String, Spec)>,
+    results: &'a Results,
+    notes: &'a str,
+    preset: Option<&'static str>,
+    ring_degree: usize,
+    scheme: &'static str,
+    plain_modulus: Option<u64>,
+    precision: f64,
+    slots: usize,
+    keys: Vec<String>,
+    /// The steps, the values that are returned, and the cost. An interface has none.
+    program: Option<Predicted>,
+}
+
+with_files!(
+    /// The part of a program that its client needs.
+    Interface, Interface, {
+    /// The properties as JSON.
+    fn describe(&self, py: Python<'_>) -> PyResult<String> {
+        detached(py, || described(&self.0, None))
+    }
+});
+
+with_files!(
+    /// A program on encrypted arrays.
+    Program, Program, {
+    /// The properties as JSON, with the times of this machine or of the reference machine.
+    fn describe(&self, py: Python<'_>, at_reference: bool) -> PyResult<String> {
+        detached(py, || {
+            let (steps, cost) = match at_reference {
+                true => (self.0.steps().to_vec(), self.0.cost()),
+                false => self.0.predict()?,
+            };
+            described(self.0.interface(), Some((steps, self.0.outputs().to_vec(), cost)))
+        })
+    }
+
+    fn interface(&self) -> Interface {
+        self.0.interface().clone().into()
+    }
+
+    /// Runs the program. `progress` is called after each step, with the number of steps done.
+    fn run(
+        &self,
+        py: Python<'_>,
+        server: &Server,
+        inputs: Vec<Py<EncryptedArray>>,
+        progress: Option<Py<PyAny>>,
+    ) -> PyResult<Vec<EncryptedArray>> {
+        let session = server.inner().session();
+        let mut stopped = None;
+        let results = detached(py, || {
+            let read = inputs.iter().map(|input| Ok(input.get().any(session)?.into_owned()));
+            let read = read.collect::<Result<Vec<AnyArray>, Error>>()?;
+            self.0.run(server.inner(), read, |done| {
+                let Some(progress) = &progress else { return true };
+                let called = Python::attach(|py| progress.call1(py, (done,)).map(drop));
+                stopped = called.err();
+                stopped.is_none()
+            })
+        });
+        match stopped {
+            Some(error) => Err(error),
+            None => Ok(results?
+                .into_iter()
+                .map(|array| EncryptedArray::hold(array, session))
+                .collect()),
+        }
+    }
+});
+
+fn described(
+    interface: &hippocrene::Interface,
+    program: Option<Predicted>,
+) -> Result<String, Error> {
+    let session = hippocrene::Session::new(interface.settings().clone(), 1)?;
+    let inputs = interface.inputs().iter().map(|own| (own.name.clone(), own.spec.clone()));
+    let described = Described {
+        inputs: inputs.collect(),
+        results: interface.results(),
+        notes: interface.notes(),
+        preset: preset_name(&session),
+        ring_degree: interface.settings().parameters().degree(),
+        scheme: scheme(&session),
+        plain_modulus: plain_modulus(&session),
+        precision: interface.settings().precision(),
+        slots: session.slots(),
+        keys: interface.key_names(),
+        program,
+    };
+    serde_json::to_string(&described).map_err(|error| Error::Internal(error.to_string()))
+}

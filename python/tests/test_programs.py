@@ -1,0 +1,377 @@
+"""Compiled programs: recording, planning, files and runs."""
+
+from __future__ import annotations
+
+import random
+import re
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pytest
+
+import hippocrene as hp
+
+RNG = np.random.default_rng(7)
+WEIGHTS = RNG.normal(size=(6, 3)) / 4
+ROWS = RNG.uniform(-1, 1, (8, 6))
+
+
+class Parties:
+    """A client and a server for a program."""
+
+    def __init__(self, program: hp.Program) -> None:
+        """Make the keys that the program uses, and no others."""
+        self.program, self.interface = program, program.interface()
+        self.client = hp.Client.generate(self.interface)
+        self.server = hp.Server(self.client.evaluation_keys(self.interface))
+
+    def __call__(self, *values: npt.ArrayLike) -> Any:
+        """Encrypt, run and decrypt."""
+        inputs = self.client.encrypt(self.interface, *values)
+        arrays = inputs if isinstance(inputs, tuple) else (inputs,)
+        return self.client.decrypt(self.server.run(self.program, *arrays))
+
+
+def affine(x: Any) -> Any:
+    return x @ WEIGHTS + 0.5
+
+
+def test_a_program_is_compiled_stored_sent_and_run(tmp_path: Path) -> None:
+    program = hp.compile(lambda x: affine(x) ** 2, hp.spec_like(ROWS), preset="n13")
+    program.save(tmp_path / "score.hpp")
+    program.interface().save(tmp_path / "score.hpi")
+    interface = hp.Interface.load(tmp_path / "score.hpi")
+    client = hp.Client.generate(interface)
+    server = hp.Server(client.evaluation_keys(interface))
+    x = client.encrypt(interface, ROWS)
+    reply = server.run(hp.Program.load(tmp_path / "score.hpp"), x)
+    expected = (ROWS @ WEIGHTS + 0.5) ** 2
+    assert program.error_bound is not None
+    assert np.abs(client.decrypt(reply) - expected).max() <= program.error_bound < 1e-5
+
+
+def test_an_interface_has_no_weights() -> None:
+    weights = np.full((6, 3), 0.123456789)
+    program = hp.compile(lambda x: x @ weights, hp.spec((8, 6), bound=1), preset="n13")
+    stored = np.float64(0.123456789).tobytes()[::-1]  # CBOR has the highest byte first
+    assert program.to_bytes().count(stored) == 18
+    assert stored not in program.interface().to_bytes()
+
+
+def test_inputs_have_the_names_of_parameters_and_results_keep_their_structure() -> None:
+    def both(left: Any, right: Any) -> dict[str, Any]:
+        return {"sum": left + right, "product": left * right}
+
+    program = hp.compile(both, hp.spec(4, bound=2), hp.spec(4, interval=(0, 1)), preset="n13")
+    assert {name: str(spec) for name, spec in program.inputs.items()} == {
+        "left": "4 numbers in [-2, 2]",
+        "right": "4 numbers in [0, 1]",
+    }
+    left, right = np.array([1.5, -2, 0, 0.25]), np.array([0, 0.5, 1, 0.75])
+    found = Parties(program)(left, right)
+    assert list(found) == ["sum", "product"]
+    np.testing.assert_allclose(found["sum"], left + right, atol=1e-6)
+    np.testing.assert_allclose(found["product"], left * right, atol=1e-6)
+
+
+def test_tuples_stay_tuples() -> None:
+    program = hp.compile(lambda x: (x, x[::-1]), hp.spec(4, bound=2), preset="n13")
+    same, reverse = Parties(program)([1, 2, -1, 0])
+    np.testing.assert_allclose(same, [1, 2, -1, 0], atol=1e-6)
+    np.testing.assert_allclose(reverse, [0, -1, 2, 1], atol=1e-6)
+
+
+FUNCTIONS: dict[str, tuple[Callable[[Any], Any], float]] = {
+    "arithmetic": (lambda x: (x * x - 0.25) / 3 + 2 * x, 1e-6),
+    "weights": (lambda x: x * np.arange(12.0).reshape(3, 4) - np.ones(4), 1e-6),
+    "power": (lambda x: x**3, 1e-6),
+    "matmul": (lambda x: np.linspace(-1, 1, 6).reshape(2, 3) @ x, 1e-6),
+    "encrypted matmul": (lambda x: x @ x.T, 1e-6),
+    "dot": (lambda x: x[0] @ x[1], 1e-6),
+    "sums": (lambda x: x.sum(axis=0) + x.mean(axis=1)[0], 1e-6),
+    "variance": (lambda x: x.var(axis=1), 1e-6),
+    "cumsum": (lambda x: np.cumsum(x, axis=1), 1e-6),
+    "moves": (lambda x: np.roll(x.T, 1, axis=0)[1:3], 1e-6),
+    "concatenate": (lambda x: np.concatenate([x[0], x[2, ::-1]]), 1e-6),
+    "broadcast": (lambda x: x - x.mean(axis=1, keepdims=True), 1e-6),
+    "convolve": (lambda x: np.convolve(x[1], [0.5, -1, 0.25]), 1e-6),
+    "einsum": (lambda x: np.einsum("ij,ij->i", x, x), 1e-6),
+    "polynomial": (
+        lambda x: (np if isinstance(x, np.ndarray) else hp).polyval([1, 0, -0.5, 0.25], x),
+        1e-6,
+    ),
+    "tanh": (lambda x: np.tanh(x), 2e-3),
+}
+
+
+@pytest.mark.parametrize("name", FUNCTIONS)
+def test_every_function_of_arrays_can_be_compiled(name: str) -> None:
+    function, tolerance = FUNCTIONS[name]
+    values = np.linspace(-1, 1, 12).reshape(3, 4)
+    program = hp.compile(function, hp.spec((3, 4), bound=1), preset="n14")
+    np.testing.assert_allclose(Parties(program)(values), function(values), atol=tolerance)
+
+
+def test_functions_of_python_are_part_of_the_program() -> None:
+    program = hp.compile(
+        lambda x: x.apply(lambda v: v * abs(v) - 0.5, error=1e-2),
+        hp.spec(16, bound=1),
+        preset="n15",
+        precision=20,
+    )
+    again = hp.Program.from_bytes(program.to_bytes())
+    values = np.linspace(-1, 1, 16)
+    found = Parties(again)(values)
+    np.testing.assert_allclose(found, values * np.abs(values) - 0.5, atol=1e-2)
+
+
+def test_integers_are_exact() -> None:
+    program = hp.compile(
+        lambda x: (x * x - 3).sum(axis=0), hp.spec((4, 2), bound=50), preset="n13", scheme="bgv"
+    )
+    values = np.array([[1, -2], [50, 7], [-50, 0], [3, 3]])
+    found = Parties(program)(values)
+    np.testing.assert_array_equal(found, (values**2 - 3).sum(axis=0) % 65537)
+    assert program.error_bound is None
+
+
+def test_programs_on_bits_use_their_presets() -> None:
+    program = hp.compile(lambda x, y: x ^ (x & y), hp.spec(8, kind="bits"), hp.spec(8, kind="bits"))
+    assert program.preset.startswith("bits")
+    assert {"bits"} <= set(program.keys)
+    assert program.to_bytes() == hp.Program.from_bytes(program.to_bytes()).to_bytes()
+
+
+def test_an_operation_that_repeats_is_one_step() -> None:
+    program = hp.compile(lambda x: (x * x) + (x * x) * 2, hp.spec(4, bound=1), preset="n13")
+    assert [step.operation for step in program.steps].count("mul") == 1
+
+
+def test_equal_functions_compile_to_equal_bytes() -> None:
+    compile_it = lambda: hp.compile(affine, hp.spec((8, 6), bound=1))  # noqa: E731
+    assert compile_it().to_bytes() == compile_it().to_bytes()
+
+
+def test_a_sample_narrows_intervals_inside_and_these_are_marked() -> None:
+    sample = RNG.normal(size=(64, 6)) / 8
+    far = hp.compile(lambda x: np.tanh(affine(x)), hp.spec((64, 6), bound=1), preset="n14")
+    near = hp.compile(lambda x: np.tanh(affine(x)), hp.spec_like(sample), preset="n14")
+    assert not any(step.rests_on_sample for step in far.steps)
+    marked = [step for step in near.steps if step.rests_on_sample]
+    assert marked
+    assert all(step.operation == "with_interval" for step in marked)
+    seen = sample @ WEIGHTS
+    low, high = marked[0].results[0].interval or (0.0, 0.0)
+    assert low < seen.min() < seen.max() < high
+    assert high - low <= 2 * (seen.max() - seen.min()) * 1.001
+    assert "(seen in the sample)" in str(near)
+    assert near.seconds < far.seconds
+    rows = sample[::-1]
+    np.testing.assert_allclose(Parties(near)(rows), np.tanh(affine(rows)), atol=2e-3)
+
+
+def test_an_error_determines_the_precision() -> None:
+    coarse, fine = (
+        hp.compile(lambda x: x * x, hp.spec(4, bound=1), preset="n13", error=error)
+        for error in (1e-2, 1e-6)
+    )
+    for program, error in ((coarse, 1e-2), (fine, 1e-6)):
+        assert program.error_bound is not None
+        assert error / 8 < program.error_bound <= error
+    assert coarse.precision is not None
+    assert fine.precision is not None
+    assert coarse.precision + 10 < fine.precision
+
+
+def test_deep_programs_bootstrap_at_planned_places() -> None:
+    def deep(x: Any) -> Any:
+        y = x
+        for _ in range(30):
+            y = y * y * 0.5 + x * 0.25
+        return y
+
+    program = hp.compile(deep, hp.spec(4096, bound=0.9), preset="n15", precision=14)
+    values = np.linspace(-0.9, 0.9, 4096)
+    plan = hp.simulate(deep, values, preset="n15", precision=14, bound=0.9, bootstrapping=True)
+    assert 0 < program.bootstraps < plan.bootstraps
+    assert program.seconds < plan.seconds
+    names = [step.operation for step in program.steps if step.bootstraps]
+    assert names == ["bootstrap"] * program.bootstraps
+    assert "bootstrapping" in program.keys
+
+
+def test_a_preset_is_chosen_by_depth() -> None:
+    shallow = hp.compile(lambda x: x + 1, hp.spec(4, bound=1))
+    deep = hp.compile(lambda x: np.tanh(np.tanh(x)), hp.spec(4, bound=1))
+    names = [preset.name for preset in hp.presets()]
+    assert names.index(shallow.preset) < names.index(deep.preset)
+
+
+def test_progress_counts_steps_and_can_stop_a_run() -> None:
+    parties = Parties(hp.compile(affine, hp.spec((8, 6), bound=1), preset="n13"))
+    x = parties.client.encrypt(parties.interface, ROWS)
+    done: list[int] = []
+    parties.server.run(parties.program, x, progress=done.append)
+    assert done == list(range(1, len(parties.program.steps) + 1))
+
+    def stop(_: int) -> None:
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        parties.server.run(parties.program, x, progress=stop)
+
+
+def test_printed_programs_show_steps_cost_and_keys() -> None:
+    text = str(hp.compile(affine, hp.spec((8, 6), bound=1), preset="n13"))
+    for part in ("preset 'n13'", "x = 8 x 6 numbers in [-1, 1]", "error bound", "matmul_plain"):
+        assert part in text
+    assert re.search(r"evaluation keys = [\d.]+ MB: \d+ rotations", text)
+
+
+# Mistakes
+
+
+@pytest.fixture(scope="module")
+def parties() -> Parties:
+    return Parties(hp.compile(affine, hp.spec((8, 6), bound=1), preset="n13"))
+
+
+@pytest.mark.parametrize(
+    ("values", "error", "text"),
+    [
+        (np.zeros((9, 6)), hp.ShapeError, "Encrypt and run batches of 8 rows"),
+        (np.zeros((7, 6)), hp.ShapeError, "Fill up to 8 rows"),
+        (np.zeros((8, 5)), hp.ShapeError, r"shape \(8, 5\), and the program was compiled for"),
+        (np.full((8, 6), 1.5), hp.ArgumentError, "row 0, column 0 .* outside the interval"),
+        (np.full((8, 6), np.nan), hp.EncodeError, "nan at row 0, column 0"),
+        ([["a"] * 6] * 8, hp.ArgumentError, '"a" is not a decimal number'),
+    ],
+)
+def test_wrong_values_are_refused(
+    parties: Parties, values: Any, error: type[Exception], text: str
+) -> None:
+    with pytest.raises(error, match=text):
+        parties.client.encrypt(parties.interface, values)
+
+
+def test_other_numbers_of_inputs_are_refused(parties: Parties) -> None:
+    with pytest.raises(hp.ArgumentError, match="2 inputs are given, and the program takes 1: x"):
+        parties.client.encrypt(parties.interface, ROWS, ROWS)
+    with pytest.raises(hp.ArgumentError, match="0 inputs are given"):
+        parties.server.run(parties.program)
+    with pytest.raises(TypeError, match="on encrypted arrays, not on ndarray"):
+        parties.server.run(parties.program, ROWS)  # type: ignore[arg-type]
+    with pytest.raises(TypeError, match="one array is encrypted at a time"):
+        parties.client.encrypt(ROWS, ROWS)
+
+
+def test_arrays_of_another_interval_are_refused(parties: Parties) -> None:
+    x = parties.client.encrypt(3 * ROWS)
+    with pytest.raises(hp.ArgumentError, match="Encrypt it with the interface"):
+        parties.server.run(parties.program, x)
+
+
+def test_keys_of_another_program_are_refused_by_name(parties: Parties) -> None:
+    other = hp.compile(lambda x: x + 1, hp.spec((8, 6), bound=1), preset="n13")
+    server = hp.Server(parties.client.evaluation_keys(other.interface()))
+    x = parties.client.encrypt(parties.interface, ROWS)
+    with pytest.raises(hp.MissingKeyError, match=r"lacks keys that this program uses: rotations"):
+        server.run(parties.program, x)
+
+
+def test_arrays_of_another_client_are_refused(parties: Parties) -> None:
+    x = hp.Client.generate(parties.interface).encrypt(parties.interface, ROWS)
+    with pytest.raises(hp.KeyMismatchError):
+        parties.server.run(parties.program, x)
+
+
+def test_damaged_files_are_refused(tmp_path: Path) -> None:
+    data = hp.compile(affine, hp.spec((8, 6), bound=1), preset="n13").to_bytes()
+    for cut in (0, 10, 60, len(data) // 2, len(data) - 1):
+        with pytest.raises(hp.FormatError):
+            hp.Program.from_bytes(data[:cut])
+    flips = random.Random(3)
+    for _ in range(200):
+        place = flips.randrange(len(data))
+        flipped = bytearray(data)
+        flipped[place] ^= 1 << flips.randrange(8)
+        with pytest.raises(hp.HippocreneError):
+            hp.Program.from_bytes(flipped)
+    (tmp_path / "keys").write_bytes(hp.Client.generate("n12").public_key().to_bytes())
+    with pytest.raises(hp.FormatError, match="a public key"):
+        hp.Program.load(tmp_path / "keys")
+
+
+def test_functions_that_change_are_refused() -> None:
+    with pytest.raises(hp.ArgumentError, match="a second call of the function did something else"):
+        hp.compile(lambda x: x * random.random(), hp.spec(4, bound=1), preset="n13")
+    calls: list[int] = []
+
+    def counts(x: Any) -> Any:
+        calls.append(1)
+        return x + len(calls)
+
+    with pytest.raises(hp.ArgumentError, match="take random numbers, clocks and counters out"):
+        hp.compile(counts, hp.spec(4, bound=1), preset="n13")
+
+
+def test_control_flow_on_values_is_refused() -> None:
+    with pytest.raises(TypeError, match="neither true nor false"):
+        hp.compile(lambda x: x if x[0] > 0 else -x, hp.spec(4, bound=1), preset="n15")
+
+
+@pytest.mark.parametrize(
+    "result", [lambda _: 3, lambda x: [x, 3], lambda _: np.zeros(3), lambda _: None]
+)
+def test_plain_results_are_refused(result: Callable[[Any], Any]) -> None:
+    with pytest.raises(TypeError, match="A program returns an encrypted array"):
+        hp.compile(result, hp.spec(4, bound=1), preset="n13")
+
+
+def test_arrays_from_outside_are_refused() -> None:
+    client = hp.Client.generate("n13")
+    server = hp.Server(client.evaluation_keys())
+    y = server.load(client.encrypt([1.0, 2.0, 3.0, 4.0]))
+    with pytest.raises(hp.ArgumentError, match="computes only from its arguments"):
+        hp.compile(lambda x: x + y, hp.spec(4, bound=1), preset="n13")
+
+
+def test_arguments_of_compile_are_checked() -> None:
+    spec = hp.spec(4, bound=1)
+    with pytest.raises(TypeError, match="a function is compiled, not int"):
+        hp.compile(3, spec)  # type: ignore[arg-type]
+    with pytest.raises(TypeError, match="are specifications, not ndarray"):
+        hp.compile(affine, ROWS)  # type: ignore[arg-type]
+    with pytest.raises(TypeError, match="does not take 2 arrays"):
+        hp.compile(affine, spec, spec)
+    with pytest.raises(TypeError, match="Pass one of the two"):
+        hp.compile(affine, spec, error=0.1, precision=20)
+    with pytest.raises(hp.ArgumentError, match="must be above 0"):
+        hp.compile(affine, spec, error=0)
+    with pytest.raises(hp.ParameterError, match="n99"):
+        hp.compile(affine, spec, preset="n99")
+    with pytest.raises(hp.ArgumentError, match="no size in bytes"):
+        hp.compile(affine, spec, max_memory="much")
+    with pytest.raises(hp.ParameterError, match="within 1 MB of memory"):
+        hp.compile(lambda x: x * x, spec, max_memory="1 MB")
+
+
+def test_specifications_are_checked() -> None:
+    with pytest.raises(hp.ArgumentError, match="numbers need the interval"):
+        hp.spec(4)
+    with pytest.raises(hp.ArgumentError, match="bits have no interval"):
+        hp.spec(4, bound=1, kind="bits")
+    with pytest.raises(hp.ArgumentError, match="there is no kind"):
+        hp.spec(4, bound=1, kind="words")  # type: ignore[arg-type]
+    with pytest.raises(hp.ArgumentError, match="sample is empty"):
+        hp.spec_like(np.zeros((0, 3)))
+    with pytest.raises(hp.ArgumentError, match=r"margin is 0\.5"):
+        hp.spec_like(ROWS, margin=0.5)
+    with pytest.raises(hp.EncodeError, match="nan at position 1"):
+        hp.spec_like([1.0, np.nan])
+    assert str(hp.spec_like([True, False])) == "2 bits"
+    assert hp.spec_like([5.0, 5.0]).interval == (0.0, 10.0)
+    assert hp.spec_like([1 + 1j]).kind == "complex"
