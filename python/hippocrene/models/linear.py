@@ -1,0 +1,49 @@
+"""Linear models of scikit-learn, and k-means, whose scores are linear too."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from hippocrene.errors import ArgumentError
+from hippocrene.models.affine import Affine
+from hippocrene.models.fitted import array_of, name_of
+
+
+def linear_scores(classifier: Any) -> Affine:
+    """Return the decision function of a linear classifier.
+
+    It has one score for each row if there are two classes, and otherwise one for each class.
+    """
+    coefficients = np.atleast_2d(array_of(classifier, "coef_"))
+    needed = 1 if len(classifier.classes_) == 2 else len(classifier.classes_)
+    if len(coefficients) != needed:
+        raise ArgumentError(
+            f"from_sklearn: coef_ of {name_of(classifier)} has {len(coefficients)} rows, and "
+            f"{needed} are needed for {len(classifier.classes_)} classes. Fit it to one target."
+        )
+    shift = np.broadcast_to(array_of(classifier, "intercept_").reshape(-1), (needed,))
+    if needed == 1:
+        return Affine(coefficients[0], shift[0])
+    return Affine(coefficients.T, shift)
+
+
+def linear_predictions(regressor: Any, axes: int) -> Affine:
+    """Return the predictions of a linear regressor, which have one or two axes.
+
+    With one axis, there is one number for each row. With two axes, there is one for each target.
+    """
+    coefficients = np.atleast_2d(array_of(regressor, "coef_"))
+    shift = np.broadcast_to(array_of(regressor, "intercept_").reshape(-1), len(coefficients))
+    return Affine(coefficients[0], shift[0]) if axes == 1 else Affine(coefficients.T, shift)
+
+
+def cluster_scores(clusters: Any) -> Affine:
+    """Return a score for each cluster of k-means. The nearest centre has the largest score.
+
+    A score is minus half of the squared distance to a centre, plus half of the squared length of
+    the row. That length is the same for all clusters. Without it, the scores are linear.
+    """
+    centres = array_of(clusters, "cluster_centers_")
+    return Affine(centres.T, -0.5 * np.sum(centres**2, axis=1))
