@@ -270,7 +270,12 @@ class Recorder:
         sample: npt.NDArray[np.float64] | None,
     ) -> _Array: ...
     def finish(
-        self, outputs: Sequence[_Array], single: bool, names: Sequence[str] | None, notes: str
+        self,
+        outputs: Sequence[_Array],
+        single: bool,
+        names: Sequence[str] | None,
+        notes: str,
+        planned: bool,
     ) -> Program: ...
 
 @final

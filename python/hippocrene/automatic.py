@@ -16,7 +16,7 @@ from hippocrene.errors import (
     MissingKeyError,
     ParameterError,
 )
-from hippocrene.units import size_text
+from hippocrene.units import size_text, time_text
 
 
 class Run(Protocol):
@@ -45,6 +45,11 @@ class Run(Protocol):
 
 _R = TypeVar("_R", bound=Run)
 
+
+class _LimitedByFunctionsError(Exception):
+    """A higher precision does not make results more precise, whatever the preset is."""
+
+
 # Maximum number of precisions that are tried to find the least one.
 _TRIES = 8
 
@@ -63,12 +68,18 @@ def chosen(
     min_precision: float | None,
     max_memory: int,
     bootstraps: bool,
-) -> _R:
+    *,
+    remedy: str,
+    finished: Callable[[_R], _R] = lambda run: run,
+) -> tuple[_R, dict[str, str]]:
     """Return the run with the least predicted time among those that fit the memory.
 
+    The other presets that were tried are returned with the reasons against them.
+
     `operation` is named in errors. `run` runs the program with a preset, a precision, and True if
-    bootstraps are allowed. If
-    `min_precision` is not None, the run uses the least precision whose results have that many bits.
+    bootstraps are allowed. If `min_precision` is not None, the run uses the least precision whose
+    results have that many bits. `remedy` says how to ask for less. `finished` completes the run of
+    a preset before it is compared.
     """
     degrees = {preset.name: preset.ring_degree for preset in _native.presets()}
     fits: list[_R] = []
@@ -80,7 +91,9 @@ def chosen(
             # Without bootstraps, a larger ring does the same operations, and each takes longer.
             break
         try:
-            simulation = _fit(run, preset, precision, min_precision, bootstraps)
+            simulation = finished(_fit(run, preset, precision, min_precision, bootstraps))
+        except _LimitedByFunctionsError as limit:
+            raise ArgumentError(f"{operation}: {limit} {remedy}") from None
         except (
             ArgumentError,
             BudgetError,
@@ -94,17 +107,28 @@ def chosen(
         if fits and simulation.bootstraps == 0:
             # The next ring degree may still hold all elements in fewer ciphertexts.
             enough = min(enough, 2 * degrees.get(preset, 0))
-    if fits:
-        return min(fits, key=lambda simulation: simulation.seconds)
     memory = size_text(max_memory)
+    if fits:
+        best = min(fits, key=lambda run: run.seconds)
+        # The first sentence says what is wrong, and advice would not help here.
+        others = {preset: str(error).split(". ")[0] for preset, error in refused}
+        for one in too_large:
+            others[one.preset] = (
+                f"{size_text(one.peak_memory)} of memory, and {memory} is the limit"
+            )
+        for one in fits:
+            others[one.preset] = f"{time_text(one.seconds)}, and {best.preset} takes less"
+        return best, {
+            name: others[name] for name in presets if name in others and name != best.preset
+        }
     needed = "" if min_precision is None else f" with results of {min_precision:g} bits"
     if too_large:
         least = min(too_large, key=lambda simulation: simulation.peak_memory)
-        lower = "" if min_precision is None else ", lower min_precision,"
+        less = "" if min_precision is None else f" {remedy}"
         raise ParameterError(
             f"{operation}: no preset gives the program{needed} within {memory} of memory. The nearest miss is "
-            f"{least.preset!r}, which takes {size_text(least.peak_memory)}. Allow as much with max_memory{lower} or "
-            "compute on smaller arrays."
+            f"{least.preset!r}, which takes {size_text(least.peak_memory)}. Allow as much with max_memory, or "
+            f"compute on smaller arrays.{less}"
         )
     preset, reason = refused[-1]
     for _, refusal in refused:
@@ -134,8 +158,12 @@ def _fit(
         return _precise(lambda bits: run(preset, bits, False), precision, min_precision)
     try:
         return _precise(lambda bits: run(preset, bits, False), precision, min_precision)
-    except CapacityError:
-        return _precise(lambda bits: run(preset, bits, True), precision, min_precision)
+    except CapacityError as lacking:
+        try:
+            return _precise(lambda bits: run(preset, bits, True), precision, min_precision)
+        except ParameterError:
+            # There is no bootstrap with this preset.
+            raise lacking from None
 
 
 def _precise(
@@ -148,6 +176,7 @@ def _precise(
     bits = float(math.ceil(min_precision) + 2)
     best: _R | None = None
     most: float | None = None
+    last: tuple[float, float] | None = None
     tried: set[float] = set()
     while bits not in tried and len(tried) < _TRIES:
         tried.add(bits)
@@ -162,6 +191,15 @@ def _precise(
         if found is None:
             return simulation
         most = found if most is None else max(most, found)
+        if last is not None and found < min_precision:
+            more = bits - last[0]
+            if more > 1 and found - last[1] < more / 4:
+                raise _LimitedByFunctionsError(
+                    f"results have {most:.1f} bits of precision at most, and {min_precision:.1f} "
+                    "are needed, because functions and comparisons in the program have errors of "
+                    "their own. Ask each of them for a smaller error."
+                )
+        last = bits, found
         if found >= min_precision:
             best = simulation
             bits -= math.floor(found - min_precision)
@@ -174,6 +212,5 @@ def _precise(
     if most is None:
         return run(bits)
     raise CapacityError(
-        f"its results have {most:.1f} bits of precision at most. Take a lower min_precision, or a larger preset if "
-        "there is one."
+        f"its results have {most:.1f} bits of precision at most, and {min_precision:.1f} are needed"
     )

@@ -119,12 +119,74 @@ def compile_noted(
         )
     wanted = True if bootstrapping == "auto" else bootstrapping
 
-    def run(preset: str, bits: float | None, bootstraps: bool) -> Program:
-        return recording.program(preset, bits, wanted if bootstraps else False)
+    def run(preset: str, bits: float | None, bootstraps: bool) -> _Attempt:
+        how = wanted if bootstraps else False
+        return _Attempt(recording, preset, bits, how, recording.program(preset, bits, how))
 
-    needed = None if largest is None else precision_for(largest)
+    # Planning may lose a part of a bit of precision.
+    needed = None if largest is None else precision_for(largest) + 0.5
     bits = None if precision is None else double(precision, "a precision")
-    return chosen("compile", run, presets, bits, needed, most, bool(wanted))
+    attempt, others = chosen(
+        "compile",
+        run,
+        presets,
+        bits,
+        needed,
+        most,
+        bool(wanted),
+        remedy="Or allow a larger error.",
+        finished=_Attempt.planned,
+    )
+    program = Program(attempt.program._raw)
+    program.__dict__["_others"] = others
+    return program
+
+
+class _ReferenceProgram(Program):
+    """A program with the times of the reference machine, so that choices are the same everywhere."""
+
+    __slots__ = ()
+
+    def _description(self) -> str:
+        return self._raw.describe(True)
+
+
+@dataclass(frozen=True)
+class _Attempt:
+    """A program with the preset, the precision and the bootstraps that are tried."""
+
+    recording: _Recording
+    preset: str
+    precision: float | None
+    bootstrapping: bool | Bootstrapping
+    program: Program
+
+    def planned(self) -> _Attempt:
+        """Return the same program, planned as a whole."""
+        program = self.recording.program(
+            self.preset, self.precision, self.bootstrapping, planned=True
+        )
+        return replace(self, program=program)
+
+    @property
+    def seconds(self) -> float:
+        """Seconds on one thread of the reference machine."""
+        return self.program.seconds
+
+    @property
+    def peak_memory(self) -> int:
+        """The peak of memory in bytes."""
+        return self.program.peak_memory
+
+    @property
+    def bootstraps(self) -> int:
+        """The number of bootstraps."""
+        return self.program.bootstraps
+
+    @property
+    def precision_bits(self) -> float | None:
+        """The lowest precision of a result in bits, or None for exact results."""
+        return self.program.precision_bits
 
 
 def _names(function: Callable[..., Any], count: int) -> list[str]:
@@ -158,9 +220,14 @@ class _Recording:
     notes: str
 
     def program(
-        self, preset: str, precision: float | None, bootstrapping: bool | Bootstrapping
+        self,
+        preset: str,
+        precision: float | None,
+        bootstrapping: bool | Bootstrapping,
+        *,
+        planned: bool = False,
     ) -> Program:
-        """Record the function with this preset."""
+        """Record the function with this preset, and plan it as a whole if `planned`."""
         of_bits = any(one.kind == "bits" for one in self.specs)
         how = to_native_bootstrapping(bootstrapping)
         samples = all(one._sample is not None for one in self.specs)
@@ -192,7 +259,7 @@ class _Recording:
                 "take random numbers, clocks and counters out of the function, and pass what they return as plain "
                 "values."
             )
-        return Program(recorder.finish(outputs, single, named, self.notes))
+        return _ReferenceProgram(recorder.finish(outputs, single, named, self.notes, planned))
 
 
 def _outputs(returned: Any) -> tuple[list[_native.EncryptedArray], bool, list[str] | None]:

@@ -12,7 +12,9 @@ from typing import TYPE_CHECKING, Any, cast
 from hippocrene import _native
 from hippocrene.arrays.encrypted import EncryptedArray
 from hippocrene.errors import ArgumentError
+from hippocrene.files import FilePath, file_path
 from hippocrene.html_tables import Cell, table
+from hippocrene.program_plot import drawn
 from hippocrene.specs import Spec
 from hippocrene.stored import Stored
 from hippocrene.units import size_text
@@ -173,6 +175,14 @@ class Program(_Described):
     _kind = _native.Program
     _factory = "compile"
 
+    @property
+    def other_presets(self) -> dict[str, str]:
+        """Why `compile` did not choose the other presets that it tried, by their names.
+
+        It is empty for a program with a given preset, and for one that was read from a file.
+        """
+        return dict(self.__dict__.get("_others", {}))
+
     def _description(self) -> str:
         return self._raw.describe(False)
 
@@ -265,6 +275,7 @@ class Program(_Described):
     def __str__(self) -> str:
         told = [f"Program with {len(self.steps)} steps on the preset {self.preset!r}"]
         told += [f"  {name} = {value}" for name, value in self._facts()]
+        told += [f"  not {name}: {reason}" for name, reason in self.other_presets.items()]
         name = dict(enumerate(self.inputs))
         rows = [("step", "from", "result", "capacity", "seconds")]
         value = len(name)
@@ -310,9 +321,22 @@ class Program(_Described):
         facts.append(("evaluation keys", f"{size_text(self.key_bytes)}: {keys}"))
         return facts
 
+    def plot(self, path: FilePath | None = None) -> str:
+        """Return a picture of the program as SVG text, and write it to a file if there is a path.
+
+        The picture has a row for each step, with the values that it uses, its predicted seconds and
+        the capacity that is left. Bootstraps have a colour of their own. A notebook shows the
+        picture of a program by itself.
+        """
+        picture = drawn(self)
+        if path is not None:
+            _native.write_file(file_path(path), picture.encode())
+        return picture
+
     def _repr_html_(self) -> str:
-        """Return the properties as an HTML table, for notebooks."""
-        return table(type(self).__name__, [("preset", self.preset), *self._facts()])
+        """Return the properties as an HTML table and the picture, for notebooks."""
+        facts = table(type(self).__name__, [("preset", self.preset), *self._facts()])
+        return f'{facts}<div style="overflow-x:auto">{drawn(self)}</div>'
 
 
 def interface_of(source: object) -> Interface | None:

@@ -169,7 +169,7 @@ def _automatic(asked: _Asked, min_precision: float | None, max_memory: int) -> S
             replace(asked, preset=preset, precision=precision, bootstrapping=how), at_reference=True
         )
 
-    best = chosen(
+    best, _ = chosen(
         "simulate",
         run,
         presets,
@@ -177,6 +177,7 @@ def _automatic(asked: _Asked, min_precision: float | None, max_memory: int) -> S
         min_precision,
         max_memory,
         bool(asked.bootstrapping),
+        remedy="Or take a lower min_precision.",
     )
     how = asked.bootstrapping if best.bootstrapping is not None else False
     return _run(replace(asked, preset=best.preset, precision=best.precision, bootstrapping=how))

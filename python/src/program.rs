@@ -2,7 +2,9 @@
 
 use std::sync::Arc;
 
-use hippocrene::{AnyArray, Cost, Error, KeyRequest, Results, Spec, SpecKind, StepReport, Stored};
+use hippocrene::{
+    AnyArray, Cost, Error, KeyRequest, Planning, Results, Spec, SpecKind, StepReport, Stored,
+};
 use numpy::PyReadonlyArrayDyn;
 use pyo3::prelude::*;
 use serde::Serialize;
@@ -96,6 +98,7 @@ impl Recorder {
         single: bool,
         names: Option<Vec<String>>,
         notes: String,
+        planned: bool,
     ) -> PyResult<Program> {
         let values = outputs.iter().map(|array| array.get().value());
         let values: Option<Vec<usize>> = values.collect();
@@ -109,7 +112,8 @@ impl Recorder {
                 None if single => Results::Single,
                 None => Results::Tuple(values.len()),
             };
-            Ok(hippocrene::Program::of(&self.inner, &values, results, notes)?.into())
+            let planning = if planned { Planning::Full } else { Planning::None };
+            Ok(hippocrene::Program::of(&self.inner, &values, results, notes, planning)?.into())
         })
     }
 }

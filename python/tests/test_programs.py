@@ -375,3 +375,8 @@ def test_specifications_are_checked() -> None:
     assert str(hp.spec_like([True, False])) == "2 bits"
     assert hp.spec_like([5.0, 5.0]).interval == (0.0, 10.0)
     assert hp.spec_like([1 + 1j]).kind == "complex"
+
+
+def test_errors_of_functions_limit_what_can_be_asked() -> None:
+    with pytest.raises(hp.ArgumentError, match=r"errors of their own\. Ask each of them"):
+        hp.compile(lambda x: np.tanh(x), hp.spec(4, bound=4), preset="n14", error=1e-6)

@@ -682,7 +682,7 @@ def test_the_precision_is_chosen():
         simulate(power, X, preset="n13", precision="auto", min_precision=60)
     with pytest.raises(
         hippocrene.ParameterError,
-        match=r"results of 60 bits within 1 MB of memory\. .*max_memory, lower min_precision, or",
+        match=r"results of 60 bits within 1 MB of memory\. .*max_memory, or compute .* Or take a lower min_precision",
     ):
         simulate(power, X, preset="auto", precision="auto", min_precision=60, max_memory=10**6)
     with pytest.raises(hippocrene.MissingKeyError, match=r"^apply: "):

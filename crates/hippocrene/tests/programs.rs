@@ -2,7 +2,7 @@
 
 use hippocrene::{
     AnyArray, AnyKind, ClientKey, Error, KeyRequest, Numbers, Operation, Plain, PlainNumber,
-    Preset, Program, Recorder, Results, Server, Spec, SpecKind, Stored,
+    Planning, Preset, Program, Recorder, Results, Server, Spec, SpecKind, Stored,
 };
 
 /// Records operations on one input of numbers from -1 to 1.
@@ -17,7 +17,7 @@ fn recorded(
     let x = recorder.input("x", spec, None)?;
     let outputs = record(&recorder, x)?;
     let results = Results::Tuple(outputs.len());
-    Program::of(&recorder, &outputs, results, String::new())
+    Program::of(&recorder, &outputs, results, String::new(), Planning::Full)
 }
 
 /// Encrypts values by the interface of a program.
@@ -194,6 +194,6 @@ fn unknown_values_are_refused_while_recording() {
     assert!(error.to_string().contains("1 encrypted operands, and 2 are needed"), "{error}");
     recorder.perform(server, Operation::Negate, &[x]).unwrap();
     assert!(recorder.input("late", spec, None).is_err());
-    let gone = Program::of(&recorder, &[42], Results::Single, String::new());
+    let gone = Program::of(&recorder, &[42], Results::Single, String::new(), Planning::Full);
     assert!(matches!(gone, Err(Error::Argument { .. })));
 }

@@ -101,7 +101,7 @@ impl InterfaceBody {
 ///
 /// ```
 /// use hippocrene::{
-///     AnyArray, ClientKey, KeyRequest, Operation, Preset, Program, Recorder, Results, Server, Spec,
+///     AnyArray, ClientKey, KeyRequest, Operation, Planning, Preset, Program, Recorder, Results, Server, Spec,
 ///     SpecKind,
 /// };
 ///
@@ -109,7 +109,7 @@ impl InterfaceBody {
 /// let rows = Spec::new(SpecKind::Numbers, vec![4], Some((-1.0, 1.0)))?;
 /// let x = recorder.input("x", rows, None)?;
 /// let squares = recorder.perform(recorder.server(), Operation::Mul, &[x, x])?;
-/// let program = Program::of(&recorder, &squares, Results::Single, String::new())?;
+/// let program = Program::of(&recorder, &squares, Results::Single, String::new(), Planning::Full)?;
 /// let interface = program.interface();
 /// assert_eq!(interface.inputs()[0].spec.shape, [4]);
 ///

@@ -23,6 +23,6 @@ pub use any::{AnyArray, AnyKind};
 pub use interface::{Input, Interface, InterfaceBody, Results};
 pub use operation::{InOrder, OfDifference, OfSign, Operation};
 pub use plain::{Plain, PlainNumber};
-pub use program::{Cost, Program, ProgramBody, StepReport};
+pub use program::{Cost, Planning, Program, ProgramBody, StepReport};
 pub use recorder::Recorder;
 pub use spec::{Spec, SpecKind};

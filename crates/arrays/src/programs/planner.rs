@@ -82,17 +82,19 @@ pub(super) fn planned(graph: Graph, simulation: &Simulation) -> Result<Graph, Er
 /// Returns the operands that a step bootstraps before anything else, by their places. There are none
 /// if it also bootstraps later.
 fn refreshed_operands(step: &Step) -> Vec<usize> {
-    let bootstraps_later = |decision: &Decision| match decision {
-        Decision::Candidate { bootstrapped, .. } => bootstrapped.contains(&true),
-        Decision::Circuit(count) => count.load(Ordering::Relaxed) > 0,
-    };
     match &step.decisions[..] {
-        [Decision::Candidate { bootstrapped, .. }, rest @ ..]
-            if !rest.iter().any(bootstraps_later) =>
-        {
+        [Decision::Candidate { bootstrapped, .. }, rest @ ..] if !rest.iter().any(bootstraps) => {
             (0..bootstrapped.len()).filter(|i| bootstrapped[*i]).collect()
         }
         _ => Vec::new(),
+    }
+}
+
+/// True for a decision to bootstrap.
+fn bootstraps(decision: &Decision) -> bool {
+    match decision {
+        Decision::Candidate { bootstrapped, .. } => bootstrapped.contains(&true),
+        Decision::Circuit(count) => count.load(Ordering::Relaxed) > 0,
     }
 }
 
@@ -249,7 +251,7 @@ fn modulus_bits(array: &EncryptedArray, server: &Server) -> f64 {
 }
 
 /// Returns the graph with the bootstraps of a placement, with lowered inputs, and with the needs of
-/// all values as the policies of the steps. The steps have no decisions yet.
+/// all values as the policies of the steps. Steps that have to decide have no decisions.
 fn rebuilt(graph: &Graph, measured: &Measured, placement: &Placement, margin: f64) -> Graph {
     let mut rebuilt = Graph { inputs: graph.inputs.clone(), ..Graph::default() };
     // The new number of each value.
@@ -271,7 +273,12 @@ fn rebuilt(graph: &Graph, measured: &Measured, placement: &Placement, margin: f6
         let policy = Policy { capacity: Some((need - TOLERANCE).max(0.0)), ..step.policy };
         let inputs = step.inputs.iter().map(|value| values[*value]).collect();
         let own = rebuilt.values();
-        rebuilt.steps.push(Step { inputs, policy, decisions: Vec::new(), ..step.clone() });
+        // Steps that bootstrap by themselves decide again.
+        let decisions = match step.decisions.iter().any(bootstraps) {
+            true => Vec::new(),
+            false => step.decisions.clone(),
+        };
+        rebuilt.steps.push(Step { inputs, policy, decisions, ..step.clone() });
         for i in 0..step.results {
             values.push(rebuilt.refreshed(own + i, placement.bootstraps[first + i]));
         }
@@ -302,16 +309,29 @@ impl Graph {
     }
 }
 
-/// Lets every step choose its candidates, and returns the graph with these decisions.
+/// Lets every step without decisions choose its candidates, and returns the graph with them.
 fn decided(mut graph: Graph, simulation: &Simulation) -> Result<Graph, Error> {
     let (server, log) = simulation.server().logged();
     let inputs = graph.inputs.iter().map(|spec| spec.stand_in(simulation, None));
     let mut values = inputs.collect::<Result<Vec<_>, _>>()?;
     for step in &mut graph.steps {
         let operands: Vec<&AnyArray> = step.inputs.iter().map(|value| &values[*value]).collect();
-        drop(log.take());
-        let results = step.operation.perform(&server.with_policy(step.policy), &operands)?;
-        step.decisions = log.take();
+        let known = std::mem::take(&mut step.decisions);
+        let planned = server.planned_with(step.policy, known.clone());
+        let results = match step.operation.perform(&planned, &operands) {
+            Ok(results) if !known.is_empty() => {
+                step.decisions = known;
+                results
+            }
+            // There are no decisions, or the capacity is too small for them.
+            _ => {
+                drop(log.take());
+                let own = server.with_policy(step.policy);
+                let results = step.operation.perform(&own, &operands)?;
+                step.decisions = log.take();
+                results
+            }
+        };
         values.extend(results);
     }
     Ok(graph)

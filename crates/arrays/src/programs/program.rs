@@ -86,11 +86,20 @@ impl ProgramBody {
     }
 }
 
+/// Whether a program is planned as a whole. See [`Program`] for an example.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Planning {
+    /// Bootstraps are placed and inputs are lowered for the whole program.
+    Full,
+    /// The operations are performed as if they ran one by one.
+    None,
+}
+
 /// A program on encrypted arrays, which any server with its keys can run.
 ///
 /// ```
 /// use hippocrene::{
-///     KeyRequest, Operation, Preset, Program, Recorder, Results, Spec, SpecKind,
+///     KeyRequest, Operation, Planning, Preset, Program, Recorder, Results, Spec, SpecKind,
 /// };
 ///
 /// let recorder = Recorder::new(Preset::by_name("n13")?.settings()?, &KeyRequest::only([]), None)?;
@@ -98,7 +107,7 @@ impl ProgramBody {
 /// let x = recorder.input("x", rows, None)?;
 /// let squares = recorder.perform(recorder.server(), Operation::Mul, &[x, x])?;
 /// let sum = recorder.perform(recorder.server(), Operation::Sum { axis: None }, &squares)?;
-/// let program = Program::of(&recorder, &sum, Results::Single, String::new())?;
+/// let program = Program::of(&recorder, &sum, Results::Single, String::new(), Planning::Full)?;
 /// assert_eq!(program.steps()[0].operation, "mul");
 /// assert!(program.cost().seconds < 1.0 && program.cost().bootstraps == 0);
 /// # Ok::<(), hippocrene::Error>(())
@@ -113,7 +122,8 @@ impl Program {
     /// Makes a program of the steps that lead to these outputs, and predicts its cost.
     ///
     /// `notes` are text for the client, such as the classes of a model. The library does not read
-    /// them.
+    /// them. Without planning, the steps run as they were recorded. That is enough to find out
+    /// whether a precision and a preset fit.
     ///
     /// # Errors
     /// [`Error::Argument`] if there is no such output, or if the number of outputs is not that of
@@ -123,6 +133,7 @@ impl Program {
         outputs: &[usize],
         results: Results,
         notes: String,
+        planning: Planning,
     ) -> Result<Self, Error> {
         let settings = recorder.settings().clone();
         let (graph, names) = recorder.graph(outputs)?;
@@ -132,7 +143,10 @@ impl Program {
         }
         let inputs = names.into_iter().zip(&graph.inputs);
         let inputs = inputs.map(|(name, spec)| Input { name, spec: spec.clone() }).collect();
-        let graph = planned(graph, recorder.simulation())?;
+        let graph = match planning {
+            Planning::Full => planned(graph, recorder.simulation())?,
+            Planning::None => graph,
+        };
         let (steps, report) = dry_run(&graph, &settings, recorder.request(), true)?;
         let interface = InterfaceBody::new(inputs, results, &report, notes);
         let cost = Cost::of(&report);

@@ -21,7 +21,7 @@ use crate::Preset;
 /// # Examples
 /// ```
 /// use hippocrene::{
-///     KeyRequest, Operation, Preset, Program, Recorder, Results, Spec, SpecKind, Stored,
+///     KeyRequest, Operation, Planning, Preset, Program, Recorder, Results, Spec, SpecKind, Stored,
 ///     wire::inspect,
 /// };
 ///
@@ -29,7 +29,7 @@ use crate::Preset;
 /// let rows = Spec::new(SpecKind::Numbers, vec![4], Some((-1.0, 1.0)))?;
 /// let x = recorder.input("x", rows, None)?;
 /// let squares = recorder.perform(recorder.server(), Operation::Mul, &[x, x])?;
-/// let program = Program::of(&recorder, &squares, Results::Single, String::new())?;
+/// let program = Program::of(&recorder, &squares, Results::Single, String::new(), Planning::Full)?;
 /// let described = inspect(&program.to_bytes())?.program.expect("the file holds a program");
 /// assert_eq!((described.steps, described.inputs[0].0.as_str()), (Some(1), "x"));
 /// # Ok::<_, hippocrene::Error>(())

@@ -3,8 +3,9 @@
 
 use hippocrene::{
     BitArray, BitKeys, Bits, BootstrappingKeys, CiphertextBody, ClientKey, EncryptedArray,
-    EvaluationKeys, Fresh, IntegerArray, Integers, KeyRequest, Layout, Operation, Plain, Program,
-    PublicKey, Recorder, Results, Scheme, Server, Settings, Spec, SpecKind, Stored, TransferKey,
+    EvaluationKeys, Fresh, IntegerArray, Integers, KeyRequest, Layout, Operation, Plain, Planning,
+    Program, PublicKey, Recorder, Results, Scheme, Server, Settings, Spec, SpecKind, Stored,
+    TransferKey,
 };
 use hippocrene_ckks::{
     Plaintext, Scale,
@@ -238,7 +239,7 @@ fn program(settings: &Settings) -> Program {
     let weights = Operation::MulPlain(Plain::Integers(vec![2, -3, 5]));
     let outputs = [moved.clone(), recorder.perform(server, weights, &moved).unwrap()].concat();
     let names = Results::Named(vec!["moved".into(), "weighted".into()]);
-    Program::of(&recorder, &outputs, names, "{}".into()).unwrap()
+    Program::of(&recorder, &outputs, names, "{}".into(), Planning::Full).unwrap()
 }
 
 /// Returns the keys for products, the rotation by 1 and conjugation at all moduli, and the key for
