@@ -15,7 +15,7 @@ BENCH := --locked --manifest-path bench/Cargo.toml --target-dir target
 .PHONY: demo test lint test-rust test-python fmt docs bench-report clean
 
 demo: .venv/demo .venv/wheel
-	$(BIN)/python examples/demo/demo.py demo-run/regression
+	$(BIN)/python examples/demo/demo.py demo-run
 	$(BIN)/python examples/trees/trees.py demo-run/tree
 	$(BIN)/python examples/clustering/clustering.py demo-run/clusters
 

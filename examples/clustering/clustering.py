@@ -46,9 +46,8 @@ def report(folder: Path) -> bool:
     print(f"points in the cluster that scikit-learn puts them in  {same.sum()} of {same.size}")
     print(f"inertia, encrypted      {inertia[0]:.2f}")
     print(f"inertia, scikit-learn   {inertia[1]:.2f}")
-    print(
-        f"centroids differ by     {np.abs(ours['centers'] - plain.cluster_centers_).max():.3f} at most"
-    )
+    distance = np.abs(ours["centers"] - plain.cluster_centers_).max()
+    print(f"centroids differ by     {distance:.3f} at most")
     # For points that a user chose, no share is required.
     return bool(same.mean() >= MIN_EQUAL_SHARE) or len(sys.argv) > 2
 

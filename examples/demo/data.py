@@ -74,7 +74,8 @@ def read(path: Path, *, classified: bool) -> Data:
     for number, row in enumerate(rows, start=start + 1):
         if row is None or len(row) != len(rows[0] or ()):
             sys.exit(
-                f"{path}: row {number} must have as many numbers as the first row, all of them finite"
+                f"{path}: row {number} must have as many numbers as the first row, all of them "
+                "finite"
             )
     if len(rows) < 4 or not rows[0]:
         sys.exit(

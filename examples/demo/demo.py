@@ -1,40 +1,42 @@
-"""Logistic regression on encrypted rows, by a client and a server that share only files."""
+"""Two models on encrypted rows, by a client and a server that share only files."""
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path
 
-import numpy as np
-from numpy.polynomial import Chebyshev
-from processes import play
+from processes import exchange, fresh_folder, print_measured, run
+from report import page
+from results import Results
 
 HERE = Path(__file__).parent
+MODELS = ("patients", "digits")
 
 
-def report(folder: Path) -> bool:
-    """Print the results, and return True if every row is scored as by the plaintext model."""
-    client = folder / "client"
-    truth = np.load(client / "truth.npz")
-    model = np.load(folder / "server" / "model.npz")
-    ours = np.load(client / "probabilities.npy")
-    scores = np.load(client / "rows.npy") @ model["weights"] + model["bias"]
-    polynomial = Chebyshev(model["sigmoid"], domain=model["domain"])(scores)
-    diagnoses, plaintext = truth["diagnoses"], truth["probabilities"]
-    same = (ours > 0.5) == (plaintext > 0.5)
-
+def play(folder: Path) -> Results:
+    """Run the processes of both sides for one model, and compare with scikit-learn."""
+    print(f"{folder.name}:", flush=True)
+    exchange(HERE, folder)
+    results = Results.load(folder)
     print()
-    print(f"accuracy, encrypted     {np.mean((ours > 0.5) == diagnoses):.4f}")
-    print(f"accuracy, plaintext     {np.mean((plaintext > 0.5) == diagnoses):.4f}")
-    print(f"rows that agree         {same.sum()} of {same.size}")
-    print(
-        f"largest error           {np.abs(ours - plaintext).max():.1e} against the plaintext model"
-    )
-    print(
-        f"  of the encryption     {np.abs(ours - polynomial).max():.1e} "
-        "against the same polynomial in plaintext"
-    )
-    return bool(same.all())
+    for name, value in results.facts().items():
+        print(f"{name:<26}{value}")
+    print_measured(folder)
+    print()
+    return results
+
+
+def main() -> None:
+    """Train and compile both models, run them, and write a page with the results."""
+    # `make demo` lets two other examples write to the same folder.
+    folder = fresh_folder({*MODELS, "report.html", "tree", "clusters"})
+    run(HERE / "train.py", folder, *sys.argv[2:])
+    results = [play(folder / name) for name in MODELS]
+    (folder / "report.html").write_text(page(results), encoding="utf-8")
+    print(f"The results as a page: {folder / 'report.html'}")
+    if not all(one.is_right for one in results):
+        sys.exit("an encrypted model disagrees with the plaintext one")
 
 
 if __name__ == "__main__":
-    play(HERE, "train.py", report, "the encrypted model disagrees with the plaintext one")
+    main()

@@ -8,25 +8,27 @@ import shutil
 import subprocess
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Collection
 
 
-def fresh_folder() -> Path:
-    """Return the folder named by the first argument, after removing the files of an earlier run."""
+def fresh_folder(names: Collection[str] = ("client", "server", "shared")) -> Path:
+    """Return the folder named by the first argument, after removing the files of an earlier run.
+
+    A folder that contains anything but `names` is not from an earlier run, and is refused.
+    """
     if len(sys.argv) < 2 or sys.argv[1].startswith("-"):
         program = Path(sys.argv[0]).name
         sys.exit(f"usage: python {program} FOLDER (a new folder for the files of both sides)")
     folder = Path(sys.argv[1])
     if folder.exists():
-        if not folder.is_dir() or {path.name for path in folder.iterdir()} - {
-            "client",
-            "server",
-            "shared",
-        }:
-            sys.exit(f"{folder} exists and is not from an earlier run: name another folder")
+        if not folder.is_dir() or {path.name for path in folder.iterdir()} - set(names):
+            sys.exit(
+                f"{folder} exists and is not from an earlier run: name another folder, or remove "
+                "this one"
+            )
         shutil.rmtree(folder)
     return folder
 
@@ -35,21 +37,27 @@ def run(program: Path, *arguments: str | Path) -> None:
     """Run a program as a process that can import this folder's modules, and exit if it fails."""
     paths = [str(Path(__file__).parent), *filter(None, [os.environ.get("PYTHONPATH")])]
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join(paths)}
-    status = subprocess.run([sys.executable, program, *arguments], env=environment).returncode  # noqa: S603
+    command = [sys.executable, program, *arguments]
+    status = subprocess.run(command, env=environment).returncode  # noqa: S603
     if status != 0:
         sys.exit(f"{program.name} failed with status {status}")
 
 
+def exchange(here: Path, folder: Path) -> None:
+    """Run the asking client, the server and the reading client in a folder with their files."""
+    run(here / "client.py", "ask", folder / "client", folder / "shared")
+    run(here / "server.py", folder / "server", folder / "shared")
+    run(here / "client.py", "read", folder / "client", folder / "shared")
+
+
 def play(here: Path, first: str, report: Callable[[Path], bool], complaint: str) -> None:
-    """Run `first`, the asking client, the server and the reading client, and report the results.
+    """Run `first` and the processes of both sides, and report the results.
 
     Arguments after the folder on the command line are passed to `first`.
     """
     folder = fresh_folder()
     run(here / first, folder, *sys.argv[2:])
-    run(here / "client.py", "ask", folder / "client", folder / "shared")
-    run(here / "server.py", folder / "server", folder / "shared")
-    run(here / "client.py", "read", folder / "client", folder / "shared")
+    exchange(here, folder)
     right = report(folder)
     print_measured(folder)
     if not right:
@@ -65,16 +73,20 @@ def size(count: float) -> str:
     return f"{count:.1f} GB"
 
 
-def print_measured(folder: Path) -> None:
-    """Print the times, peak memory and sizes that `steps.Steps.save` wrote for each process."""
+def measurements(folder: Path) -> list[tuple[str, dict[str, Any]]]:
+    """Return what `steps.Steps.save` wrote for each process, with the name of the process."""
     client, shared = folder / "client", folder / "shared"
-    parts = [
+    files = [
         ("client", client / "ask.json"),
         ("server", shared / "server.json"),
         ("client", client / "read.json"),
     ]
-    for process, path in parts:
-        measured = json.loads(path.read_text())
+    return [(process, json.loads(path.read_text())) for process, path in files]
+
+
+def print_measured(folder: Path) -> None:
+    """Print the times, peak memory and sizes of each process."""
+    for process, measured in measurements(folder):
         print(f"{process}: {sum(measured['seconds'].values()):.2f} s", end="")
         print(f", peak memory {size(measured['peak_memory'])}")
         for name, seconds in measured["seconds"].items():

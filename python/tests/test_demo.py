@@ -33,26 +33,24 @@ def demo(tmp_path_factory) -> tuple[Path, str]:
     return folder, result.stdout
 
 
-@pytest.mark.parametrize("name", MODELS)
-def test_every_row_is_classified_as_by_scikit_learn(demo, name):
+@pytest.mark.parametrize(("name", "error"), [("patients", 1e-8), ("digits", 0.05)])
+def test_every_row_is_classified_as_by_scikit_learn(demo, name, error):
     folder = demo[0] / name
     truth, answer = np.load(folder / "truth.npz"), np.load(folder / "client/answer.npz")
     bound = hippocrene.Program.load(folder / "server/model.program").error_bound
     certain = truth["margins"] > 2 * bound
     assert answer["classes"].shape == (ROWS,)
-    assert certain.sum() >= 0.9 * ROWS
+    assert certain.sum() >= 0.5 * ROWS
     np.testing.assert_array_equal(answer["classes"][certain], truth["predicted"][certain])
     assert np.mean(answer["classes"] == truth["classes"]) >= 0.85
-    np.testing.assert_allclose(answer["scores"], truth["scores"], atol=0.05)
+    np.testing.assert_allclose(answer["scores"], truth["scores"], rtol=0, atol=error)
 
 
 def test_plans_and_measurements_are_printed(demo):
     output = demo[1]
-    assert output.count("rows that agree") == 2
+    assert output.count("steps on the preset") == output.count("rows that agree") == 2
     for line in (
-        "steps on the preset 'n13'",
-        "steps on the preset 'n15'",
-        f"rows too close to tell    0 of {ROWS}",
+        "rows too close to tell",
         "accuracy, encrypted",
         "accuracy, scikit-learn",
         "largest error of a score",
