@@ -69,6 +69,7 @@ def chosen(
     max_memory: int,
     bootstraps: bool,
     *,
+    goal: str,
     remedy: str,
     finished: Callable[[_R], _R] = lambda run: run,
 ) -> tuple[_R, dict[str, str]]:
@@ -78,8 +79,8 @@ def chosen(
 
     `operation` is named in errors. `run` runs the program with a preset, a precision, and True if
     bootstraps are allowed. If `min_precision` is not None, the run uses the least precision whose
-    results have that many bits. `remedy` says how to ask for less. `finished` completes the run of
-    a preset before it is compared.
+    results have that many bits. In errors, `goal` names that need, and `remedy` says how to ask for
+    less. `finished` completes the run of a preset before it is compared.
     """
     degrees = {preset.name: preset.ring_degree for preset in _native.presets()}
     fits: list[_R] = []
@@ -93,7 +94,9 @@ def chosen(
         try:
             simulation = finished(_fit(run, preset, precision, min_precision, bootstraps))
         except _LimitedByFunctionsError as limit:
-            raise ArgumentError(f"{operation}: {limit} {remedy}") from None
+            raise ArgumentError(
+                f"{operation}: there is no program with {goal}, because {limit} {remedy}"
+            ) from None
         except (
             ArgumentError,
             BudgetError,
@@ -121,7 +124,7 @@ def chosen(
         return best, {
             name: others[name] for name in presets if name in others and name != best.preset
         }
-    needed = "" if min_precision is None else f" with results of {min_precision:g} bits"
+    needed = "" if min_precision is None else f" with {goal}"
     if too_large:
         least = min(too_large, key=lambda simulation: simulation.peak_memory)
         less = "" if min_precision is None else f" {remedy}"
@@ -158,7 +161,7 @@ def _fit(
         return _precise(lambda bits: run(preset, bits, False), precision, min_precision)
     try:
         return _precise(lambda bits: run(preset, bits, False), precision, min_precision)
-    except CapacityError as lacking:
+    except (CapacityError, MissingKeyError) as lacking:
         try:
             return _precise(lambda bits: run(preset, bits, True), precision, min_precision)
         except ParameterError:
@@ -195,9 +198,8 @@ def _precise(
             more = bits - last[0]
             if more > 1 and found - last[1] < more / 4:
                 raise _LimitedByFunctionsError(
-                    f"results have {most:.1f} bits of precision at most, and {min_precision:.1f} "
-                    "are needed, because functions and comparisons in the program have errors of "
-                    "their own. Ask each of them for a smaller error."
+                    "functions and comparisons in the program have errors of their own, which a "
+                    "higher precision does not make smaller. Ask each of them for a smaller error."
                 )
         last = bits, found
         if found >= min_precision:

@@ -120,8 +120,8 @@ def compile_noted(
     wanted = True if bootstrapping == "auto" else bootstrapping
 
     def run(preset: str, bits: float | None, bootstraps: bool) -> _Attempt:
-        how = wanted if bootstraps else False
-        return _Attempt(recording, preset, bits, how, recording.program(preset, bits, how))
+        finish = recording.recorded(preset, bits, wanted if bootstraps else False)
+        return _Attempt(preset, finish, finish(False))
 
     # Planning may lose a part of a bit of precision.
     needed = None if largest is None else precision_for(largest) + 0.5
@@ -134,6 +134,7 @@ def compile_noted(
         needed,
         most,
         bool(wanted),
+        goal=f"errors of at most {largest:g}" if largest is not None else "",
         remedy="Or allow a larger error.",
         finished=_Attempt.planned,
     )
@@ -153,20 +154,18 @@ class _ReferenceProgram(Program):
 
 @dataclass(frozen=True)
 class _Attempt:
-    """A program with the preset, the precision and the bootstraps that are tried."""
+    """A program that was recorded with some preset.
 
-    recording: _Recording
+    `finish` makes the program of the recorded steps, planned as a whole if its argument is True.
+    """
+
     preset: str
-    precision: float | None
-    bootstrapping: bool | Bootstrapping
+    finish: Callable[[bool], Program]
     program: Program
 
     def planned(self) -> _Attempt:
         """Return the same program, planned as a whole."""
-        program = self.recording.program(
-            self.preset, self.precision, self.bootstrapping, planned=True
-        )
-        return replace(self, program=program)
+        return replace(self, program=self.finish(True))
 
     @property
     def seconds(self) -> float:
@@ -219,15 +218,10 @@ class _Recording:
     # The notes for the client, as JSON.
     notes: str
 
-    def program(
-        self,
-        preset: str,
-        precision: float | None,
-        bootstrapping: bool | Bootstrapping,
-        *,
-        planned: bool = False,
-    ) -> Program:
-        """Record the function with this preset, and plan it as a whole if `planned`."""
+    def recorded(
+        self, preset: str, precision: float | None, bootstrapping: bool | Bootstrapping
+    ) -> Callable[[bool], Program]:
+        """Record the function with this preset, and return the `finish` of an `_Attempt`."""
         of_bits = any(one.kind == "bits" for one in self.specs)
         how = to_native_bootstrapping(bootstrapping)
         samples = all(one._sample is not None for one in self.specs)
@@ -259,7 +253,11 @@ class _Recording:
                 "take random numbers, clocks and counters out of the function, and pass what they return as plain "
                 "values."
             )
-        return _ReferenceProgram(recorder.finish(outputs, single, named, self.notes, planned))
+
+        def finish(planned: bool) -> Program:
+            return _ReferenceProgram(recorder.finish(outputs, single, named, self.notes, planned))
+
+        return finish
 
 
 def _outputs(returned: Any) -> tuple[list[_native.EncryptedArray], bool, list[str] | None]:

@@ -23,6 +23,8 @@ if TYPE_CHECKING:
     from hippocrene.models.model_interface import ModelInterface
     from hippocrene.server import Server
 
+# Operations that compare values, as the extension module names them.
+_COMPARISONS = ("of_sign", "of_difference", "in_order", "quantile", "top_k", "max_pool")
 # A normally distributed error exceeds this number of standard deviations with probability 2**-40.
 _DEVIATIONS = 7.14
 
@@ -253,7 +255,9 @@ class Program(_Described):
     def error_bound(self) -> float | None:
         """The largest error of a result, or None for integers and bits, which are exact.
 
-        Each value of a result exceeds it with probability 2**-40 at most.
+        Each value of a result exceeds it with probability 2**-40 at most. Comparisons, `relu` and
+        the like are an exception: values near their threshold may have errors up to twice as
+        large, because the estimated error leaves the gap of a comparison out.
         """
         bits = self.precision_bits
         return None if bits is None else error_bound_of(bits)
@@ -313,7 +317,9 @@ class Program(_Described):
         facts.append(("seconds", f"{self.seconds:.3f}"))
         facts.append(("bootstraps", str(self.bootstraps)))
         if self.error_bound is not None:
-            facts.append(("error bound", f"{self.error_bound:.2g}"))
+            compares = any(step.operation in _COMPARISONS for step in self.steps)
+            apart = ", apart from values near the threshold of a comparison" if compares else ""
+            facts.append(("error bound", f"{self.error_bound:.2g}{apart}"))
         if self.log2_failure_probability is not None:
             facts.append(("failure probability", f"2**{self.log2_failure_probability:.0f}"))
         facts.append(("server memory", size_text(self.peak_memory)))

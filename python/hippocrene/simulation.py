@@ -177,6 +177,7 @@ def _automatic(asked: _Asked, min_precision: float | None, max_memory: int) -> S
         min_precision,
         max_memory,
         bool(asked.bootstrapping),
+        goal=f"results of {min_precision:g} bits" if min_precision is not None else "",
         remedy="Or take a lower min_precision.",
     )
     how = asked.bootstrapping if best.bootstrapping is not None else False

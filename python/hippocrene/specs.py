@@ -118,6 +118,12 @@ def spec_like(sample: npt.ArrayLike, *, margin: float = 2) -> Spec:
     factor = double(margin, "a margin")
     if not factor >= 1:
         raise ArgumentError(f"spec_like: the margin is {factor:g}, and it must be at least 1")
+    kind = np.asarray(sample).dtype.kind
+    if kind not in "biufcO":
+        raise TypeError(
+            "spec_like: a sample holds numbers, and this one holds text or dates. Encode "
+            "categories as numbers, or leave these columns out."
+        )
     bits = booleans(sample, "spec_like")
     if bits is not None:
         return Spec(bits.shape, None, "bits")
@@ -130,7 +136,13 @@ def spec_like(sample: npt.ArrayLike, *, margin: float = 2) -> Spec:
     if np.iscomplexobj(array):
         bound = factor * float(np.abs(array).max())
         return Spec(array.shape, (-bound, bound), "complex")
-    sampled: npt.NDArray[np.float64] = np.ascontiguousarray(array, np.float64)
+    try:
+        sampled: npt.NDArray[np.float64] = np.ascontiguousarray(array, np.float64)
+    except ValueError as error:
+        raise TypeError(
+            f"spec_like: a sample holds numbers, and this one does not ({error}). Encode "
+            "categories as numbers, or leave these columns out."
+        ) from None
     low, high = float(sampled.min()), float(sampled.max())
     half = 0.5 * factor * (high - low)
     middle = 0.5 * low + 0.5 * high

@@ -7,6 +7,7 @@ import re
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
+from xml.etree import ElementTree
 
 import numpy as np
 import numpy.typing as npt
@@ -372,11 +373,37 @@ def test_specifications_are_checked() -> None:
         hp.spec_like(ROWS, margin=0.5)
     with pytest.raises(hp.EncodeError, match="nan at position 1"):
         hp.spec_like([1.0, np.nan])
+    for sample in ([["x", 1.0], ["y", 2.0]], np.array([["x", 1.0]], object)):
+        with pytest.raises(TypeError, match="a sample holds numbers"):
+            hp.spec_like(sample)
     assert str(hp.spec_like([True, False])) == "2 bits"
     assert hp.spec_like([5.0, 5.0]).interval == (0.0, 10.0)
     assert hp.spec_like([1 + 1j]).kind == "complex"
 
 
 def test_errors_of_functions_limit_what_can_be_asked() -> None:
-    with pytest.raises(hp.ArgumentError, match=r"errors of their own\. Ask each of them"):
+    with pytest.raises(
+        hp.ArgumentError, match=r"no program with errors of at most 1e-06, .* errors of their own"
+    ):
         hp.compile(lambda x: np.tanh(x), hp.spec(4, bound=4), preset="n14", error=1e-6)
+
+
+def test_requested_bootstraps_are_part_of_a_program() -> None:
+    program = hp.compile(
+        lambda x: x.server.bootstrap(x) * x, hp.spec(8, bound=1), preset="n15", precision=14
+    )
+    assert program.bootstraps == 1
+
+
+def test_pictures_have_a_row_for_each_step(tmp_path: Path) -> None:
+    program = hp.compile(affine, hp.spec((8, 6), bound=1), preset="n13")
+    picture = program.plot(tmp_path / "plan.svg")
+    assert (tmp_path / "plan.svg").read_text() == picture
+    root = ElementTree.fromstring(picture)
+    names = {"svg": "http://www.w3.org/2000/svg"}
+    assert len(root.findall("svg:circle", names)) == 1 + len(program.steps)
+    assert len(root.findall("svg:rect", names)) == len(program.steps)
+    texts = [text.text or "" for text in root.findall("svg:text", names)]
+    assert "x: 8 x 6 numbers in [-1, 1]" in texts
+    assert any(text.startswith("matmul_plain: 8 x 3 numbers") for text in texts)
+    assert picture in program._repr_html_()
