@@ -190,6 +190,14 @@ def _precise(
                 break
             bits -= 1
             continue
+        except ArgumentError:
+            # Comparisons and functions need some precision of their own.
+            if best is not None:
+                break
+            if len(tried) == _TRIES:
+                raise
+            bits += 4
+            continue
         found = simulation.precision_bits
         if found is None:
             return simulation

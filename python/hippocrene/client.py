@@ -413,7 +413,8 @@ class Client(StoredSecret, _Encrypting):
         """
         if interface is not None:
             known = interface_of(interface)
-            check_type(known, Interface, "decrypt: the second argument is an Interface")
+            if known is None:
+                check_type(interface, Interface, "decrypt: the second argument is an Interface")
             values = self.decrypt(array, dtype=dtype, signed=signed)
             return values if known is None else known._read(values)
         if isinstance(array, tuple):

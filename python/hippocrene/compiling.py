@@ -60,8 +60,8 @@ def compile(  # noqa: A001 - the name that users of jax and torch know
 
     >>> import hippocrene as hp
     >>> program = hp.compile(lambda x: (x * x).sum(), hp.spec(100, bound=1), preset="n13")
-    >>> [step.operation for step in program.steps]
-    ['mul', 'sum']
+    >>> print(*[step.operation for step in program.steps])
+    lower mul sum
     """
     return compile_noted(
         function,

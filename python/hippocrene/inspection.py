@@ -31,11 +31,13 @@ def inspect(data: bytes | bytearray | memoryview | str | PathLike[str]) -> dict[
       ``bootstrapping``, ``tables`` and ``bits``.
     - ``transfer``: the second secret key that a transfer key leads to.
     - ``trees``: the properties of a file of decision trees.
+    - ``program``: the inputs and the results of a program or of an interface, and the cost of a
+      program.
 
     ``kind`` is ``"settings"``, ``"secret_key"``, ``"public_key"``, ``"evaluation_keys"``,
     ``"transfer_key"``, ``"array"``, ``"integer_array"``, ``"bit_array"``, ``"tree_secret_key"``,
     ``"tree_keys"``, ``"tree_query"``, ``"tree_reply"``, ``"clustering"``, ``"gate_secret_key"``,
-    ``"gate_keys"`` or ``"gate_array"``.
+    ``"gate_keys"``, ``"gate_array"``, ``"program"`` or ``"interface"``.
 
     This checks the header, the checksum and the lengths of all parts. Residues are checked only
     when they are read. Data that is not a whole file of this package raises a `FormatError`, and a

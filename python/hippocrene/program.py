@@ -7,11 +7,11 @@ import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any, NoReturn, cast
 
 from hippocrene import _native
 from hippocrene.arrays.encrypted import EncryptedArray
-from hippocrene.errors import ArgumentError
+from hippocrene.errors import ArgumentError, FormatError
 from hippocrene.files import FilePath, file_path
 from hippocrene.html_tables import Cell, table
 from hippocrene.program_plot import drawn
@@ -71,6 +71,12 @@ class _Described(Stored):
     """The base of programs and interfaces: their inputs, results and parameters."""
 
     __slots__ = ("__dict__",)
+    _shown = ("preset",)
+
+    @property
+    def fingerprint(self) -> NoReturn:  # type: ignore[override]
+        """Programs and interfaces belong to no secret key."""
+        raise AttributeError(f"a {type(self).__name__} belongs to no secret key")
 
     @cached_property
     def _told(self) -> dict[str, Any]:
@@ -109,7 +115,13 @@ class _Described(Stored):
     @property
     def notes(self) -> dict[str, Any]:
         """The notes for the client, such as the classes of a model."""
-        return cast("dict[str, Any]", json.loads(self._told["notes"] or "{}"))
+        try:
+            notes = json.loads(self._told["notes"] or "{}")
+        except json.JSONDecodeError:
+            notes = None
+        if not isinstance(notes, dict):
+            raise FormatError("the notes of this interface are not a JSON object")
+        return notes
 
     def _structured(self, arrays: list[Any]) -> Any:
         """Return results in the structure that the function returned them in."""
@@ -145,7 +157,10 @@ class Interface(_Described):
         from hippocrene.models.model_interface import ModelInterface
 
         told = self.notes.get("model")
-        return None if told is None else ModelInterface(**told)
+        try:
+            return None if told is None else ModelInterface(**told)
+        except TypeError as error:
+            raise FormatError(f"the notes of this interface describe no model: {error}") from None
 
     def _read(self, values: Any) -> Any:
         """Return the classes that decrypted scores of a model mean, or the values themselves."""
@@ -290,7 +305,8 @@ class Program(_Described):
             sources = ", ".join(name.get(i, f"%{i}") for i in step.inputs)
             left = "" if step.capacity_bits is None else f"{step.capacity_bits:.0f} bits"
             mark = " (seen in the sample)" if step.rests_on_sample else ""
-            more = f", {step.bootstraps} bootstraps" if step.bootstraps else ""
+            several = "" if step.bootstraps == 1 else "s"
+            more = f", {step.bootstraps} bootstrap{several}" if step.bootstraps else ""
             rows.append(
                 (
                     f"{label} = {step.operation}",

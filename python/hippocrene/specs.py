@@ -110,7 +110,7 @@ def spec_like(sample: npt.ArrayLike, *, margin: float = 2) -> Spec:
     program marks the intervals that rest on the sample. Values outside of these make results wrong
     without an error, so take a sample that covers what can occur, or a larger margin.
 
-    The sample is not stored in the program.
+    This needs a sample for every input. The samples are not stored in the program.
 
     >>> print(spec_like([[0.0, 1.0], [2.0, 4.0]]))
     2 x 2 numbers in [-2, 6]

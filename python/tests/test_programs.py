@@ -407,3 +407,26 @@ def test_pictures_have_a_row_for_each_step(tmp_path: Path) -> None:
     assert "x: 8 x 6 numbers in [-1, 1]" in texts
     assert any(text.startswith("matmul_plain: 8 x 3 numbers") for text in texts)
     assert picture in program._repr_html_()
+
+
+def test_arrays_of_another_precision_are_refused(parties: Parties) -> None:
+    x = parties.client.encrypt(ROWS, bound=1, precision=20)
+    with pytest.raises(hp.ArgumentError, match=r"a precision of 20 bits, and .* for 32 bits"):
+        parties.server.run(parties.program, x)
+
+
+def test_a_looser_error_is_found_too() -> None:
+    names = [
+        hp.compile(lambda x: x.relu(), hp.spec(8, bound=1), error=error).preset
+        for error in (0.01, 0.05, 0.5)
+    ]
+    assert names == sorted(names, reverse=True)
+
+
+def test_programs_belong_to_no_key(parties: Parties) -> None:
+    with pytest.raises(AttributeError, match="a Program belongs to no secret key"):
+        _ = parties.program.fingerprint
+    with pytest.raises(TypeError, match="an Interface, not str"):
+        parties.client.decrypt(parties.client.encrypt(ROWS), "x")  # type: ignore[call-overload]
+    assert hp.inspect(parties.program.to_bytes())["kind"] == "program"
+    assert hp.inspect(parties.interface.to_bytes())["program"]["inputs"][0][0] == "x"

@@ -142,6 +142,9 @@ impl Interface {
             let what = "the program computes on bits, and its parameters are not for bits";
             return Err(Error::argument("load an interface", what));
         }
+        for Input { spec, .. } in &body.inputs {
+            Spec::new(spec.kind, spec.shape.clone(), spec.interval)?;
+        }
         Ok(Interface { settings, bits: bits.filter(|_| body.keys.bits), body })
     }
 

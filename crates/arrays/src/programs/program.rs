@@ -252,8 +252,10 @@ impl Program {
             );
             return Err(Error::NoKeys { operation: RUN, what: what.into() });
         }
+        let precision = self.interface.settings().precision();
         for (input, array) in expected.iter().zip(&inputs) {
             input.spec.check(array, &input.name)?;
+            input.spec.check_precision(array, &input.name, precision)?;
         }
         let mut done = 0;
         run(&self.body.graph, server, inputs, |_, _| {

@@ -3,7 +3,12 @@
 use serde::{Deserialize, Serialize};
 
 use super::any::{AnyArray, each_kind};
-use crate::{EncryptedArray, Encryption, Error, Interval};
+use crate::{EncryptedArray, Encryption, Error, Interval, format_shape};
+
+const OPERATION: &str = "run a program";
+
+/// Maximum number of elements of an array. Chosen: it is far beyond the memory of any server.
+const MAX_ELEMENTS: usize = 1 << 40;
 
 /// The kind of the elements of an array.
 ///
@@ -54,6 +59,14 @@ impl Spec {
         interval: Option<(f64, f64)>,
     ) -> Result<Self, Error> {
         const OPERATION: &str = "spec";
+        let size = shape.iter().try_fold(1usize, |size, length| size.checked_mul(*length));
+        if size.is_none_or(|size| size == 0 || size > MAX_ELEMENTS) {
+            let what = format!(
+                "an array of shape {} does not have 1 to 2^40 elements",
+                format_shape(&shape)
+            );
+            return Err(Error::argument(OPERATION, what));
+        }
         if let Some((low, high)) = interval {
             Interval::finite(low, high)?;
         }
@@ -91,13 +104,34 @@ impl Spec {
         Spec { kind, shape, interval: Some((interval.low(), interval.high())) }
     }
 
+    /// Checks that an array of numbers has the precision that a program was compiled for.
+    ///
+    /// # Errors
+    /// [`Error::Argument`] if it does not.
+    pub(super) fn check_precision(
+        &self,
+        array: &AnyArray,
+        name: &str,
+        need: f64,
+    ) -> Result<(), Error> {
+        let AnyArray::Numbers(array) = array else { return Ok(()) };
+        if array.precision() == need {
+            return Ok(());
+        }
+        let what = format!(
+            "the input {name} has a precision of {} bits, and the program was compiled for {need} \
+             bits. Encrypt it with the interface of this program.",
+            array.precision()
+        );
+        Err(Error::argument(OPERATION, what))
+    }
+
     /// Checks that an array fulfils this specification.
     ///
     /// # Errors
     /// [`Error::Shape`] if its shape differs, and [`Error::Argument`] if its kind differs or its
     /// elements may lie outside of the interval. `name` is the name of the array.
     pub(super) fn check(&self, array: &AnyArray, name: &str) -> Result<(), Error> {
-        const OPERATION: &str = "run a program";
         let have = Spec::of(array);
         if have.shape != self.shape {
             let batches = match (&have.shape[..], &self.shape[..]) {

@@ -3,6 +3,7 @@
 //! They hold settings, the length of the rest, and the rest as CBOR (RFC 8949), which names every
 //! field. There is no code in them. A reader takes memory in proportion to the file only.
 
+use ciborium::de::Error as CborError;
 use hippocrene_arrays::{
     Cost, Error, Interface, InterfaceBody, Program, ProgramBody, Results, Settings, Spec,
 };
@@ -78,8 +79,15 @@ fn read<T: DeserializeOwned>(
         return Err(FormatError::Truncated { what, have: cursor.left(), need: length });
     }
     let mut bytes = cursor.take(length as usize)?;
-    let value = ciborium::from_reader(&mut bytes)
-        .map_err(|error| FormatError::field(what, error.to_string(), "valid CBOR"))?;
+    let value = ciborium::from_reader(&mut bytes).map_err(|error| {
+        let wrong = match error {
+            CborError::Io(_) => "CBOR that ends too early".to_owned(),
+            CborError::Syntax(place) => format!("CBOR that is wrong at byte {place}"),
+            CborError::Semantic(_, wrong) => format!("CBOR with {wrong}"),
+            CborError::RecursionLimitExceeded => "CBOR that is nested too deeply".to_owned(),
+        };
+        FormatError::field(what, wrong, "the fields that the wire format names")
+    })?;
     match bytes.len() {
         0 => Ok(value),
         more => Err(FormatError::field(what, format!("{more} further bytes"), "none")),
