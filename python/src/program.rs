@@ -11,7 +11,7 @@ use serde::Serialize;
 
 use crate::{
     array::{Computed, EncryptedArray},
-    bits::preset,
+    bits::preset as preset_of_bits,
     client::{Wanted, settings, wanted},
     description::{KeysDescription, plain_modulus, preset_name, scheme},
     errors::detached,
@@ -27,7 +27,7 @@ pub(crate) struct Recorder {
 }
 
 /// The kind of elements of this name.
-fn kind(name: &str) -> Result<SpecKind, Error> {
+fn kind_of(name: &str) -> Result<SpecKind, Error> {
     Ok(match name {
         "numbers" => SpecKind::Numbers,
         "complex" => SpecKind::Complex,
@@ -43,7 +43,7 @@ impl Recorder {
     #[allow(clippy::too_many_arguments)] // as many as a simulation has, and the margin
     fn new(
         py: Python<'_>,
-        preset_name: &str,
+        preset: &str,
         precision: Option<f64>,
         scheme: Option<&str>,
         plain_modulus: Option<u64>,
@@ -52,8 +52,8 @@ impl Recorder {
         margin: Option<f64>,
     ) -> PyResult<Self> {
         detached(py, || {
-            let settings = settings(preset_name, precision, scheme, plain_modulus)?;
-            let bits = if bits { Some(preset(&settings)?.bits()?) } else { None };
+            let settings = settings(preset, precision, scheme, plain_modulus)?;
+            let bits = if bits { Some(preset_of_bits(&settings)?.bits()?) } else { None };
             let bootstrapping = bootstrapping.map(wanted);
             let request = KeyRequest { bootstrapping, bits, ..KeyRequest::only([]) };
             let inner = Arc::new(hippocrene::Recorder::new(settings, &request, margin)?);
@@ -76,14 +76,14 @@ impl Recorder {
         &self,
         py: Python<'_>,
         name: &str,
-        kind_name: &str,
+        kind: &str,
         shape: Vec<usize>,
         interval: Option<(f64, f64)>,
         sample: Option<PyReadonlyArrayDyn<'_, f64>>,
     ) -> Computed {
         let sample = sample.as_ref().map(PyReadonlyArrayDyn::as_slice).transpose()?;
         detached(py, || {
-            let spec = Spec::new(kind(kind_name)?, shape, interval)?;
+            let spec = Spec::new(kind_of(kind)?, shape, interval)?;
             let value = self.inner.input(name, spec, sample)?;
             let session = self.inner.server().session();
             Ok(EncryptedArray::of_value(self.inner.array(value)?, session, value))

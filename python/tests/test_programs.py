@@ -415,12 +415,11 @@ def test_arrays_of_another_precision_are_refused(parties: Parties) -> None:
         parties.server.run(parties.program, x)
 
 
-def test_a_looser_error_is_found_too() -> None:
-    names = [
-        hp.compile(lambda x: x.relu(), hp.spec(8, bound=1), error=error).preset
-        for error in (0.01, 0.05, 0.5)
-    ]
-    assert names == sorted(names, reverse=True)
+def test_errors_that_are_looser_than_a_comparison_allows_are_found_too() -> None:
+    # At the precision that this error needs, relu would refuse the values.
+    program = hp.compile(lambda x: x.relu(), hp.spec(8, bound=1), preset="n15", error=0.5)
+    assert program.error_bound is not None
+    assert program.error_bound <= 0.5
 
 
 def test_programs_belong_to_no_key(parties: Parties) -> None:

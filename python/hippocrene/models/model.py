@@ -11,7 +11,7 @@ import numpy.typing as npt
 from hippocrene.compiling import compile_noted
 from hippocrene.errors import ArgumentError, ShapeError, UnsupportedError
 from hippocrene.models.affine import Affine
-from hippocrene.models.model_interface import ModelInterface, ModelKind
+from hippocrene.models.model_interface import ModelInterface
 from hippocrene.models.nonlinear import Nonlinear
 from hippocrene.models.probabilities import Probabilities
 from hippocrene.specs import Spec
@@ -87,7 +87,7 @@ class Model:
     # Properties
 
     @property
-    def kind(self) -> ModelKind:
+    def kind(self) -> str:
         """``"classifier"``, ``"regressor"``, ``"transformer"`` or ``"clusters"``."""
         return self._interface.kind
 

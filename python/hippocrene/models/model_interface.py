@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
-from typing import Any, Literal, TypeAlias
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -15,8 +15,6 @@ from hippocrene.values.operands import real_numbers, rows_of_doubles, to_array
 
 _Doubles = npt.NDArray[np.float64]
 
-ModelKind: TypeAlias = Literal["classifier", "regressor", "transformer", "clusters"]
-"""The kinds of models."""
 
 # Encoded values may exceed 1 by this much, from rounding. Chosen, far above the rounding of a few
 # operations on doubles.
@@ -37,7 +35,7 @@ class ModelInterface:
     ['no', 'yes']
     """
 
-    kind: ModelKind
+    kind: str
     """``"classifier"``, ``"regressor"``, ``"transformer"`` or ``"clusters"``."""
     feature_names: Sequence[str] | None
     """The names of the columns of rows in their order, or None if they have no names."""

@@ -17,7 +17,6 @@ from hippocrene.models.linear import cluster_scores, linear_predictions, linear_
 from hippocrene.models.model import Model
 from hippocrene.models.model_interface import (
     ModelInterface,
-    ModelKind,
     column_intervals,
     read_rows,
 )
@@ -163,7 +162,7 @@ class _Source(NamedTuple):
 class _Converted(NamedTuple):
     """The parts of a model. `Model` describes `inner`, `last` and `output`."""
 
-    kind: ModelKind
+    kind: str
     inner: _Inner
     last: Affine
     classes: Sequence[Any] | None = None
