@@ -332,7 +332,7 @@ class Client(StoredSecret, _Encrypting):
                 raise TypeError(
                     "generate: an interface already determines precision, scheme and plain modulus"
                 )
-            return cls(_native.ClientKey.generate_for(interface._raw, thread_count(threads)))
+            return cls(interface._raw.generate_client(thread_count(threads)))
         exact, modulus = checked_scheme(scheme, plain_modulus, precision)
         precision = double_or_none(precision, "a precision")
         preset = text(preset, "a preset")
@@ -531,7 +531,7 @@ class Client(StoredSecret, _Encrypting):
         if interface is not None:
             if conjugation or bootstrapping or tables or bits is not None or for_ is not None:
                 raise TypeError("evaluation_keys: an interface already determines the keys")
-            return EvaluationKeys(self._raw.evaluation_keys_for(interface._raw))
+            return EvaluationKeys(interface._raw.evaluation_keys(self._raw))
         relinearisation = True
         if for_ is not None:
             if rotations is not None or conjugation:

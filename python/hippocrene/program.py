@@ -21,7 +21,6 @@ from hippocrene.units import size_text
 
 if TYPE_CHECKING:
     from hippocrene.models.model_interface import ModelInterface
-    from hippocrene.server import Server
 
 # Operations that compare values, as the extension module names them.
 _COMPARISONS = ("of_sign", "of_difference", "in_order", "quantile", "top_k", "max_pool")
@@ -278,7 +277,7 @@ class Program(_Described):
         return None if bits is None else error_bound_of(bits)
 
     def _run(
-        self, server: Server, arrays: tuple[Any, ...], progress: Callable[[int], object] | None
+        self, server: Any, arrays: tuple[Any, ...], progress: Callable[[int], object] | None
     ) -> Any:
         """Run on a server, as `Server.run` explains."""
         for array in arrays:

@@ -9,12 +9,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from html import escape
-from typing import TYPE_CHECKING
+from typing import Any
 
 from hippocrene.units import time_text
-
-if TYPE_CHECKING:
-    from hippocrene.program import Program
 
 # Sizes in pixels.
 _ROW = 22
@@ -43,7 +40,7 @@ class _Row:
     rests_on_sample: bool = False
 
 
-def _rows(program: Program) -> list[_Row]:
+def _rows(program: Any) -> list[_Row]:
     """Return the rows, with the rows that each one uses in place of values."""
     rows = [_Row(name, str(spec), ()) for name, spec in program.inputs.items()]
     row_of = list(range(len(rows)))
@@ -63,8 +60,8 @@ def _rows(program: Program) -> list[_Row]:
     return rows
 
 
-def drawn(program: Program) -> str:
-    """Return the picture of a program as SVG text."""
+def drawn(program: Any) -> str:
+    """Return the picture of a `Program` as SVG text."""
     rows = _rows(program)
     height = _TOP + _ROW * len(rows) + _MARGIN
     title = f"{len(program.steps)} steps on {program.preset}, {time_text(program.seconds)}"

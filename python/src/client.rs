@@ -6,7 +6,6 @@ use crate::description::{KeysDescription, plain_modulus, preset_name, scheme};
 use crate::errors::{detached, to_py};
 use crate::files::{PyLimits, limits, load, to_python, with_files};
 use crate::numbers::{Plain, Slices, to_numpy};
-use crate::program::Interface;
 use hippocrene::{
     BigFloat, Bits, Bootstrapping, Encryption, Error, Integers, Interval, KMeansMethod, KeyRequest,
     LookUps, Numbers, Preset, Residues, Settings, Shape, Stored, wire::Kind,
@@ -208,21 +207,6 @@ with_files!(
             let settings = settings(preset, precision, scheme, plain_modulus)?;
             hippocrene::ClientKey::generate_with(settings, threads).map(Self::from)
         })
-    }
-
-    /// A client key with the settings of a program.
-    #[staticmethod]
-    fn generate_for(py: Python<'_>, interface: &Interface, threads: usize) -> PyResult<Self> {
-        detached(py, || {
-            let settings = interface.0.settings().clone();
-            hippocrene::ClientKey::generate_with(settings, threads).map(Self::from)
-        })
-    }
-
-    /// The evaluation keys that a program uses.
-    fn evaluation_keys_for(&self, py: Python<'_>, interface: &Interface) -> PyResult<EvaluationKeys> {
-        detached(py, || self.0.evaluation_keys(&interface.0.key_request()))
-            .map(EvaluationKeys)
     }
 
     #[getter]

@@ -12,7 +12,7 @@ use serde::Serialize;
 use crate::{
     array::{Computed, EncryptedArray},
     bits::preset as preset_of_bits,
-    client::{Wanted, settings, wanted},
+    client::{ClientKey, EvaluationKeys, Wanted, settings, wanted},
     description::{KeysDescription, plain_modulus, preset_name, scheme},
     errors::detached,
     files::with_files,
@@ -144,6 +144,18 @@ with_files!(
     /// The properties as JSON.
     fn describe(&self, py: Python<'_>) -> PyResult<String> {
         detached(py, || described(&self.0, None))
+    }
+
+    /// A client key with the settings of the program.
+    fn generate_client(&self, py: Python<'_>, threads: usize) -> PyResult<ClientKey> {
+        let settings = self.0.settings().clone();
+        detached(py, || hippocrene::ClientKey::generate_with(settings, threads))
+            .map(ClientKey::from)
+    }
+
+    /// The evaluation keys of a client that the program uses.
+    fn evaluation_keys(&self, py: Python<'_>, client: &ClientKey) -> PyResult<EvaluationKeys> {
+        detached(py, || client.0.evaluation_keys(&self.0.key_request())).map(EvaluationKeys)
     }
 });
 
