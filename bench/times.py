@@ -33,8 +33,8 @@ from goldens.programs import BFV, BGV, N14, N15, N15_BOOTSTRAPS, N15_TABLES, Pro
 COUNTS = ((N14, 24), (N15, 16), (BGV, 7), (BFV, 5), (N15_BOOTSTRAPS, 5), (N15_TABLES, 3))
 # The predicted seconds above which a program is not measured (chosen).
 LONGEST = 1.5
-# The number of runs of a program, of which a record has the shortest, and the number of turns that
-# each version takes in a comparison (chosen).
+# The number of runs of a program (a record has the shortest run), and the number of turns of each
+# version in a comparison. Both are chosen.
 RUNS, TURNS = 3, 15
 
 

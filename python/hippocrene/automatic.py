@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from typing import Protocol, TypeVar
 
 from hippocrene import _native
@@ -54,6 +55,20 @@ class _LimitedByFunctionsError(Exception):
 _TRIES = 8
 
 
+@dataclass(frozen=True)
+class Need:
+    """The precision that results need.
+
+    - `precision`: the lowest precision in bits after the binary point.
+    - `goal`: what was asked for, in errors.
+    - `remedy`: how to ask for less, as a sentence.
+    """
+
+    precision: float
+    goal: str
+    remedy: str
+
+
 def candidates(of_bits: bool) -> list[str]:
     """Return the names of the presets for a program, in order of their ring degrees."""
     family = re.compile(r"bits\d+" if of_bits else r"n\d+s?")
@@ -65,12 +80,10 @@ def chosen(
     run: Callable[[str, float | None, bool], _R],
     presets: Sequence[str],
     precision: float | None,
-    min_precision: float | None,
+    need: Need | None,
     max_memory: int,
-    bootstraps: bool,
     *,
-    goal: str,
-    remedy: str,
+    bootstraps: bool,
     finished: Callable[[_R], _R] = lambda run: run,
 ) -> tuple[_R, dict[str, str]]:
     """Return the run with the least predicted time among those that fit the memory.
@@ -78,9 +91,8 @@ def chosen(
     The other presets that were tried are returned with the reasons against them.
 
     `operation` is named in errors. `run` runs the program with a preset, a precision, and True if
-    bootstraps are allowed. If `min_precision` is not None, the run uses the least precision whose
-    results have that many bits. In errors, `goal` names that need, and `remedy` says how to ask for
-    less. `finished` completes the run of a preset before it is compared.
+    bootstraps are allowed. If there is a `need`, the run uses the least precision that fulfils it.
+    `finished` completes the run of a preset before it is compared.
     """
     degrees = {preset.name: preset.ring_degree for preset in _native.presets()}
     fits: list[_R] = []
@@ -92,11 +104,9 @@ def chosen(
             # Without bootstraps, a larger ring does the same operations, and each takes longer.
             break
         try:
-            simulation = finished(_fit(run, preset, precision, min_precision, bootstraps))
+            simulation = finished(_fit(run, preset, precision, need, bootstraps))
         except _LimitedByFunctionsError as limit:
-            raise ArgumentError(
-                f"{operation}: there is no program with {goal}, because {limit} {remedy}"
-            ) from None
+            raise ArgumentError(f"{operation}: {limit}") from None
         except (
             ArgumentError,
             BudgetError,
@@ -124,10 +134,9 @@ def chosen(
         return best, {
             name: others[name] for name in presets if name in others and name != best.preset
         }
-    needed = "" if min_precision is None else f" with {goal}"
+    needed, less = ("", "") if need is None else (f" with {need.goal}", f" {need.remedy}")
     if too_large:
         least = min(too_large, key=lambda simulation: simulation.peak_memory)
-        less = "" if min_precision is None else f" {remedy}"
         raise ParameterError(
             f"{operation}: no preset gives the program{needed} within {memory} of memory. The nearest miss is "
             f"{least.preset!r}, which takes {size_text(least.peak_memory)}. Allow as much with max_memory, or "
@@ -138,9 +147,7 @@ def chosen(
         if isinstance(refusal, MissingKeyError):
             # No preset can replace keys.
             raise refusal
-    if len({str(error) for _, error in refused}) == 1 and (
-        len(refused) > 1 or min_precision is None
-    ):
+    if len({str(error) for _, error in refused}) == 1 and (len(refused) > 1 or need is None):
         # All presets fail for the same reason, so the preset is not at fault.
         raise reason
     tried = "the preset does not fit" if len(presets) == 1 else "no preset fits"
@@ -153,28 +160,27 @@ def _fit(
     run: Callable[[str, float | None, bool], _R],
     preset: str,
     precision: float | None,
-    min_precision: float | None,
+    need: Need | None,
     bootstraps: bool,
 ) -> _R:
     """Run with one preset, without bootstraps if possible, because they take most of the time."""
     if not bootstraps:
-        return _precise(lambda bits: run(preset, bits, False), precision, min_precision)
+        return _precise(lambda bits: run(preset, bits, False), precision, need)
     try:
-        return _precise(lambda bits: run(preset, bits, False), precision, min_precision)
+        return _precise(lambda bits: run(preset, bits, False), precision, need)
     except (CapacityError, MissingKeyError) as lacking:
         try:
-            return _precise(lambda bits: run(preset, bits, True), precision, min_precision)
+            return _precise(lambda bits: run(preset, bits, True), precision, need)
         except ParameterError:
             # There is no bootstrap with this preset.
             raise lacking from None
 
 
-def _precise(
-    run: Callable[[float | None], _R], precision: float | None, min_precision: float | None
-) -> _R:
-    """Run at this precision, or at the least one that gives results of `min_precision` bits."""
-    if min_precision is None:
+def _precise(run: Callable[[float | None], _R], precision: float | None, need: Need | None) -> _R:
+    """Run at this precision, or at the least one that fulfils the need."""
+    if need is None:
         return run(precision)
+    min_precision = need.precision
     # Results lose a few bits of the requested precision, about equally many at every precision.
     bits = float(math.ceil(min_precision) + 2)
     best: _R | None = None
@@ -206,8 +212,9 @@ def _precise(
             more = bits - last[0]
             if more > 1 and found - last[1] < more / 4:
                 raise _LimitedByFunctionsError(
-                    "functions and comparisons in the program have errors of their own, which a "
-                    "higher precision does not make smaller. Ask each of them for a smaller error."
+                    f"there is no program with {need.goal}, because functions and comparisons in "
+                    "it have errors of their own, which a higher precision does not make smaller. "
+                    f"Ask each of them for a smaller error. {need.remedy}"
                 )
         last = bits, found
         if found >= min_precision:

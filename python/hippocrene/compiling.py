@@ -10,7 +10,7 @@ from typing import Any, Literal
 
 from hippocrene import _native
 from hippocrene.arrays.encrypted import EncryptedArray
-from hippocrene.automatic import candidates, chosen
+from hippocrene.automatic import Need, candidates, chosen
 from hippocrene.client import checked_scheme
 from hippocrene.errors import ArgumentError
 from hippocrene.program import Program, precision_for
@@ -18,7 +18,7 @@ from hippocrene.requirements import Bootstrapping, to_native_bootstrapping
 from hippocrene.server import Server
 from hippocrene.specs import Spec
 from hippocrene.units import size_of
-from hippocrene.values.scalars import double, double_or_none, text
+from hippocrene.values.scalars import double_or_none, text
 
 # The default limit of the memory of a server, in bytes.
 _MEMORY = 2**34
@@ -123,19 +123,19 @@ def compile_noted(
         finish = recording.recorded(preset, bits, wanted if bootstraps else False)
         return _Attempt(preset, finish, finish(False))
 
-    # Planning may lose a part of a bit of precision.
-    needed = None if largest is None else precision_for(largest) + 0.5
-    bits = None if precision is None else double(precision, "a precision")
+    need = None
+    if largest is not None:
+        # Planning may lose half a bit of precision.
+        bits = precision_for(largest) + 0.5
+        need = Need(bits, f"errors of at most {largest:g}", "Or allow a larger error.")
     attempt, others = chosen(
         "compile",
         run,
         presets,
-        bits,
-        needed,
+        double_or_none(precision, "a precision"),
+        need,
         most,
-        bool(wanted),
-        goal=f"errors of at most {largest:g}" if largest is not None else "",
-        remedy="Or allow a larger error.",
+        bootstraps=bool(wanted),
         finished=_Attempt.planned,
     )
     program = Program(attempt.program._raw)

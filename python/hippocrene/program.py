@@ -380,7 +380,11 @@ def encrypted_inputs(
     model = interface._model
     plain = values if model is None else (model.encode(values[0]),)
     arrays = tuple(
-        encrypt(spec._checked(value, name), spec.interval, precision=interface.precision)
+        encrypt(
+            spec._checked(value, name),
+            spec.interval,
+            precision=None if spec.kind == "bits" else interface.precision,
+        )
         for (name, spec), value in zip(specs.items(), plain, strict=True)
     )
     return arrays[0] if len(arrays) == 1 else arrays

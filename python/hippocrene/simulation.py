@@ -12,7 +12,7 @@ import numpy.typing as npt
 
 from hippocrene import _native
 from hippocrene.arrays.encrypted import EncryptedArray
-from hippocrene.automatic import candidates, chosen
+from hippocrene.automatic import Need, candidates, chosen
 from hippocrene.client import check_for_numbers, checked_scheme, encrypt, key_request
 from hippocrene.errors import (
     BudgetError,
@@ -169,16 +169,13 @@ def _automatic(asked: _Asked, min_precision: float | None, max_memory: int) -> S
             replace(asked, preset=preset, precision=precision, bootstrapping=how), at_reference=True
         )
 
+    need = None
+    if min_precision is not None:
+        goal, remedy = f"results of {min_precision:g} bits", "Or take a lower min_precision."
+        need = Need(min_precision, goal, remedy)
+    bootstraps = bool(asked.bootstrapping)
     best, _ = chosen(
-        "simulate",
-        run,
-        presets,
-        asked.precision,
-        min_precision,
-        max_memory,
-        bool(asked.bootstrapping),
-        goal=f"results of {min_precision:g} bits" if min_precision is not None else "",
-        remedy="Or take a lower min_precision.",
+        "simulate", run, presets, asked.precision, need, max_memory, bootstraps=bootstraps
     )
     how = asked.bootstrapping if best.bootstrapping is not None else False
     return _run(replace(asked, preset=best.preset, precision=best.precision, bootstrapping=how))

@@ -6,20 +6,21 @@ use crate::files::{HeldBytes, PyLimits, limits, load, to_python};
 use hippocrene::wire::{self, ElementsInspection, FileForm, Inspection};
 use hippocrene::{
     AnyArray, AnyKind, Array, BitArray, Bits, CiphertextBody, Error, GateArray, IntegerArray,
-    Numbers, Residues, Session, Stored as _,
+    Numbers, Recorder, Residues, Session, Stored as _,
 };
 use pyo3::prelude::*;
 use pyo3::pybacked::PyBackedBytes;
 use pyo3::types::{PyBytes, PyTuple};
 use std::borrow::Cow;
 use std::path::PathBuf;
+use std::sync::{Arc, Weak};
 
 /// An encrypted array.
 #[pyclass(frozen, module = "hippocrene._native")]
 pub(crate) struct EncryptedArray {
     state: State,
-    /// The value of a program that is being recorded.
-    value: Option<usize>,
+    /// The value of a program that is being recorded, with its recorder.
+    value: Option<(Weak<Recorder>, usize)>,
 }
 
 /// The result of an operation.
@@ -50,20 +51,33 @@ macro_rules! each_kind {
 const SINGLE_BITS: &str = "single bits";
 
 impl EncryptedArray {
-    /// Holds an array of this session.
+    /// Holds an array, with the context that it is computed in.
     pub(crate) fn hold(array: impl Into<AnyArray>, session: &Session) -> Self {
         let state = State::Read { array: array.into(), session: session.clone() };
         EncryptedArray { state, value: None }
     }
 
     /// Holds the array that stands for a value of a program.
-    pub(crate) fn of_value(array: AnyArray, session: &Session, value: usize) -> Self {
-        EncryptedArray { value: Some(value), ..Self::hold(array, session) }
+    pub(crate) fn of_value(array: AnyArray, recorder: &Arc<Recorder>, value: usize) -> Self {
+        let held = Self::hold(array, recorder.server().session());
+        EncryptedArray { value: Some((Arc::downgrade(recorder), value)), ..held }
     }
 
-    /// The value of a program that is being recorded.
-    pub(crate) fn value(&self) -> Option<usize> {
-        self.value
+    /// The value of the program that this recorder records.
+    ///
+    /// # Errors
+    /// [`Error::Argument`] if the array is no value of that program.
+    pub(crate) fn value_of(&self, recorder: &Arc<Recorder>) -> Result<usize, Error> {
+        let own = Arc::as_ptr(recorder);
+        match &self.value {
+            Some((of, value)) if std::ptr::eq(of.as_ptr(), own) => Ok(*value),
+            _ => {
+                let what = "a program computes only from its arguments and from plain values, and \
+                            this array is another one. Pass it to the program as an argument."
+                    .into();
+                Err(Error::Argument { operation: "record a program", what })
+            }
+        }
     }
 
     /// The array, read with `session` if it was not read before.
@@ -209,7 +223,7 @@ impl EncryptedArray {
     /// The value of a program that is being recorded, by its number.
     #[getter(value)]
     fn value_number(&self) -> Option<usize> {
-        self.value
+        self.value.as_ref().map(|(_, value)| *value)
     }
 
     #[staticmethod]

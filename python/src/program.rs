@@ -13,10 +13,10 @@ use crate::{
     array::{Computed, EncryptedArray},
     bits::preset as preset_of_bits,
     client::{ClientKey, EvaluationKeys, Wanted, settings, wanted},
-    description::{KeysDescription, plain_modulus, preset_name, scheme},
+    description::{KeysDescription, preset_named},
     errors::detached,
     files::with_files,
-    server::Server,
+    server::{Server, known, recorded},
 };
 
 /// A server that writes down the operations that it performs.
@@ -24,17 +24,6 @@ use crate::{
 pub(crate) struct Recorder {
     inner: Arc<hippocrene::Recorder>,
     description: KeysDescription,
-}
-
-/// The kind of elements of this name.
-fn kind_of(name: &str) -> Result<SpecKind, Error> {
-    Ok(match name {
-        "numbers" => SpecKind::Numbers,
-        "complex" => SpecKind::Complex,
-        "integers" => SpecKind::Integers,
-        "bits" => SpecKind::Bits,
-        other => return Err(Error::Internal(format!("there is no kind of elements {other:?}"))),
-    })
 }
 
 #[pymethods]
@@ -82,11 +71,11 @@ impl Recorder {
         sample: Option<PyReadonlyArrayDyn<'_, f64>>,
     ) -> Computed {
         let sample = sample.as_ref().map(PyReadonlyArrayDyn::as_slice).transpose()?;
+        let kind: SpecKind = known(kind)?;
         detached(py, || {
-            let spec = Spec::new(kind_of(kind)?, shape, interval)?;
+            let spec = Spec::new(kind, shape, interval)?;
             let value = self.inner.input(name, spec, sample)?;
-            let session = self.inner.server().session();
-            Ok(EncryptedArray::of_value(self.inner.array(value)?, session, value))
+            recorded(&self.inner, value)
         })
     }
 
@@ -100,13 +89,9 @@ impl Recorder {
         notes: String,
         planned: bool,
     ) -> PyResult<Program> {
-        let values = outputs.iter().map(|array| array.get().value());
-        let values: Option<Vec<usize>> = values.collect();
         detached(py, || {
-            let values = values.ok_or_else(|| Error::Argument {
-                operation: "record a program",
-                what: "a result is none of the arrays that the program computed".into(),
-            })?;
+            let values = outputs.iter().map(|array| array.get().value_of(&self.inner));
+            let values = values.collect::<Result<Vec<_>, _>>()?;
             let results = match names {
                 Some(names) => Results::Named(names),
                 None if single => Results::Single,
@@ -132,7 +117,6 @@ struct Described<'a> {
     scheme: &'static str,
     plain_modulus: Option<u64>,
     precision: f64,
-    slots: usize,
     keys: Vec<String>,
     /// The steps, the values that are returned, and the cost. An interface has none.
     program: Option<Predicted>,
@@ -211,18 +195,18 @@ fn described(
     interface: &hippocrene::Interface,
     program: Option<Predicted>,
 ) -> Result<String, Error> {
-    let session = hippocrene::Session::new(interface.settings().clone(), 1)?;
+    let settings = interface.settings();
+    let (parameters, integers) = (settings.parameters(), settings.integers());
     let inputs = interface.inputs().iter().map(|own| (own.name.clone(), own.spec.clone()));
     let described = Described {
         inputs: inputs.collect(),
         results: interface.results(),
         notes: interface.notes(),
-        preset: preset_name(&session),
-        ring_degree: interface.settings().parameters().degree(),
-        scheme: scheme(&session),
-        plain_modulus: plain_modulus(&session),
-        precision: interface.settings().precision(),
-        slots: session.slots(),
+        preset: preset_named(parameters.digest(), parameters.degree()),
+        ring_degree: parameters.degree(),
+        scheme: integers.map_or("ckks", |integers| integers.scheme.name()),
+        plain_modulus: integers.map(|integers| integers.plain_modulus),
+        precision: settings.precision(),
         keys: interface.key_names(),
         program,
     };

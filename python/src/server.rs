@@ -77,12 +77,10 @@ impl Server {
         let session = self.inner.session();
         detached(py, || {
             if let Some(recorder) = &self.recorder {
-                let values = inputs.iter().map(|input| input.value().ok_or_else(elsewhere));
+                let values = inputs.iter().map(|input| input.value_of(recorder));
                 let values = values.collect::<Result<Vec<_>, _>>()?;
                 let results = recorder.perform(&self.inner, operation, &values)?;
-                let hold =
-                    |value| Ok(EncryptedArray::of_value(recorder.array(value)?, session, value));
-                return results.into_iter().map(hold).collect();
+                return results.into_iter().map(|value| recorded(recorder, value)).collect();
             }
             let read = inputs.iter().map(|input| input.any(session));
             let read = read.collect::<Result<Vec<_>, _>>()?;
@@ -98,12 +96,10 @@ impl Server {
         py: Python<'_>,
         array: &EncryptedArray,
     ) -> PyResult<Option<EncryptedArray>> {
-        let Some((recorder, value)) = self.recorder.as_ref().zip(array.value()) else {
-            return Ok(None);
-        };
+        let Some(recorder) = &self.recorder else { return Ok(None) };
         detached(py, || {
-            let value = recorder.operand_of_function(value)?;
-            Ok(Some(EncryptedArray::of_value(recorder.array(value)?, self.inner.session(), value)))
+            let value = recorder.operand_of_function(array.value_of(recorder)?)?;
+            recorded(recorder, value).map(Some)
         })
     }
 
@@ -116,12 +112,9 @@ impl Server {
     }
 }
 
-/// The error of an array in a program that is none of its values.
-fn elsewhere() -> Error {
-    let what = "a program computes only from its arguments and from plain values, and this array \
-                is another one. Pass it to the program as an argument."
-        .into();
-    Error::Argument { operation: "record a program", what }
+/// The array that stands for a value of a program.
+pub(crate) fn recorded(recorder: &Arc<Recorder>, value: usize) -> Result<EncryptedArray, Error> {
+    Ok(EncryptedArray::of_value(recorder.array(value)?, recorder, value))
 }
 
 #[pymethods]
@@ -725,10 +718,9 @@ pub(crate) fn cache_budget() -> (usize, usize) {
     hippocrene::cache_budget()
 }
 
-/// The operation of this name.
-fn known<T: FromStr>(operation: &str) -> PyResult<T> {
-    let unknown = |_| PyValueError::new_err(format!("there is no operation {operation:?}"));
-    operation.parse().map_err(unknown)
+/// The operation or the kind of this name.
+pub(crate) fn known<T: FromStr>(name: &str) -> PyResult<T> {
+    name.parse().map_err(|_| PyValueError::new_err(format!("the name {name:?} is unknown")))
 }
 
 /// The error of an operation that arrays of bits do not have.

@@ -141,6 +141,8 @@ def test_integers_are_exact() -> None:
 
 def test_programs_on_bits_use_their_presets() -> None:
     program = hp.compile(lambda x, y: x ^ (x & y), hp.spec(8, kind="bits"), hp.spec(8, kind="bits"))
+    x, y = np.arange(8) % 2 == 1, np.arange(8) > 3
+    np.testing.assert_array_equal(Parties(program)(x, y), x & ~y)
     assert program.preset.startswith("bits")
     assert {"bits"} <= set(program.keys)
     assert program.to_bytes() == hp.Program.from_bytes(program.to_bytes()).to_bytes()
@@ -330,6 +332,28 @@ def test_control_flow_on_values_is_refused() -> None:
 def test_plain_results_are_refused(result: Callable[[Any], Any]) -> None:
     with pytest.raises(TypeError, match="A program returns an encrypted array"):
         hp.compile(result, hp.spec(4, bound=1), preset="n13")
+
+
+def test_arrays_of_another_recording_are_refused() -> None:
+    kept: dict[str, Any] = {}
+
+    def cached(x: Any) -> Any:
+        return kept.setdefault("y", x * 2) + x
+
+    hp.compile(cached, hp.spec(4, bound=1), preset="n13")
+    with pytest.raises(hp.ArgumentError, match="computes only from its arguments"):
+        hp.compile(cached, hp.spec(4, bound=1), preset="n13")
+    with pytest.raises(hp.ArgumentError, match="computes only from its arguments"):
+        hp.compile(lambda _: kept["y"], hp.spec(4, bound=1), preset="n13")
+
+
+def test_stray_slots_may_exceed_the_domain_of_a_function() -> None:
+    def f(x: Any) -> Any:
+        return np.tanh(affine(x))
+
+    # The sums of products leave stray slots, whose bound is larger than that of the elements.
+    plan = hp.simulate(f, ROWS, interval=(-1.9989, 1.9993), preset="n14")
+    np.testing.assert_allclose(plan.result, np.tanh(affine(ROWS)), atol=2e-3)
 
 
 def test_arrays_from_outside_are_refused() -> None:

@@ -457,10 +457,10 @@ fn parts_of_polynomials_are_not_split_again() {
     assert!(x.capacity_bits(simulation.server().session()) > 0.0);
 }
 
-/// A polynomial that is one product too deep for the capacity after a bootstrap takes one more
-/// bootstrap. The array remembers it, so that a second polynomial takes none.
+/// A polynomial that is one product too deep for the capacity after a bootstrap needs one more
+/// bootstrap. The array remembers that bootstrap, so that a second polynomial needs none.
 #[test]
-fn a_polynomial_after_a_bootstrap_takes_one_more() {
+fn a_polynomial_after_a_bootstrap_needs_one_more() {
     let settings = insecure_grafted(8, 13, SPARSE).with_precision(20.0).unwrap();
     let client = ClientKey::generate_with(settings, 1).unwrap();
     let request = KeyRequest { bootstrapping: Some(with_precision(20.0)), ..KeyRequest::only([]) };

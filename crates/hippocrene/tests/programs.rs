@@ -1,4 +1,4 @@
-//! Tests of programs: what is recorded, planned and stored runs with the same results.
+//! Tests of programs: recording, planning, files and runs.
 
 use hippocrene::{
     AnyArray, AnyKind, ClientKey, Error, KeyRequest, Numbers, Operation, Plain, PlainNumber,
@@ -174,6 +174,97 @@ fn a_run_stops_when_progress_says_so() {
     let inputs = vec![encrypted(&client, &program, &[0.5; 5])];
     let stopped = program.run(&server, inputs, |step| step < 2);
     assert!(matches!(stopped, Err(Error::Stopped(_))));
+}
+
+/// Many kinds of operations, on a matrix.
+fn mixed(recorder: &Recorder, x: usize) -> Result<Vec<usize>, Error> {
+    let perform = |operation, inputs: &[usize]| {
+        recorder.perform(recorder.server(), operation, inputs).map(|results| results[0])
+    };
+    let matrix = Plain::Reals((0..12).map(|i| f64::from(i) / 16.0).collect());
+    let product = perform(Operation::MatmulPlain { matrix: matrix.clone(), columns: 3 }, &[x])?;
+    let left = perform(Operation::RmatmulPlain { matrix: matrix.clone(), rows: 4 }, &[x])?;
+    let transposed = perform(Operation::Transpose, &[product])?;
+    let rolled = perform(Operation::Roll { shift: 1, axis: Some(0) }, &[transposed])?;
+    let places = vec![Some(2), None, Some(7), Some(0)];
+    let moved = perform(Operation::Gather { shape: vec![2, 2], places }, &[rolled])?;
+    let wide = perform(Operation::BroadcastTo { shape: vec![3, 2, 2] }, &[moved])?;
+    let sums = Operation::LinearCombinations {
+        shape: vec![2],
+        terms: 2,
+        places: vec![0, 3, 5, 1],
+        weights: Plain::Reals(vec![0.5, -1.0, 2.0, 0.25]),
+        most: 1000,
+        strides: None,
+    };
+    let sums = perform(sums, &[wide])?;
+    let kernel = Plain::Reals(vec![0.5, -0.5]);
+    let convolved = perform(Operation::ConvolvePlain { kernel, first: 0, length: 3 }, &[sums])?;
+    let coefficients = vec![0.5, 0.25, -0.125];
+    let p = Operation::Polynomial { coefficients, chebyshev: Some((-8.0, 8.0)) };
+    let powers = perform(Operation::Pow { exponent: 2 }, &[perform(p, &[x])?])?;
+    let cumulative = perform(Operation::CumSum { axis: 0 }, &[powers])?;
+    Ok(vec![convolved, cumulative, perform(Operation::Sum { axis: Some(1) }, &[left])?])
+}
+
+/// A stranger's program may hold any numbers. A server refuses it or runs it, and never panics.
+#[test]
+fn programs_with_wrong_numbers_never_panic() {
+    let bytes = recorded("n14", &[3, 4], mixed).unwrap().to_bytes();
+    let mut state = 1u64;
+    let mut random = |below: usize| {
+        // Knuth's MMIX generator.
+        state =
+            state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        (state >> 33) as usize % below
+    };
+    let (mut read, mut run) = (0, 0);
+    for _ in 0..4000 {
+        let mut wrong = bytes.clone();
+        // The header and the settings have tests of their own.
+        let place = 200 + random(wrong.len() - 200);
+        wrong[place] = random(256) as u8;
+        crate::entry::seal(&mut wrong);
+        if let Ok(program) = Program::from_bytes(&wrong, ()) {
+            read += 1;
+            run += usize::from(program.predict().is_ok());
+        }
+    }
+    assert!(read > 200 && run > 50, "{read} programs were read, and {run} of them ran");
+}
+
+#[test]
+fn wrong_numbers_of_results_are_refused_before_memory_is_taken() {
+    let program = recorded("n13", &[5], squares).unwrap();
+    let bytes = program.to_bytes();
+    let field = b"\x67results\x01";
+    let place = bytes.windows(field.len()).position(|window| window == field).unwrap();
+    let mut wrong = bytes[..place + 8].to_vec();
+    wrong.extend([0x1b, 0x7f, 0, 0, 0, 0, 0, 0, 0]); // 2^62 results
+    wrong.extend(&bytes[place + 9..]);
+    let length = place_of_length(&bytes);
+    let body = u64::from_le_bytes(bytes[length..length + 8].try_into().unwrap()) + 8;
+    wrong[length..length + 8].copy_from_slice(&body.to_le_bytes());
+    crate::entry::seal(&mut wrong);
+    let error = Program::from_bytes(&wrong, ()).unwrap_err().to_string();
+    assert!(error.contains("results, and 1 are needed"), "{error}");
+}
+
+/// The position of the length of the CBOR in a file: the rest of the file is that long.
+fn place_of_length(bytes: &[u8]) -> usize {
+    let is_length = |place: &usize| {
+        let rest = (bytes.len() - place - 8) as u64;
+        bytes[*place..place + 8] == rest.to_le_bytes()
+    };
+    (56..bytes.len() - 8).find(is_length).unwrap()
+}
+
+#[test]
+fn recorders_refuse_look_up_tables() {
+    let settings = Preset::by_name("n15").unwrap().settings().unwrap();
+    let request =
+        KeyRequest { look_ups: Some(hippocrene::LookUps::default()), ..KeyRequest::only([]) };
+    assert!(matches!(Recorder::new(settings, &request, None), Err(Error::Argument { .. })));
 }
 
 #[test]

@@ -56,7 +56,8 @@ impl Graph {
     /// Checks a graph from a file.
     ///
     /// # Errors
-    /// [`Error::Argument`] if a step or an output uses a value that is not computed before.
+    /// [`Error::Argument`] if a step has another number of results than its operation, or if a step
+    /// or an output uses a value that is not computed before.
     pub(crate) fn check(&self) -> Result<(), Error> {
         const OPERATION: &str = "load a program";
         let unknown = |place: &str, value: usize| {
@@ -68,9 +69,12 @@ impl Graph {
             if let Some(value) = step.inputs.iter().find(|value| **value >= known) {
                 return unknown(&format!("step {i}"), *value);
             }
-            known = known.checked_add(step.results).ok_or_else(|| {
-                Error::argument(OPERATION, format!("step {i} has {} results", step.results))
-            })?;
+            let need = step.operation.results();
+            if step.results != need {
+                let what = format!("step {i} has {} results, and {need} are needed", step.results);
+                return Err(Error::argument(OPERATION, what));
+            }
+            known += step.results;
         }
         match self.outputs.iter().find(|value| **value >= known) {
             Some(value) => unknown("an output", *value),

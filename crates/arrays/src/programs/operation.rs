@@ -249,6 +249,14 @@ impl Operation {
         self.into()
     }
 
+    /// The number of results.
+    pub(super) fn results(&self) -> usize {
+        match self {
+            Operation::Gates(gates) => gates.len(),
+            _ => 1,
+        }
+    }
+
     /// True for functions that are faster or more precise on narrow intervals: approximations,
     /// comparisons and orders.
     pub(super) fn is_function(&self) -> bool {

@@ -1,7 +1,7 @@
 //! The placement of bootstraps in a program.
 //!
-//! Each value needs some capacity: what its consumers use up, or what a bootstrap of it needs. So
-//! the needs follow from the outputs backwards, as soon as it is known which values are
+//! Each value needs some capacity. It is the capacity that its consumers use up, or the reserve of a
+//! bootstrap. So the needs follow from the outputs backwards, as soon as it is known which values are
 //! bootstrapped. A value is bootstrapped at most once, for all its consumers together, and no
 //! further than they need. The search decides value by value, in reverse order, and keeps the
 //! cheapest partial placements (a beam search). It is exact as long as nothing is dropped from the
@@ -326,7 +326,7 @@ mod tests {
         (1..8).for_each(|i| nodes[i].inputs = vec![i - 1]);
         nodes[0] = Node { depth: Depth::Uses(0.0), most: 290.0, ..nodes[0].clone() };
         let found = place(&nodes, LIMITS).unwrap();
-        // Seven products of 100 bits need 701 bits, of which the input has 210 above the reserve.
+        // Seven products of 100 bits need 701 bits. The input has 210 bits above the reserve.
         let places: Vec<usize> = (0..8).filter(|i| found.bootstraps[*i].is_some()).collect();
         assert_eq!(places.len(), 2);
         let heights: f64 = found.bootstraps.iter().flatten().sum();

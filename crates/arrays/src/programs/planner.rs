@@ -25,11 +25,11 @@ use crate::{
 /// at will.
 const MARGINS: [f64; 4] = [0.0, 4.0, 12.0, 30.0];
 
-/// Bits of capacity by which a result may miss its need (chosen). What really matters is whether all
-/// steps are possible.
+/// Number of bits by which the capacity of a result may miss its need (chosen). A plan is good if
+/// all its steps are possible, whether or not the estimates of needs are exact.
 const TOLERANCE: f64 = 2.0;
 
-/// Least number of bits by which an input is lowered (chosen).
+/// Inputs are lowered only if that gives up at least this number of bits (chosen).
 const MIN_LOWERED_BITS: f64 = 8.0;
 
 /// Largest loss of precision of an output by planning, in bits (chosen).
@@ -144,7 +144,7 @@ impl<'s> Measured<'s> {
             let after = tally(simulation);
             let (seconds, bootstraps) = (after.0 - before.0, after.1 - before.1);
             measured.seconds += seconds;
-            let added = measured.add_step(step, results, server, seconds, bootstraps);
+            let added = measured.add_step(step, results, (seconds, bootstraps));
             // Bootstraps are measured beside the steps.
             before = tally(simulation);
             failed = added.err();
@@ -163,15 +163,14 @@ impl<'s> Measured<'s> {
         Ok(measured)
     }
 
-    /// Adds the results of a step.
+    /// Adds the results of a step that takes these seconds and bootstraps.
     fn add_step(
         &mut self,
         step: &Step,
         results: &[AnyArray],
-        server: &Server,
-        seconds: f64,
-        bootstraps: u64,
+        (seconds, bootstraps): (f64, u64),
     ) -> Result<(), Error> {
+        let server = self.simulation.server();
         let refreshed = refreshed_operands(step);
         let (mut least, mut of_bootstraps) = (f64::INFINITY, 0.0);
         for (i, input) in step.inputs.iter().enumerate() {
@@ -189,11 +188,11 @@ impl<'s> Measured<'s> {
         let is_reset = bootstraps > 0 && refreshed.is_empty();
         for result in results {
             let capacity = capacity_of(result, server);
-            // An operation that bootstraps keeps its bootstraps, and needs what they need.
+            // An operation that bootstraps inside keeps its bootstraps, and needs their reserve.
             let (depth, most) = match capacity {
                 Some(capacity) if is_reset => {
                     let reserve = server.bootstrap_reserve().unwrap_or(0.0);
-                    (Depth::Needs(least.min(reserve + MARGINS[0])), capacity)
+                    (Depth::Needs(least.min(reserve)), capacity)
                 }
                 Some(capacity) => (Depth::Uses((least - capacity).max(0.0)), f64::INFINITY),
                 None => (Depth::Uses(0.0), f64::INFINITY),
@@ -224,6 +223,9 @@ impl<'s> Measured<'s> {
         let (AnyArray::Numbers(array), Some(most)) = (array, server.most_after_bootstrap()) else {
             return Ok(None);
         };
+        if Numbers::is_too_large(server, array) {
+            return Ok(None);
+        }
         let key = (array.bodies().len(), array.is_complex());
         if let Some(known) = self.bootstraps.get(&key) {
             return Ok(Some(known.clone()));
@@ -234,7 +236,7 @@ impl<'s> Measured<'s> {
             return Ok(None);
         };
         let before = tally(self.simulation);
-        // The bound may be too large for a bootstrap.
+        // The keys may be for fewer slots than the array has.
         if server.bootstrap(&example).is_err() {
             return Ok(None);
         }
@@ -316,13 +318,12 @@ fn decided(mut graph: Graph, simulation: &Simulation) -> Result<Graph, Error> {
     let mut values = inputs.collect::<Result<Vec<_>, _>>()?;
     for step in &mut graph.steps {
         let operands: Vec<&AnyArray> = step.inputs.iter().map(|value| &values[*value]).collect();
-        let known = std::mem::take(&mut step.decisions);
-        let planned = server.planned_with(step.policy, known.clone());
-        let results = match step.operation.perform(&planned, &operands) {
-            Ok(results) if !known.is_empty() => {
-                step.decisions = known;
-                results
-            }
+        let planned = (!step.decisions.is_empty()).then(|| {
+            let planned = server.planned_with(step.policy, step.decisions.clone());
+            step.operation.perform(&planned, &operands)
+        });
+        let results = match planned {
+            Some(Ok(results)) => results,
             // There are no decisions, or the capacity is too small for them.
             _ => {
                 drop(log.take());

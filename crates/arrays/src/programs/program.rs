@@ -33,7 +33,7 @@ pub struct Cost {
     pub log2_failure_probability: Option<f64>,
 }
 
-/// What a step of a program computes, and its predicted cost.
+/// The description of a step of a program: its operation, its results and its predicted cost.
 ///
 /// See [`Program`] for an example.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -75,7 +75,7 @@ impl ProgramBody {
         &self.interface
     }
 
-    /// What each step computes, and its predicted cost.
+    /// The descriptions of the steps, with their predicted costs.
     pub fn steps(&self) -> &[StepReport] {
         &self.steps
     }
@@ -180,12 +180,16 @@ impl Program {
         let graph = &body.graph;
         graph.check()?;
         let declared = body.interface.inputs().iter().map(|input| &input.spec);
+        let described = body.steps.iter().map(|step| step.results.len());
         let fits = declared.eq(&graph.inputs)
             && body.interface.results().count() == graph.outputs.len()
-            && body.steps.len() == graph.steps.len();
+            && described.eq(graph.steps.iter().map(|step| step.results));
         if !fits {
             let what = "the graph has other inputs, steps or outputs than its description";
             return Err(Error::argument("load a program", what));
+        }
+        for step in &graph.steps {
+            step.policy.check(&settings)?;
         }
         let interface = Interface::new(settings, bits, body.interface.clone())?;
         Ok(Program { interface, body })
@@ -201,7 +205,7 @@ impl Program {
         &self.interface
     }
 
-    /// What each step computes, and its predicted cost.
+    /// The descriptions of the steps, with their predicted costs.
     pub fn steps(&self) -> &[StepReport] {
         &self.body.steps
     }

@@ -66,12 +66,17 @@ impl Recorder {
     /// narrower than the proved ones.
     ///
     /// # Errors
-    /// As [`Simulation::with_keys`].
+    /// [`Error::Argument`] if look-up tables are requested, which programs cannot store, and as
+    /// [`Simulation::with_keys`].
     pub fn new(
         settings: Settings,
         request: &KeyRequest,
         margin: Option<f64>,
     ) -> Result<Self, Error> {
+        if request.look_ups.is_some() {
+            let what = "programs have no look-up tables. Leave them out of the request.";
+            return Err(Error::argument(OPERATION, what));
+        }
         let simulation = Simulation::with_keys(settings, request)?;
         simulation.use_reference_prices();
         let (server, log) = simulation.server().logged();

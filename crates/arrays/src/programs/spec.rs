@@ -13,8 +13,9 @@ const MAX_ELEMENTS: usize = 1 << 40;
 /// The kind of the elements of an array.
 ///
 /// See [`Spec`] for an example.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, strum::EnumString)]
 #[serde(rename_all = "lowercase")]
+#[strum(serialize_all = "lowercase")]
 pub enum SpecKind {
     /// Real numbers.
     Numbers,

@@ -55,11 +55,10 @@ fn write<E>(
     body: &impl Serialize,
 ) -> Result<(), E> {
     let mut bytes = Vec::new();
-    // Writing to a vector cannot fail, and every type of the body can be written. Functions by
-    // look-up tables could not, and programs have no keys for them.
-    if ciborium::into_writer(body, &mut bytes).is_err() {
-        bytes.clear();
-    }
+    // Writing to a vector cannot fail. Only functions by look-up tables have no stored form, and a
+    // recorder refuses the keys for them.
+    let written = ciborium::into_writer(body, &mut bytes);
+    debug_assert!(written.is_ok(), "{written:?}");
     let length = settings_bytes(settings) as u64 + 8 + bytes.len() as u64;
     let head = out.begin(kind, settings.parameters().digest(), None, length);
     write_settings(head, settings);

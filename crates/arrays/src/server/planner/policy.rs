@@ -2,8 +2,8 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::Error;
 use crate::server::Server;
+use crate::{Error, Settings};
 
 /// The precision of results, whether they keep capacity for a bootstrap, and the declared distance
 /// of elements.
@@ -13,11 +13,31 @@ pub(crate) struct Policy {
     pub(crate) precision: Option<f64>,
     /// True if results need no capacity for a bootstrap.
     pub(crate) finishing: bool,
-    /// The capacity that results must have, in bits, if it is known. It then replaces what is kept
-    /// for later operations.
+    /// The capacity that results must have, in bits, if it is known. It replaces the reserve for
+    /// later operations.
     pub(crate) capacity: Option<f64>,
     /// The declared distance of elements that are put in order, unless they are equal.
     pub(crate) distance: Option<f64>,
+}
+
+impl Policy {
+    /// Checks a policy from a file.
+    ///
+    /// # Errors
+    /// As [`Server::with_precision`] and [`Server::with_distance`].
+    pub(crate) fn check(&self, settings: &Settings) -> Result<(), Error> {
+        self.precision.map_or(Ok(()), |bits| settings.scale_of(bits).map(drop))?;
+        self.distance.map_or(Ok(()), check_distance)
+    }
+}
+
+/// Checks the declared distance of elements.
+fn check_distance(distance: f64) -> Result<(), Error> {
+    if distance.is_finite() && distance > 0.0 {
+        return Ok(());
+    }
+    let what = format!("the distance is {distance}, and it must be above 0");
+    Err(Error::argument("declare a distance", what))
 }
 
 impl Server {
@@ -62,10 +82,7 @@ impl Server {
     /// # Errors
     /// [`Error::Argument`] if the distance is not a finite number above 0.
     pub fn with_distance(&self, distance: f64) -> Result<Self, Error> {
-        if !(distance.is_finite() && distance > 0.0) {
-            let what = format!("the distance is {distance}, and it must be above 0");
-            return Err(Error::argument("declare a distance", what));
-        }
+        check_distance(distance)?;
         let policy = Policy { distance: Some(distance), ..self.policy };
         Ok(Server { policy, ..self.clone() })
     }
