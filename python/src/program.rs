@@ -2,17 +2,14 @@
 
 use std::sync::Arc;
 
-use hippocrene::{
-    AnyArray, Cost, Error, KeyRequest, Planning, Results, Spec, SpecKind, StepReport, Stored,
-};
+use hippocrene::{AnyArray, Cost, Error, Planning, Results, Spec, SpecKind, StepReport, Stored};
 use numpy::PyReadonlyArrayDyn;
 use pyo3::prelude::*;
 use serde::Serialize;
 
 use crate::{
     array::{Computed, EncryptedArray},
-    bits::preset as preset_of_bits,
-    client::{ClientKey, EvaluationKeys, Wanted, settings, wanted},
+    client::{ClientKey, EvaluationKeys, Wanted, requested, settings},
     description::{KeysDescription, preset_named},
     errors::detached,
     files::with_files,
@@ -42,9 +39,8 @@ impl Recorder {
     ) -> PyResult<Self> {
         detached(py, || {
             let settings = settings(preset, precision, scheme, plain_modulus)?;
-            let bits = if bits { Some(preset_of_bits(&settings)?.bits()?) } else { None };
-            let bootstrapping = bootstrapping.map(wanted);
-            let request = KeyRequest { bootstrapping, bits, ..KeyRequest::only([]) };
+            let asked = (Some(Vec::new()), true, false, bootstrapping, None, bits);
+            let request = requested(asked, &settings)?;
             let inner = Arc::new(hippocrene::Recorder::new(settings, &request, margin)?);
             let description = KeysDescription::every(inner.server().session(), &request);
             Ok(Recorder { inner, description })

@@ -7,8 +7,6 @@
 //! cheapest partial placements (a beam search). It is exact as long as nothing is dropped from the
 //! beam.
 
-use std::rc::Rc;
-
 /// Maximum number of partial placements that are kept. With 4096, all placements of 12 values are
 /// compared.
 const BEAM: usize = 4096;
@@ -99,18 +97,20 @@ pub(super) struct Placement {
     pub(super) bound: f64,
 }
 
-/// The decision for a value, and those for the values after it.
-#[derive(Debug)]
+/// The decision for a value. The decisions for the values after it end with that at index `after` of
+/// a common list.
+#[derive(Debug, Clone, Copy)]
 struct Decided {
     bootstrap: Option<f64>,
     need: f64,
-    after: Option<Rc<Decided>>,
+    after: Option<usize>,
 }
 
 /// The decisions for the values from some number on.
-#[derive(Debug, Clone)]
+#[derive(Debug)]
 struct Partial {
-    decided: Option<Rc<Decided>>,
+    /// The last decision, which is that for the first of these values.
+    decided: Decided,
     /// The values before that number that are used after it, in descending order, with their needs.
     live: Vec<(usize, f64)>,
     seconds: f64,
@@ -128,11 +128,17 @@ pub(super) fn place(nodes: &[Node], limits: Limits) -> Option<Placement> {
     let cheapest = cheapest.map(|cost| cost.at(limits.most)).fold(f64::INFINITY, f64::min);
     let rate = cheapest / (limits.most - limits.reserve).max(1.0);
     let rate = if rate.is_finite() { rate } else { 0.0 };
-    let mut beam = vec![Partial { decided: None, live: Vec::new(), seconds: 0.0 }];
-    let mut bound = f64::INFINITY;
-    for (value, node) in nodes.iter().enumerate().rev() {
-        let all = beam.iter().flat_map(|partial| partial.extended(value, node, limits));
-        beam = undominated(all.filter(|partial| partial.most_needed() <= ceiling).collect());
+    let (mut list, mut bound) = (Vec::<Decided>::new(), f64::INFINITY);
+    let start = Partial::start();
+    let mut beam = start.extended_by(nodes.last()?, nodes.len() - 1, None, limits);
+    for (value, node) in nodes.iter().enumerate().rev().skip(1) {
+        let mut all = Vec::with_capacity(2 * beam.len());
+        for partial in &beam {
+            list.push(partial.decided);
+            all.extend(partial.extended_by(node, value, Some(list.len() - 1), limits));
+        }
+        all.retain(|partial| partial.most_needed() <= ceiling);
+        beam = undominated(all);
         if beam.len() > most_kept {
             let rank = |partial: &Partial| partial.seconds + rate * partial.most_needed();
             beam.sort_by(|a, b| rank(a).total_cmp(&rank(b)));
@@ -142,11 +148,11 @@ pub(super) fn place(nodes: &[Node], limits: Limits) -> Option<Placement> {
     }
     let best = beam.into_iter().min_by(|a, b| a.seconds.total_cmp(&b.seconds))?;
     let (mut bootstraps, mut needs) = (Vec::new(), Vec::new());
-    let mut next = best.decided;
+    let mut next = Some(best.decided);
     while let Some(decided) = next {
         bootstraps.push(decided.bootstrap);
         needs.push(decided.need);
-        next = decided.after.clone();
+        next = decided.after.map(|index| list[index]);
     }
     Some(Placement { bootstraps, needs, seconds: best.seconds, bound: bound.min(best.seconds) })
 }
@@ -157,13 +163,21 @@ impl Partial {
         self.live.iter().map(|(_, need)| *need).fold(0.0, f64::max)
     }
 
-    /// Returns the possible decisions for the next value, without a bootstrap and with one.
-    fn extended(
+    /// Returns no decisions.
+    fn start() -> Self {
+        let decided = Decided { bootstrap: None, need: 0.0, after: None };
+        Partial { decided, live: Vec::new(), seconds: 0.0 }
+    }
+
+    /// Returns the possible decisions for the next value, without a bootstrap and with one. `after`
+    /// is the index of the last decision in the list.
+    fn extended_by(
         &self,
-        value: usize,
         node: &Node,
+        value: usize,
+        after: Option<usize>,
         limits: Limits,
-    ) -> impl Iterator<Item = Partial> + use<> {
+    ) -> Vec<Partial> {
         let used = self.live.first().filter(|(first, _)| *first == value);
         let rest = &self.live[usize::from(used.is_some())..];
         let of_output = if node.is_output { limits.of_outputs } else { 0.0 };
@@ -184,14 +198,13 @@ impl Partial {
                     None => live.insert(place, (*input, operands)),
                 }
             }
-            let after = self.decided.clone();
             Some(Partial {
-                decided: Some(Rc::new(Decided { bootstrap, need, after })),
+                decided: Decided { bootstrap, need, after },
                 live,
                 seconds: self.seconds + seconds + node.seconds.at(operands),
             })
         });
-        ways.into_iter().flatten()
+        ways.into_iter().flatten().collect()
     }
 }
 
