@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import inspect
 import json
+import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any, Literal
@@ -13,7 +14,7 @@ from hippocrene.arrays.encrypted import EncryptedArray
 from hippocrene.automatic import Need, candidates, chosen
 from hippocrene.client import checked_scheme
 from hippocrene.errors import ArgumentError
-from hippocrene.program import Program, precision_for
+from hippocrene.program import Program
 from hippocrene.requirements import Bootstrapping, to_native_bootstrapping
 from hippocrene.server import Server
 from hippocrene.specs import Spec
@@ -126,7 +127,7 @@ def compile_noted(
     need = None
     if largest is not None:
         # Planning may lose half a bit of precision.
-        bits = precision_for(largest) + 0.5
+        bits = 0.5 - math.log2(largest)
         need = Need(bits, f"errors of at most {largest:g}", "Or allow a larger error.")
     attempt, others = chosen(
         "compile",
@@ -184,8 +185,9 @@ class _Attempt:
 
     @property
     def precision_bits(self) -> float | None:
-        """The lowest precision of a result in bits, or None for exact results."""
-        return self.program.precision_bits
+        """The negative binary logarithm of the error bound, or None for exact results."""
+        bound = self.program.error_bound
+        return None if bound is None else -math.log2(bound)
 
 
 def _names(function: Callable[..., Any], count: int) -> list[str]:

@@ -22,24 +22,6 @@ from hippocrene.units import size_text
 if TYPE_CHECKING:
     from hippocrene.models.model_interface import ModelInterface
 
-# Operations that compare values, as the extension module names them.
-_COMPARISONS = ("of_sign", "of_difference", "in_order", "quantile", "top_k", "max_pool")
-# A normally distributed error exceeds this number of standard deviations with probability 2**-40.
-_DEVIATIONS = 7.14
-
-
-def error_bound_of(precision_bits: float) -> float:
-    """Return the error that a result exceeds with probability 2**-40 at most.
-
-    `precision_bits` states the estimated error, a standard deviation.
-    """
-    return float(_DEVIATIONS * 2.0**-precision_bits)
-
-
-def precision_for(error: float) -> float:
-    """Return the least `precision_bits` of results with this error bound."""
-    return math.log2(_DEVIATIONS / error)
-
 
 @dataclass(frozen=True)
 class Step:
@@ -52,7 +34,12 @@ class Step:
     - `seconds`: the predicted time on one thread of this machine.
     - `bootstraps`: the number of bootstraps.
     - `capacity_bits`: the capacity of the first result, or None if it does not hold numbers.
-    - `precision_bits`: the precision of the first result, or None if it does not hold numbers.
+    - `precision_bits`: the precision of the first result, or None if it does not hold numbers. It
+      states the estimated error, a standard deviation.
+    - `error_bound`: the largest error of the first result (see `Program.error_bound`), infinity if
+      it is unknown, or None if the result does not hold numbers.
+    - `jumps`: True for a function that jumps, such as a comparison. Near a jump, its result may be
+      anything between the values on both sides.
     - `rests_on_sample`: True for an interval that was seen in a sample and is not proved.
     """
 
@@ -63,7 +50,16 @@ class Step:
     bootstraps: int
     capacity_bits: float | None
     precision_bits: float | None
+    error_bound: float | None
+    jumps: bool
     rests_on_sample: bool
+
+
+def _known_bound(step: dict[str, Any]) -> float | None:
+    """Return the error bound of a step, or infinity if its error is unknown."""
+    exact = step["results"][0]["kind"] not in ("numbers", "complex")
+    bound = cast("float | None", step["error_bound"])
+    return math.inf if bound is None and not exact else bound
 
 
 class _Described(Stored):
@@ -221,6 +217,7 @@ class Program(_Described):
                     **step,
                     "inputs": tuple(step["inputs"]),
                     "results": tuple(Spec._of(told) for told in step["results"]),
+                    "error_bound": _known_bound(step),
                 }
             )
             for step in self._predicted[0]
@@ -252,29 +249,36 @@ class Program(_Described):
         return cast("float | None", self._predicted[2]["log2_failure_probability"])
 
     @property
+    def _of_outputs(self) -> list[Step]:
+        """The steps whose results are returned."""
+        first = len(self.inputs)
+        steps: dict[int, Step] = {}
+        for step in self.steps:
+            steps.update(dict.fromkeys(range(first, first + len(step.results)), step))
+            first += len(step.results)
+        return [steps[value] for value in self._predicted[1] if value in steps]
+
+    @property
     def precision_bits(self) -> float | None:
         """The lowest precision of a result in bits after the binary point, or None for integers.
 
         It states the estimated error, a standard deviation.
         """
-        first = len(self.inputs)
-        bits: dict[int, float | None] = {}
-        for step in self.steps:
-            bits.update(dict.fromkeys(range(first, first + len(step.results)), step.precision_bits))
-            first += len(step.results)
-        known = [bits.get(value) for value in self._predicted[1]]
-        return min((one for one in known if one is not None), default=None)
+        bits = (step.precision_bits for step in self._of_outputs)
+        return min((one for one in bits if one is not None), default=None)
 
     @property
     def error_bound(self) -> float | None:
         """The largest error of a result, or None for integers and bits, which are exact.
 
-        Each value of a result exceeds it with probability 2**-40 at most. Comparisons, `relu` and
-        the like are an exception: values near their threshold may have errors up to twice as
-        large, because the estimated error leaves the gap of a comparison out.
+        Each value of a result exceeds it with probability 2**-40 at most. It includes the errors of
+        approximated functions, and assumes that they add up in the worst way. A value that depends
+        on a comparison near its threshold, or on another jump, is an exception. The bound is
+        infinity for iterations that correct their own errors, such as Newton's, since estimates
+        cannot follow them.
         """
-        bits = self.precision_bits
-        return None if bits is None else error_bound_of(bits)
+        bounds = (step.error_bound for step in self._of_outputs)
+        return max((one for one in bounds if one is not None), default=None)
 
     def _run(
         self, server: Any, arrays: tuple[Any, ...], progress: Callable[[int], object] | None
@@ -291,7 +295,8 @@ class Program(_Described):
         return self._structured([server._wrap(raw) for raw in results])
 
     def __str__(self) -> str:
-        told = [f"Program with {len(self.steps)} steps on the preset {self.preset!r}"]
+        several = "" if len(self.steps) == 1 else "s"
+        told = [f"Program with {len(self.steps)} step{several} on the preset {self.preset!r}"]
         told += [f"  {name} = {value}" for name, value in self._facts()]
         told += [f"  not {name}: {reason}" for name, reason in self.other_presets.items()]
         name = dict(enumerate(self.inputs))
@@ -304,8 +309,8 @@ class Program(_Described):
             sources = ", ".join(name.get(i, f"%{i}") for i in step.inputs)
             left = "" if step.capacity_bits is None else f"{step.capacity_bits:.0f} bits"
             mark = " (seen in the sample)" if step.rests_on_sample else ""
-            several = "" if step.bootstraps == 1 else "s"
-            more = f", {step.bootstraps} bootstrap{several}" if step.bootstraps else ""
+            plural = "" if step.bootstraps == 1 else "s"
+            more = f", {step.bootstraps} bootstrap{plural}" if step.bootstraps else ""
             rows.append(
                 (
                     f"{label} = {step.operation}",
@@ -332,8 +337,8 @@ class Program(_Described):
         facts.append(("seconds", f"{self.seconds:.3f}"))
         facts.append(("bootstraps", str(self.bootstraps)))
         if self.error_bound is not None:
-            compares = any(step.operation in _COMPARISONS for step in self.steps)
-            apart = ", apart from values near the threshold of a comparison" if compares else ""
+            jumps = any(step.jumps for step in self.steps)
+            apart = ", except near the threshold of a comparison or another jump" if jumps else ""
             facts.append(("error bound", f"{self.error_bound:.2g}{apart}"))
         if self.log2_failure_probability is not None:
             facts.append(("failure probability", f"2**{self.log2_failure_probability:.0f}"))

@@ -285,7 +285,7 @@ def test_probabilities_are_those_of_scikit_learn(estimator, data, preset, error)
     simulation = simulated(converted.predict_proba, converted, rows, preset)
     near(simulation.result, expected, error)
     # The stated error includes that of polynomials.
-    assert np.max(np.abs(simulation.result - expected)) < 2.0**-simulation.precision_bits
+    assert np.max(np.abs(simulation.result - expected)) < 8 * 2.0**-simulation.precision_bits
     certain = converted.margins(expected) > 2 * error
     assert certain.mean() > 0.9
     labels = converted.labels(simulation.result)

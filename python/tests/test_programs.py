@@ -453,3 +453,22 @@ def test_programs_belong_to_no_key(parties: Parties) -> None:
         parties.client.decrypt(parties.client.encrypt(ROWS), "x")  # type: ignore[call-overload]
     assert hp.inspect(parties.program.to_bytes())["kind"] == "program"
     assert hp.inspect(parties.interface.to_bytes())["program"]["inputs"][0][0] == "x"
+
+
+@pytest.mark.parametrize(
+    "kink",
+    [
+        lambda x: np.maximum(x, 0),
+        lambda x: abs(x).sum(axis=1),
+        lambda x: np.clip(x, -0.5, 0.25) @ np.linspace(-1, 1, 64),
+    ],
+    ids=["relu", "sum of abs", "clip"],
+)
+def test_error_bounds_hold_for_the_worst_values(kink: Callable[[Any], Any]) -> None:
+    program = hp.compile(kink, hp.spec((4, 64), bound=1), preset="n15")
+    # Errors are largest next to a kink, and add up if many values are there.
+    rows = np.repeat([0.0013, -0.0013, 0.25 - 0.0013, -0.5 + 0.0013], 64).reshape(4, 64)
+    rows[:, 32:] = 0.9
+    error = np.abs(Parties(program)(rows) - kink(rows)).max()
+    assert program.error_bound is not None
+    assert program.error_bound / 32 < error <= program.error_bound

@@ -13,7 +13,7 @@ use hippocrene_ckks::{
     bootstrap::{BootstrapLiteral, BootstrapPlan, Bootstrapper, Order},
     circuits::{
         DftLevel,
-        comparison::{SignLiteral, SignPlan},
+        comparison::{SignLiteral, SignPlan, SignUse},
     },
 };
 use num_complex::Complex64;
@@ -112,6 +112,23 @@ fn given_compositions() {
     let short = CompositeSign::iterated(3, 1, 1, literal.gap).unwrap();
     let error = SignPlan::composed(&s.context, &short, literal).unwrap_err().to_string();
     assert!(error.contains("no composition"), "{error}");
+}
+
+/// A plan for larger errors of its arguments has room for them on both sides of the range.
+#[test]
+fn arguments_with_large_errors_have_their_sign() {
+    let s = grafted(11, 16, "sprout-15-16-32", &[]);
+    let literal = SignLiteral { slots: 1 << 10, bound: 1.0, gap: 2f64.powi(-5), precision: 12.0 };
+    let used = |argument_error| SignUse { argument_error, ..SignUse::default() };
+    let [narrow, wide] = [None, Some(0.25)]
+        .map(|error| SignPlan::new_for(&s.context, literal, used(error)).unwrap());
+    assert!((narrow.argument_precision() - wide.argument_precision() - 3.0).abs() < 1e-12);
+    let off = |plan: &SignPlan, x: f64| (plan.apply(x) - 1.0).abs() / plan.error();
+    let (low, high) = (0.7501 * literal.gap, 1.0 + 0.2499 * literal.gap);
+    assert!(off(&wide, low) <= 1.0 && off(&wide, high) <= 1.0);
+    assert!(off(&narrow, low) > 1.0);
+    let refused = SignPlan::new_for(&s.context, literal, used(Some(0.75))).unwrap_err();
+    assert!(refused.to_string().contains("errors of arguments"), "{refused}");
 }
 
 #[test]

@@ -50,7 +50,8 @@ fn functions_with_and_without_breaks_are_right() {
         let function = SmoothFunction::new(f, (-4.0, 4.0), None, None).unwrap();
         assert_eq!(function.jumps(), jumps, "{name}");
         let y = server.apply_smooth(&x, &function, Some(0.02)).unwrap();
-        let stated = (-y.precision_bits(server.session())).exp2();
+        // The largest error of the polynomials counts as eight standard deviations.
+        let stated = 8.0 * (-y.precision_bits(server.session())).exp2();
         assert!(stated < 1.2 * function.error(), "{name}: {stated}, not {}", function.error());
         let got = client.decrypt(&y).unwrap();
         check(name, f, jumps, &got, stated, 0.02);
@@ -84,7 +85,7 @@ fn gaps_are_wider_for_noisy_values() {
     let noisy = server.declare_precision(&x.with_bound(4.0).unwrap(), 12.0).unwrap();
     let relu = |error| SmoothFunction::new(|x| x.max(0.0), (-4.0, 4.0), error, None).unwrap();
     let y = server.apply_smooth(&noisy, &relu(None), None).unwrap();
-    let stated = (-y.precision_bits(server.session())).exp2();
+    let stated = 8.0 * (-y.precision_bits(server.session())).exp2();
     assert!(stated > 1.5 * relu(None).error(), "{stated}");
     let got: Vec<f64> = simulation.values(&y).unwrap().iter().map(|z| z.re).collect();
     check("relu", |x| x.max(0.0), &[], &got, stated, 0.0);
@@ -162,8 +163,7 @@ fn smooth_functions_are_computed_in_one_bootstrap() {
         let stated = (-y.precision_bits(server.session())).exp2();
         assert!(stated < 1.5e-2, "{stated}");
         for (x, y) in x.iter().zip(client.decrypt(&y).unwrap()) {
-            // The noise of single values may be a few standard deviations.
-            assert!((y - f(*x)).abs() <= 2.0 * stated, "{y}, not {} at {x}", f(*x));
+            assert!((y - f(*x)).abs() <= 8.0 * stated, "{y}, not {} at {x}", f(*x));
         }
     }
 }
@@ -191,7 +191,7 @@ fn functions_in_bootstraps_of_other_keys_and_layouts() {
         assert!(bootstraps.map_or(used > 0, |bootstraps| used == bootstraps), "{used}");
         let stated = (-y.precision_bits(server.session())).exp2();
         for (x, y) in x.iter().zip(client.decrypt(&y).unwrap()) {
-            assert!((y - (x - 4.0).tanh()).abs() <= 2.0 * stated, "{y} at {x}");
+            assert!((y - (x - 4.0).tanh()).abs() <= 8.0 * stated, "{y} at {x}");
         }
     }
 }
@@ -216,7 +216,7 @@ fn functions_in_bootstraps_of_slices_and_copies() {
     let y = server.apply_smooth(&low, &function, None).unwrap();
     let stated = (-y.precision_bits(server.session())).exp2();
     for (x, y) in x.iter().zip(client.decrypt(&y).unwrap()) {
-        assert!((y - (x - 4.0).tanh()).abs() <= 2.0 * stated, "{y} at {x}");
+        assert!((y - (x - 4.0).tanh()).abs() <= 8.0 * stated, "{y} at {x}");
     }
 }
 

@@ -8,6 +8,7 @@
 //! - [`Interface`] is the part of a program that its client needs.
 
 mod any;
+mod error_bound;
 mod graph;
 mod interface;
 mod operation;

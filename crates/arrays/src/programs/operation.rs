@@ -177,7 +177,17 @@ pub enum Operation {
 }
 
 /// A function of the sign of a number. See [`Operation`] for an example of operations.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, strum::EnumString)]
+#[derive(
+    Debug,
+    Clone,
+    Copy,
+    PartialEq,
+    Eq,
+    Serialize,
+    Deserialize,
+    strum::EnumString,
+    strum::IntoStaticStr,
+)]
 #[strum(serialize_all = "snake_case")]
 pub enum OfSign {
     /// -1, 0 or 1 ([`Server::sign`]).
@@ -192,7 +202,17 @@ pub enum OfSign {
 
 /// A function of two numbers that depends on which one is larger. See [`Operation`] for an example
 /// of operations.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, strum::EnumString)]
+#[derive(
+    Debug,
+    Clone,
+    Copy,
+    PartialEq,
+    Eq,
+    Serialize,
+    Deserialize,
+    strum::EnumString,
+    strum::IntoStaticStr,
+)]
 #[strum(serialize_all = "snake_case")]
 pub enum OfDifference {
     /// 1 if the first number is larger, and 0 otherwise ([`Server::greater`]).
@@ -206,7 +226,17 @@ pub enum OfDifference {
 }
 
 /// A function that puts elements in order. See [`Operation`] for an example of operations.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, strum::EnumString)]
+#[derive(
+    Debug,
+    Clone,
+    Copy,
+    PartialEq,
+    Eq,
+    Serialize,
+    Deserialize,
+    strum::EnumString,
+    strum::IntoStaticStr,
+)]
 #[strum(serialize_all = "lowercase")]
 pub enum InOrder {
     /// The elements in ascending order ([`Server::sort`]).
@@ -244,9 +274,17 @@ macro_rules! arithmetic {
 }
 
 impl Operation {
-    /// The name, in lower case with underscores.
+    /// The name, in lower case with underscores. It is that of the function, if there are several.
     pub fn name(&self) -> &'static str {
-        self.into()
+        match self {
+            Operation::OfSign { function, .. } => function.into(),
+            Operation::OfDifference { function, .. } => function.into(),
+            Operation::InOrder { function, .. } => function.into(),
+            Operation::ApplyNamed { name, .. } => {
+                Function::by_name(name).map_or("apply_named", Function::name)
+            }
+            _ => self.into(),
+        }
     }
 
     /// The number of results.

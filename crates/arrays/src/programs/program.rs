@@ -4,6 +4,7 @@ use serde::{Deserialize, Serialize};
 
 use super::{
     any::AnyArray,
+    error_bound::{Approximated, jumps},
     graph::{Graph, Step},
     interface::{Input, Interface, InterfaceBody, Results},
     planner::planned,
@@ -54,6 +55,12 @@ pub struct StepReport {
     /// The precision of the first result in bits after the binary point, if it holds numbers. It is
     /// that of the estimated error.
     pub precision_bits: Option<f64>,
+    /// The largest error of the first result, if it holds numbers. Each element exceeds it with
+    /// probability `2^-40` at most, unless it depends on a value near a jump.
+    pub error_bound: Option<f64>,
+    /// True for a function that jumps, such as a comparison. Near a jump, its result may be anything
+    /// between the values on both sides.
+    pub jumps: bool,
     /// True for an interval that was seen in a sample and is not proved.
     pub rests_on_sample: bool,
 }
@@ -287,14 +294,34 @@ fn dry_run(
     let rlwe = simulation.server().session().context().rlwe();
     let tally = || rlwe.read_tally(|tally| (tally.seconds(), tally.raises()));
     let (mut steps, mut before) = (Vec::with_capacity(graph.steps.len()), tally());
+    let mut values: Vec<Approximated> = graph.inputs.iter().map(Approximated::input).collect();
     run(graph, simulation.server(), stand_ins, |step, results| {
         let after = tally();
         let cost = (after.0 - before.0, after.1 - before.1);
-        steps.push(StepReport::new(step, results, cost, simulation.server()));
+        let inputs: Vec<&Approximated> = step.inputs.iter().map(|value| &values[*value]).collect();
+        let of_result = |result: &AnyArray| {
+            let stated = stated_error(result, simulation.server()).unwrap_or(0.0);
+            Approximated::result(&step.operation, &inputs, Spec::of(result), stated)
+        };
+        let approximated: Vec<Approximated> = results.iter().map(of_result).collect();
+        let holds_numbers = matches!(results.first(), Some(AnyArray::Numbers(_)));
+        let error_bound = approximated.first().map(Approximated::error_bound);
+        let error_bound = error_bound.filter(|_| holds_numbers);
+        values.extend(approximated);
+        let report = StepReport::new(step, results, error_bound, cost, simulation.server());
+        steps.push(report);
         before = after;
         true
     })?;
     Ok((steps, simulation.report()))
+}
+
+/// Returns the standard deviation of the error that an array of numbers states.
+fn stated_error(array: &AnyArray, server: &Server) -> Option<f64> {
+    match array {
+        AnyArray::Numbers(array) => Some((-array.precision_bits(server.session())).exp2()),
+        _ => None,
+    }
 }
 
 impl Cost {
@@ -314,6 +341,7 @@ impl StepReport {
     fn new(
         step: &Step,
         results: &[AnyArray],
+        error_bound: Option<f64>,
         (seconds, bootstraps): (f64, u64),
         server: &Server,
     ) -> Self {
@@ -332,6 +360,8 @@ impl StepReport {
             bootstraps,
             capacity_bits,
             precision_bits,
+            error_bound,
+            jumps: jumps(&step.operation),
             rests_on_sample: step.rests_on_sample,
         }
     }

@@ -24,6 +24,7 @@ mod moves;
 mod planner;
 mod schemes;
 
+pub(crate) use functions::DEVIATIONS_OF_LARGEST_ERROR;
 pub use functions::application::{Application, Prepared};
 pub use functions::comparison::{Comparison, Ties};
 pub use functions::pieces::SmoothFunction;

@@ -32,7 +32,7 @@ use crate::Preset;
 /// let squares = recorder.perform(recorder.server(), Operation::Mul, &[x, x])?;
 /// let program = Program::of(&recorder, &squares, Results::Single, String::new(), Planning::Full)?;
 /// let described = inspect(&program.to_bytes())?.program.expect("the file holds a program");
-/// assert_eq!((described.steps, described.inputs[0].0.as_str()), (Some(1), "x"));
+/// assert_eq!((described.steps, described.inputs[0].0.as_str()), (Some(2), "x"));
 /// # Ok::<_, hippocrene::Error>(())
 /// ```
 #[derive(Debug, Clone, PartialEq, Serialize)]

@@ -48,6 +48,22 @@ pub struct Prepared {
     gap: Option<f64>,
 }
 
+impl Prepared {
+    /// The largest slope of the function between its jumps. It is infinite for tables.
+    pub(crate) fn largest_slope(&self) -> f64 {
+        match &self.way {
+            Way::Constant(_) => 0.0,
+            Way::Smooth(smooth) => smooth.largest_slope(),
+            _ => f64::INFINITY,
+        }
+    }
+
+    /// True if the function jumps.
+    pub(crate) fn jumps(&self) -> bool {
+        matches!(&self.way, Way::Smooth(smooth) if !smooth.jumps().is_empty())
+    }
+}
+
 /// The way to apply a function.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 enum Way {

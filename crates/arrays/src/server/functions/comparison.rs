@@ -10,10 +10,13 @@ use hippocrene_ckks::{
     circuits::comparison::{SignLiteral, SignPlan, SignUse},
 };
 use hippocrene_pegasus::Extremum;
-use hippocrene_rlwe::Noise;
+use hippocrene_rlwe::{Noise, noise::log2};
 use serde::{Deserialize, Serialize};
 
-use crate::server::{Server, moves::broadcast::shape_of_both, planner::choose::Candidate};
+use crate::server::{
+    Server, functions::DEVIATIONS_OF_LARGEST_ERROR, moves::broadcast::shape_of_both,
+    planner::choose::Candidate,
+};
 use crate::{EncryptedArray, Error, Interval, Layout, Numbers, SlotContents};
 
 /// The gap, the precision and the handling of ties in a comparison.
@@ -123,6 +126,10 @@ pub(in crate::server) const DEFAULT_GAP: f64 = 1.0 / 256.0;
 /// Factors that widen the default gap, tried in this order, if values are not precise enough.
 pub(in crate::server) const WIDER_GAPS: [f64; 3] = [2.0, 4.0, 8.0];
 
+/// Largest errors of values as a share of the gap, beyond the default of a plan. They are tried in
+/// this order if values are not precise enough for the gap that was asked for (chosen).
+const LARGER_ARGUMENT_ERRORS: [f64; 3] = [1.0 / 16.0, 1.0 / 8.0, 1.0 / 4.0];
+
 /// The default precision by polynomials, in bits.
 const DEFAULT_PRECISION: f64 = 10.0;
 
@@ -152,6 +159,9 @@ pub(in crate::server) enum Refreshed {
 /// An operation on one ciphertext, by a plan for the sign.
 type SignOperation =
     fn(&Evaluator, &Ciphertext, &SignPlan, &dyn Refresh) -> Result<Ciphertext, CkksError>;
+
+/// The largest error of an operation by its polynomials.
+type LargestError = fn(&SignPlan) -> f64;
 
 /// An operation on two ciphertexts, by a plan for the sign.
 type Two = fn(
@@ -213,7 +223,13 @@ impl Server {
             OPERATION,
             |server, [a], how| server.sign_by_tables(a, how, OPERATION),
             |server, [a], how, refreshed| {
-                server.of_one(a, how, OPERATION, Evaluator::sign, refreshed)
+                server.of_one(
+                    a,
+                    how,
+                    OPERATION,
+                    (Evaluator::sign, SignPlan::polynomial_error),
+                    refreshed,
+                )
             },
         )
     }
@@ -309,7 +325,7 @@ impl Server {
                 server.step_by_tables(&moved, how, operation)
             },
             |server, [x], how, refreshed| {
-                server.of_one(x, how, operation, Evaluator::step, refreshed)
+                server.of_one(x, how, operation, (Evaluator::step, error_of_step), refreshed)
             },
         )?;
         Ok(within_ends(compared, (0.0, 1.0), 1.0))
@@ -498,7 +514,7 @@ impl Server {
             OPERATION,
             |server, [a], how| server.order_by_tables(a, None, Extremum::Larger, how, OPERATION),
             |server, [a], how, refreshed| {
-                server.of_one(a, how, OPERATION, Evaluator::relu, refreshed)
+                server.of_one(a, how, OPERATION, (Evaluator::relu, error_of_maximum), refreshed)
             },
         )?;
         Ok(within_ends(result, (0.0, interval.high()), a.bound()))
@@ -529,7 +545,13 @@ impl Server {
             OPERATION,
             |server, [a], how| server.magnitude_by_tables(a, how, OPERATION),
             |server, [a], how, refreshed| {
-                server.of_one(a, how, OPERATION, Evaluator::abs, refreshed)
+                server.of_one(
+                    a,
+                    how,
+                    OPERATION,
+                    (Evaluator::abs, SignPlan::product_error),
+                    refreshed,
+                )
             },
         )?;
         Ok(within_ends(result, (0.0, interval.bound()), a.bound()))
@@ -540,15 +562,15 @@ impl Server {
         a: &EncryptedArray,
         how: Comparison,
         operation: &'static str,
-        f: SignOperation,
+        (f, error): (SignOperation, LargestError),
         refreshed: Refreshed,
     ) -> Result<EncryptedArray, Error> {
         let form = self.form_of(&[a]);
-        let plan = self.plan(&form, a.bound(), how, operation);
+        let plan = self.plan_for_values(&[a], how, operation);
         let plan = plan.map_err(|e| e.with_at_most(a.capacity_bits(&self.session)))?;
         let refresh = self.refresh_if(refreshed, &form, &[a.layout()])?;
         self.map_as_it_is(a, operation, a.layout().is_full(), |_, x| {
-            Ok(f(&self.evaluator, x, &plan, &*refresh)?)
+            Ok(with_largest_error(f(&self.evaluator, x, &plan, &*refresh)?, error(&plan)))
         })
     }
 
@@ -562,7 +584,7 @@ impl Server {
         refreshed: Refreshed,
     ) -> Result<EncryptedArray, Error> {
         let form = self.form_of(&[a, b]);
-        let plan = self.plan(&form, a.bound() + b.bound(), how, operation);
+        let plan = self.plan_for_values(&[a, b], how, operation);
         let least = a.capacity_bits(&self.session).min(b.capacity_bits(&self.session));
         let plan = plan.map_err(|e| e.with_at_most(least))?;
         let refresh = self.refresh_if(refreshed, &form, &[a.layout(), b.layout()])?;
@@ -573,7 +595,8 @@ impl Server {
         };
         let (a, b) = self.broadcast(a, b, operation)?;
         self.zip_as_they_are(&a, &b, operation, slots, |_, x, y| {
-            Ok(f(&self.evaluator, x, y, &plan, &*refresh)?)
+            let out = f(&self.evaluator, x, y, &plan, &*refresh)?;
+            Ok(with_largest_error(out, error_of_maximum(&plan)))
         })
     }
 
@@ -707,6 +730,26 @@ impl Server {
         self.plan_for(form, bound, how, SignUse::default(), operation)
     }
 
+    /// Returns the plan of a comparison of these arrays, with the errors that they have.
+    fn plan_for_values(
+        &self,
+        operands: &[&EncryptedArray],
+        how: Comparison,
+        operation: &'static str,
+    ) -> Result<Arc<SignPlan>, Error> {
+        let (form, bound) = (self.form_of(operands), operands.iter().map(|a| a.bound()).sum());
+        let have = -self.noise_of(operands).log2_std();
+        let mut plan = self.plan(&form, bound, how, operation)?;
+        for share in LARGER_ARGUMENT_ERRORS {
+            if plan.argument_precision() <= have {
+                break;
+            }
+            let used = SignUse { argument_error: Some(share), ..SignUse::default() };
+            plan = self.plan_for(&form, bound, how, used, operation)?;
+        }
+        Ok(plan)
+    }
+
     /// Returns the plan of a comparison for this use of its result.
     pub(in crate::server) fn plan_for(
         &self,
@@ -735,6 +778,25 @@ impl Server {
         }
         Ok(plan)
     }
+}
+
+/// The largest error of a step by its polynomials, outside of the gap.
+fn error_of_step(plan: &SignPlan) -> f64 {
+    0.5 * plan.polynomial_error()
+}
+
+/// The largest error of a ReLU, a maximum or a minimum by its polynomials.
+fn error_of_maximum(plan: &SignPlan) -> f64 {
+    0.5 * plan.product_error()
+}
+
+/// Adds an error of at most `largest` to the stated error. It may be the same in all slots, since
+/// polynomials err in one direction. A slot that holds zero stays as it is.
+fn with_largest_error(c: Ciphertext, largest: f64) -> Ciphertext {
+    let std = log2(largest / DEVIATIONS_OF_LARGEST_ERROR) - 0.5 * (c.slots() as f64).log2();
+    let error = Noise::from_log2_std(std + c.scale().log2());
+    let noise = c.inner().noise().plus(error.with_common(error).without_zeros());
+    c.with_noise(noise)
 }
 
 impl Plans {

@@ -19,3 +19,8 @@ pub(in crate::server) mod quantile;
 pub(in crate::server) mod sort;
 pub(in crate::server) mod steep;
 pub(in crate::server) mod tables;
+
+/// The number of standard deviations that the largest error of an approximated function counts as
+/// in the stated error of a result (chosen). The noise of thousands of values has a largest error
+/// of about so many deviations too.
+pub(crate) const DEVIATIONS_OF_LARGEST_ERROR: f64 = 8.0;

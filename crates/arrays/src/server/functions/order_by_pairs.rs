@@ -758,7 +758,7 @@ impl Server {
             move |server: &Server, [a]: [&EncryptedArray; 1]| {
                 let form = server.form_of(&[a]);
                 let limits = limits.map(|limits| server.stage_limits(a, limits, remaining_bits));
-                let used = SignUse { limits, noise_std };
+                let used = SignUse { limits, noise_std, ..SignUse::default() };
                 let plan = server.plan_for(&form, a.bound(), how, used, operation)?;
                 let refresh = server.refresh_if(refreshed, &form, &[a.layout()])?;
                 let remaining_bits = remaining_bits + server.finer_reserve(refreshed);

@@ -22,7 +22,10 @@ use serde::{Deserialize, Serialize};
 
 use crate::server::{
     Server,
-    functions::comparison::{Comparison, Ties},
+    functions::{
+        DEVIATIONS_OF_LARGEST_ERROR,
+        comparison::{Comparison, Ties},
+    },
     planner::choose::{Candidate, MARGIN_BITS_OF_UNKNOWN_GROWTH},
 };
 use crate::{Capacity, EncryptedArray, Error, Interval, interval::INTERVAL_TOLERANCE};
@@ -140,6 +143,11 @@ impl SmoothFunction {
         self.error
     }
 
+    /// The largest slope of the polynomials.
+    pub(in crate::server) fn largest_slope(&self) -> f64 {
+        self.pieces.polynomials().iter().map(largest_slope).fold(0.0, f64::max)
+    }
+
     /// The places where the function jumps, in ascending order. Kinks are left out.
     pub fn jumps(&self) -> Vec<f64> {
         let polynomials = self.pieces.polynomials().windows(2);
@@ -229,8 +237,9 @@ impl Server {
     /// The result requests the precision that this error needs
     /// ([`EncryptedArray::with_precision`]), so that later operations use little capacity.
     ///
-    /// **Error:** at most [`SmoothFunction::error`] plus the noise, which the result's
-    /// [`EncryptedArray::precision_bits`] states together with it. Where the function jumps, this
+    /// **Error:** at most [`SmoothFunction::error`] plus the noise. The result's
+    /// [`EncryptedArray::precision_bits`] includes both, and counts the former as eight standard
+    /// deviations. Where the function jumps, this
     /// holds for elements that are at least `gap` away from the jump. Nearer ones get some number
     /// between the values on both sides. The default gap is a 512th of the width of the domain. If
     /// the array has too much noise or too little capacity, a default error is up to 16 times as
@@ -276,7 +285,7 @@ impl Server {
             );
             return Err(Error::argument(APPLY, what));
         }
-        let error = noise.hypot(error);
+        let error = noise.hypot(error / DEVIATIONS_OF_LARGEST_ERROR);
         values.with_precision_bits(-error.log2(), &self.session)
     }
 

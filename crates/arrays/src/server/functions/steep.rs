@@ -12,7 +12,10 @@ use std::f64::consts::PI;
 use hippocrene_ckks::circuits::{Basis, Polynomial};
 use hippocrene_pegasus::Function;
 
-use crate::server::{Server, functions::tables::LARGEST_USEFUL_ERROR};
+use crate::server::{
+    Server,
+    functions::{DEVIATIONS_OF_LARGEST_ERROR, tables::LARGEST_USEFUL_ERROR},
+};
 use crate::{EncryptedArray, Error, Interval};
 
 /// Degrees that are tried.
@@ -112,7 +115,8 @@ impl Server {
             result => result?,
         };
         let mut result = result.with_precision(a.precision(), &self.session)?;
-        let error = (-result.precision_bits(&self.session)).exp2().hypot(candidate.error);
+        let error = (-result.precision_bits(&self.session)).exp2();
+        let error = error.hypot(candidate.error / DEVIATIONS_OF_LARGEST_ERROR);
         result.set_bound(values.bound() + candidate.error);
         let result = result.with_precision_bits(-error.log2(), &self.session)?;
         Ok(Some(result.with_known_interval(values)))

@@ -35,9 +35,13 @@
 //!   gap.
 //! - [`Evaluator::abs`](crate::Evaluator::abs): within `e |x|` outside of the gap, and within `(2 +
 //!   e) |x|`, thus `(2 + e) gap`, inside of it. The product at the end adds `bound e/2`.
+//!   [`SignPlan::product_error`] is the largest error of the polynomials, in the gap and outside.
 //! - [`Evaluator::relu`](crate::Evaluator::relu): half of that. The same holds for
 //!   [`maximum`](crate::Evaluator::maximum) and [`minimum`](crate::Evaluator::minimum), with `x`
 //!   the difference of the operands.
+//!
+//! The noise estimates of these results leave out the errors of the polynomials, which
+//! [`SignPlan::polynomial_error`] and [`SignPlan::product_error`] bound.
 
 mod evaluate;
 mod functions;
@@ -115,6 +119,9 @@ pub struct SignUse {
     /// The standard deviation that the noise of the result may have, if only the error of the
     /// polynomials has to be within the precision.
     pub noise_std: Option<f64>,
+    /// The largest error of an argument, as a share of the gap. The default is 1/32. A larger one
+    /// uses a little more capacity.
+    pub argument_error: Option<f64>,
 }
 
 /// The plan of a sign: polynomials and scales.
@@ -149,16 +156,24 @@ pub struct SignPlan {
     /// The divisor of arguments. It is a little more than the bound, so that arguments with their
     /// error lie in `[-1, 1]`.
     reach: f64,
+    /// The largest error of an argument.
+    argument_error: f64,
+    /// The largest value of [`SignPlan::product_error`].
+    product_error: f64,
     composition: Composition,
 }
+
+/// Number of arguments in the gap at which the error of a product with the sign is computed. The
+/// error has one maximum there, which is missed by less than its share of `1/SAMPLES^2`. Chosen.
+const SAMPLES_IN_GAP: usize = 256;
 
 /// Number of arguments outside of the gap, spaced evenly on a logarithmic scale, over which the
 /// factors of errors are averaged. Chosen.
 const SAMPLES: usize = 256;
 
-/// Largest error of an argument, as a share of the gap, and the number of its standard deviations
-/// that this error has to hold. Chosen.
-const MAX_ARGUMENT_ERROR_PER_GAP: f64 = 1.0 / 32.0;
+/// Default largest error of an argument, as a share of the gap, and the number of its standard
+/// deviations that this error has to hold. Chosen.
+const ARGUMENT_ERROR_PER_GAP: f64 = 1.0 / 32.0;
 const ARGUMENT_DEVIATIONS: f64 = 8.0;
 
 impl SignPlan {
@@ -189,7 +204,8 @@ impl SignPlan {
         literal: SignLiteral,
         used: SignUse,
     ) -> Result<Self, CkksError> {
-        Self::planned(context, literal, None, |low, error, model| {
+        let argument_error = used.argument_error.unwrap_or(ARGUMENT_ERROR_PER_GAP);
+        Self::planned(context, literal, argument_error, None, |low, error, model| {
             search::cheapest_minimax(low, error, model, used)
         })
     }
@@ -206,7 +222,7 @@ impl SignPlan {
         literal: SignLiteral,
     ) -> Result<Self, CkksError> {
         let stages = composition.stages();
-        Self::planned(context, literal, None, |low, error, model| {
+        Self::planned(context, literal, ARGUMENT_ERROR_PER_GAP, None, |low, error, model| {
             Ok(search::cheapest_scales(stages, low, error, model))
         })
     }
@@ -230,15 +246,18 @@ impl SignPlan {
         literal: SignLiteral,
     ) -> Result<Self, CkksError> {
         let (stages, literal) = (composition.stages(), SignLiteral { precision: 1.0, ..literal });
-        Self::planned(context, literal, Some(scale_bits), |low, error, model| {
+        let scale_bits = Some(scale_bits);
+        Self::planned(context, literal, ARGUMENT_ERROR_PER_GAP, scale_bits, |low, error, model| {
             Ok(search::cheapest_scales(stages, low, error, ErrorModel { refresh_std, ..model }))
         })
     }
 
-    /// Checks the literal, runs `search` and puts the plan together.
+    /// Checks the literal, runs `search` and puts the plan together. `argument_error` is the largest
+    /// error of an argument, as a share of the gap.
     fn planned(
         context: &Context,
         literal: SignLiteral,
+        argument_error: f64,
         common_scale_bits: Option<f64>,
         search: impl FnOnce(f64, f64, ErrorModel) -> Result<Option<PartialComposition>, CkksError>,
     ) -> Result<Self, CkksError> {
@@ -260,7 +279,13 @@ impl SignPlan {
             return fail(format!("a precision of {} bits is not 1 to 40 bits", Short(precision)));
         }
         let model = ErrorModel::new(context.parameters(), slots, common_scale_bits);
-        let off = MAX_ARGUMENT_ERROR_PER_GAP * gap;
+        if !(argument_error > 0.0 && argument_error <= 0.5) {
+            let error = Short(argument_error);
+            return fail(format!(
+                "errors of arguments of {error} gaps are not above 0 and up to 1/2"
+            ));
+        }
+        let off = argument_error * gap;
         // With one common scale, arguments can be divided only by the bound itself.
         let reach = if common_scale_bits.is_some() { bound } else { bound + off };
         let Some(found) = search((gap - off) / reach, (-precision).exp2(), model)? else {
@@ -283,7 +308,10 @@ impl SignPlan {
                 let need = need.max(composition.bits());
                 Err(CkksError::Capacity { operation: OPERATION, need, have })
             }
-            None => Ok(SignPlan { literal, reach, composition }),
+            None => {
+                let product_error = product_error(&composition, gap, bound, reach);
+                Ok(SignPlan { literal, reach, argument_error: off, product_error, composition })
+            }
         }
     }
 
@@ -310,11 +338,25 @@ impl SignPlan {
         (1.0 - last.range.0).max(last.range.1 - 1.0) + last.margin
     }
 
+    /// Returns a bound of `| |x| - x s(x) |`, where `s(x)` is the result of the polynomials at `x`
+    /// ([`SignPlan::apply`]) and `|x| <= bound`. It holds inside of the gap too.
+    ///
+    /// It is the error of an absolute value. That of a ReLU or a maximum is half as large.
+    pub fn product_error(&self) -> f64 {
+        self.product_error
+    }
+
+    /// Returns a bound of the distance of the polynomials' result ([`SignPlan::apply`]) from the
+    /// sign where `gap <= |x| <= bound`.
+    pub fn polynomial_error(&self) -> f64 {
+        polynomial_error(&self.composition)
+    }
+
     /// The precision that arguments need, in bits, in the sense of
-    /// [`crate::Ciphertext::precision_bits`]: eight standard deviations of their error are a 32nd
-    /// of the gap.
+    /// [`crate::Ciphertext::precision_bits`]: eight standard deviations of their error are its
+    /// largest value, by default a 32nd of the gap ([`SignUse::argument_error`]).
     pub fn argument_precision(&self) -> f64 {
-        -(MAX_ARGUMENT_ERROR_PER_GAP * self.literal.gap / ARGUMENT_DEVIATIONS).log2()
+        -(self.argument_error / ARGUMENT_DEVIATIONS).log2()
     }
 
     /// The bits of capacity that the sign uses in total.
@@ -341,4 +383,18 @@ impl SignPlan {
     fn last(&self) -> &Stage {
         self.stages().last().expect("a search ends with a last stage")
     }
+}
+
+/// Returns the largest error of the last polynomial outside of the gap, without the noise.
+fn polynomial_error(composition: &Composition) -> f64 {
+    let (low, high) = composition.stages.last().map_or((1.0, 1.0), |stage| stage.range);
+    (1.0 - low).max(high - 1.0)
+}
+
+/// Returns [`SignPlan::product_error`].
+fn product_error(composition: &Composition, gap: f64, bound: f64, reach: f64) -> f64 {
+    let argument = |k: usize| gap * (k as f64 + 0.5) / SAMPLES_IN_GAP as f64;
+    let error = |x: f64| (x * (1.0 - composition.apply(x / reach))).abs();
+    let in_gap = (0..SAMPLES_IN_GAP).map(argument).map(error).fold(0.0, f64::max);
+    in_gap.max(polynomial_error(composition) * bound)
 }

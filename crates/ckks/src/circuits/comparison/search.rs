@@ -34,7 +34,7 @@ pub(super) fn cheapest_minimax(
     model: ErrorModel,
     used: SignUse,
 ) -> Result<Option<PartialComposition>, CkksError> {
-    let SignUse { limits, noise_std } = used;
+    let SignUse { limits, noise_std, .. } = used;
     let degrees = sign::useful_degrees()?;
     let limited = |partial: PartialComposition, is_last: bool| match limits {
         Some(limits) => partial.with_bootstraps(limits, is_last),
