@@ -45,14 +45,35 @@ class Run(Protocol):
 
 
 _R = TypeVar("_R", bound=Run)
+_Result = TypeVar("_Result", covariant=True)
+
+
+class _Dry(Protocol[_Result]):
+    """Runs a program without values."""
+
+    def __call__(
+        self, preset: str, precision: float | None, bootstraps: bool, extra: float, /
+    ) -> _Result:
+        """Run with a preset and a precision in bits.
+
+        `bootstraps` is True if bootstraps are allowed, and `extra` is the number of bits by which
+        functions are more precise than by default.
+        """
 
 
 class _LimitedByFunctionsError(Exception):
-    """A higher precision does not make results more precise, whatever the preset is."""
+    """Neither a higher precision nor more precise functions make results more precise."""
 
 
 # Maximum number of precisions that are tried to find the least one.
-_TRIES = 8
+_TRIES = 12
+# A step of so many bits tells whether a higher precision has an effect. The precision of results
+# varies by a bit for other reasons.
+_CLEAR_STEP = 3.0
+# A step has an effect if results gain this share of it. The rest may need a step in the other way.
+_LEAST_EFFECT = 1 / 8
+# The number of bits that a step adds to those that results lack.
+_SPARE_BITS = 0.25
 
 
 @dataclass(frozen=True)
@@ -62,11 +83,13 @@ class Need:
     - `precision`: the lowest precision in bits after the binary point.
     - `goal`: what was asked for, in errors.
     - `remedy`: how to ask for less, as a sentence.
+    - `refines_functions`: True if functions without an error of their own may be made more precise.
     """
 
     precision: float
     goal: str
     remedy: str
+    refines_functions: bool
 
 
 def candidates(of_bits: bool) -> list[str]:
@@ -77,7 +100,7 @@ def candidates(of_bits: bool) -> list[str]:
 
 def chosen(
     operation: str,
-    run: Callable[[str, float | None, bool], _R],
+    run: _Dry[_R],
     presets: Sequence[str],
     precision: float | None,
     need: Need | None,
@@ -85,19 +108,22 @@ def chosen(
     *,
     bootstraps: bool,
     finished: Callable[[_R], _R] = lambda run: run,
+    largest: Callable[[_R], float] | None = None,
 ) -> tuple[_R, dict[str, str]]:
     """Return the run with the least predicted time among those that fit the memory.
 
     The other presets that were tried are returned with the reasons against them.
 
-    `operation` is named in errors. `run` runs the program with a preset, a precision, and True if
-    bootstraps are allowed. If there is a `need`, the run uses the least precision that fulfils it.
-    `finished` completes the run of a preset before it is compared.
+    `operation` is named in errors. If there is a `need`, the run uses the least precision that
+    fulfils it.
+    `finished` completes the run of a preset before it is compared, and `largest` returns the number
+    of elements of its largest array.
     """
     degrees = {preset.name: preset.ring_degree for preset in _native.presets()}
     fits: list[_R] = []
     too_large: list[_R] = []
     refused: list[tuple[str, HippocreneError]] = []
+    limits: list[HippocreneError] = []
     enough = math.inf
     for preset in presets:
         if degrees.get(preset, 0) > enough:
@@ -106,7 +132,9 @@ def chosen(
         try:
             simulation = finished(_fit(run, preset, precision, need, bootstraps))
         except _LimitedByFunctionsError as limit:
-            raise ArgumentError(f"{operation}: {limit}") from None
+            refused.append((preset, ArgumentError(f"{operation}: {limit}")))
+            limits.append(refused[-1][1])
+            continue
         except (
             ArgumentError,
             BudgetError,
@@ -118,8 +146,11 @@ def chosen(
             continue
         (fits if simulation.peak_memory <= max_memory else too_large).append(simulation)
         if fits and simulation.bootstraps == 0:
-            # The next ring degree may still hold all elements in fewer ciphertexts.
-            enough = min(enough, 2 * degrees.get(preset, 0))
+            # The next ring degree may still hold all elements in fewer ciphertexts. A ciphertext
+            # holds half as many elements as the ring degree.
+            degree = degrees.get(preset, 0)
+            fits_one = largest is not None and largest(simulation) <= degree // 2
+            enough = min(enough, degree if fits_one else 2 * degree)
     memory = size_text(max_memory)
     if fits:
         best = min(fits, key=lambda run: run.seconds)
@@ -142,6 +173,9 @@ def chosen(
             f"{least.preset!r}, which takes {size_text(least.peak_memory)}. Allow as much with max_memory, or "
             f"compute on smaller arrays.{less}"
         )
+    if limits:
+        # No preset makes these functions more precise.
+        raise limits[-1]
     preset, reason = refused[-1]
     for _, refusal in refused:
         if isinstance(refusal, MissingKeyError):
@@ -157,77 +191,105 @@ def chosen(
 
 
 def _fit(
-    run: Callable[[str, float | None, bool], _R],
+    run: _Dry[_R],
     preset: str,
     precision: float | None,
     need: Need | None,
     bootstraps: bool,
 ) -> _R:
     """Run with one preset, without bootstraps if possible, because they take most of the time."""
+
+    def precise(bootstraps: bool) -> _R:
+        if need is None:
+            return run(preset, precision, bootstraps, 0.0)
+        return _precise(lambda bits, extra: run(preset, bits, bootstraps, extra), need)
+
     if not bootstraps:
-        return _precise(lambda bits: run(preset, bits, False), precision, need)
+        return precise(False)
     try:
-        return _precise(lambda bits: run(preset, bits, False), precision, need)
+        return precise(False)
     except (CapacityError, MissingKeyError) as lacking:
         try:
-            return _precise(lambda bits: run(preset, bits, True), precision, need)
+            return precise(True)
         except ParameterError:
             # There is no bootstrap with this preset.
             raise lacking from None
 
 
-def _precise(run: Callable[[float | None], _R], precision: float | None, need: Need | None) -> _R:
-    """Run at this precision, or at the least one that fulfils the need."""
-    if need is None:
-        return run(precision)
-    min_precision = need.precision
+def _precise(run: Callable[[float, float], _R], need: Need) -> _R:
+    """Run at the least precision that fulfils the need.
+
+    `run` takes a precision in bits, and the number of bits by which functions are more precise than
+    by default. The precision is raised first. Functions become more precise where that has no
+    effect or needs too much capacity.
+    """
+    least = need.precision
     # Results lose a few bits of the requested precision, about equally many at every precision.
-    bits = float(math.ceil(min_precision) + 2)
+    here = (float(math.ceil(least) + 2), 0.0)
+    ways = [0, 1] if need.refines_functions else [0]
+    # The way that is tried, and those that had no effect since the last success.
+    way, useless = 0, set[int]()
     best: _R | None = None
-    most: float | None = None
-    last: tuple[float, float] | None = None
-    tried: set[float] = set()
-    while bits not in tried and len(tried) < _TRIES:
-        tried.add(bits)
+    last: tuple[tuple[float, float], float] | None = None
+    tried: set[tuple[float, float]] = set()
+    problem: HippocreneError | None = None
+    while here not in tried and len(tried) < _TRIES:
+        tried.add(here)
+        is_useless = False
         try:
-            simulation = run(bits)
-        except CapacityError:
-            if best is not None or most is not None or bits <= min_precision - 2:
-                break
-            bits -= 1
-            continue
-        except ArgumentError:
-            # Comparisons and functions need some precision of their own.
+            simulation = run(*here)
+        except CapacityError as error:
+            problem = error
             if best is not None:
                 break
-            if len(tried) == _TRIES:
-                raise
-            bits += 4
+            if last is None:
+                # A lower precision needs less capacity.
+                here = (float(math.ceil(least) - 2), 0.0)
+                continue
+            is_useless = True
+        except ArgumentError as error:
+            # Comparisons and functions need some precision of their own.
+            problem = error
+            if best is not None:
+                break
+            here = (here[0] + 4, here[1])
             continue
-        found = simulation.precision_bits
-        if found is None:
-            return simulation
-        most = found if most is None else max(most, found)
-        if last is not None and found < min_precision:
-            more = bits - last[0]
-            if more > 1 and found - last[1] < more / 4:
-                raise _LimitedByFunctionsError(
-                    f"there is no program with {need.goal}, because functions and comparisons in "
-                    "it have errors of their own, which a higher precision does not make smaller. "
-                    f"Ask each of them for a smaller error. {need.remedy}"
-                )
-        last = bits, found
-        if found >= min_precision:
-            best = simulation
-            bits -= math.floor(found - min_precision)
-        elif best is not None:
-            break
         else:
-            bits += math.ceil(min_precision - found)
+            found = simulation.precision_bits
+            if found is None:
+                return simulation
+            if found >= least:
+                best, last = simulation, (here, found)
+                here = (here[0] - math.floor(found - least), here[1])
+                continue
+            if best is not None:
+                break
+            step = here[way] - last[0][way] if last is not None else 0.0
+            if last is None or found - last[1] >= _LEAST_EFFECT * step:
+                last, step = (here, found), 0.0
+                useless.clear()
+            is_useless = step > _CLEAR_STEP - 0.01
+        if is_useless:
+            useless.add(way)
+            others = [other for other in ways if other not in useless]
+            if not others:
+                break
+            way = others[0]
+        (bits, extra), found = last
+        # Results are a little less precise than each of their parts.
+        step = max(least - found + _SPARE_BITS, _CLEAR_STEP if here != last[0] else 0.0)
+        here = (bits + math.ceil(step), extra) if way == 0 else (bits, extra + step)
     if best is not None:
         return best
-    if most is None:
-        return run(bits)
-    raise CapacityError(
-        f"its results have {most:.1f} bits of precision at most, and {min_precision:.1f} are needed"
+    if last is None and problem is not None:
+        raise problem
+    if isinstance(problem, CapacityError):
+        most = -math.inf if last is None else last[1]
+        raise CapacityError(
+            f"its results have {most:.1f} bits of precision at most, and {least:.1f} are needed"
+        )
+    raise _LimitedByFunctionsError(
+        f"there is no program with {need.goal}, because functions and comparisons in it have "
+        "errors of their own, which a higher precision does not make smaller. Ask each of them for "
+        f"a smaller error. {need.remedy}"
     )

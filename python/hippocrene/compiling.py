@@ -48,7 +48,7 @@ def compile(  # noqa: A001 - the name that users of jax and torch know
     - `precision`: the requested precision of inputs and operations in bits after the binary point.
       The default is that of the preset.
     - `error`: the largest error that results may have. It determines the lowest precision that is
-      enough.
+      enough, and the errors of functions that were not given one.
     - `bootstrapping`: as for `Client.evaluation_keys`. With ``"auto"``, the program bootstraps if
       its depth needs it.
     - `scheme` and `plain_modulus` are as for `Client.generate`, for programs on integers.
@@ -120,15 +120,20 @@ def compile_noted(
         )
     wanted = True if bootstrapping == "auto" else bootstrapping
 
-    def run(preset: str, bits: float | None, bootstraps: bool) -> _Attempt:
-        finish = recording.recorded(preset, bits, wanted if bootstraps else False)
+    def run(preset: str, bits: float | None, bootstraps: bool, extra: float) -> _Attempt:
+        finish = recording.recorded(preset, bits, wanted if bootstraps else False, extra)
         return _Attempt(preset, finish, finish(False))
 
     need = None
     if largest is not None:
         # Planning may lose half a bit of precision.
         bits = 0.5 - math.log2(largest)
-        need = Need(bits, f"errors of at most {largest:g}", "Or allow a larger error.")
+        need = Need(
+            bits,
+            f"errors of at most {largest:g}",
+            "Or allow a larger error.",
+            refines_functions=True,
+        )
     attempt, others = chosen(
         "compile",
         run,
@@ -138,6 +143,7 @@ def compile_noted(
         most,
         bootstraps=bool(wanted),
         finished=_Attempt.planned,
+        largest=_Attempt.largest,
     )
     program = Program(attempt.program._raw)
     program.__dict__["_others"] = others
@@ -167,6 +173,12 @@ class _Attempt:
     def planned(self) -> _Attempt:
         """Return the same program, planned as a whole."""
         return replace(self, program=self.finish(True))
+
+    def largest(self) -> int:
+        """Return the number of elements of the largest array."""
+        steps = (spec for step in self.program.steps for spec in step.results)
+        specs = (*self.program.inputs.values(), *steps)
+        return max(math.prod(spec.shape) for spec in specs)
 
     @property
     def seconds(self) -> float:
@@ -221,15 +233,24 @@ class _Recording:
     notes: str
 
     def recorded(
-        self, preset: str, precision: float | None, bootstrapping: bool | Bootstrapping
+        self,
+        preset: str,
+        precision: float | None,
+        bootstrapping: bool | Bootstrapping,
+        extra_function_bits: float,
     ) -> Callable[[bool], Program]:
-        """Record the function with this preset, and return the `finish` of an `_Attempt`."""
+        """Record the function with this preset, and return the `finish` of an `_Attempt`.
+
+        The default errors of functions are smaller by `extra_function_bits`.
+        """
         of_bits = any(one.kind == "bits" for one in self.specs)
         how = to_native_bootstrapping(bootstrapping)
         samples = all(one._sample is not None for one in self.specs)
         margins = [one._margin for one in self.specs if one._margin is not None]
         margin = max(margins) if samples and margins else None
-        recorder = _native.Recorder(preset, precision, *self.exact, how, of_bits, margin)
+        recorder = _native.Recorder(
+            preset, precision, *self.exact, how, of_bits, margin, extra_function_bits
+        )
         server = Server._of(recorder.server(), recorder.describe(), is_simulated=True)
         arrays = [
             EncryptedArray(

@@ -163,7 +163,8 @@ def _automatic(asked: _Asked, min_precision: float | None, max_memory: int) -> S
     of_bits = any(booleans(array, "simulate") is not None for array in asked.arrays)
     presets = candidates(of_bits) if asked.preset == "auto" else [asked.preset]
 
-    def run(preset: str, precision: float | None, bootstraps: bool) -> Simulation:
+    def run(preset: str, precision: float | None, bootstraps: bool, _extra: float) -> Simulation:
+        # Operations that run one by one have no more precise functions, and none are asked for.
         how = asked.bootstrapping if bootstraps else False
         return _run(
             replace(asked, preset=preset, precision=precision, bootstrapping=how), at_reference=True
@@ -172,7 +173,7 @@ def _automatic(asked: _Asked, min_precision: float | None, max_memory: int) -> S
     need = None
     if min_precision is not None:
         goal, remedy = f"results of {min_precision:g} bits", "Or take a lower min_precision."
-        need = Need(min_precision, goal, remedy)
+        need = Need(min_precision, goal, remedy, refines_functions=False)
     bootstraps = bool(asked.bootstrapping)
     best, _ = chosen(
         "simulate", run, presets, asked.precision, need, max_memory, bootstraps=bootstraps

@@ -26,7 +26,7 @@ pub(crate) struct Recorder {
 #[pymethods]
 impl Recorder {
     #[new]
-    #[allow(clippy::too_many_arguments)] // as many as a simulation has, and the margin
+    #[allow(clippy::too_many_arguments)] // as many as a simulation has, and two
     fn new(
         py: Python<'_>,
         preset: &str,
@@ -36,12 +36,14 @@ impl Recorder {
         bootstrapping: Option<Wanted>,
         bits: bool,
         margin: Option<f64>,
+        extra_function_bits: f64,
     ) -> PyResult<Self> {
         detached(py, || {
             let settings = settings(preset, precision, scheme, plain_modulus)?;
             let asked = (Some(Vec::new()), true, false, bootstrapping, None, bits);
             let request = requested(asked, &settings)?;
-            let inner = Arc::new(hippocrene::Recorder::new(settings, &request, margin)?);
+            let inner = hippocrene::Recorder::new(settings, &request, margin)?;
+            let inner = Arc::new(inner.with_extra_function_bits(extra_function_bits)?);
             let description = KeysDescription::every(inner.server().session(), &request);
             Ok(Recorder { inner, description })
         })

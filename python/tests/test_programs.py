@@ -409,7 +409,9 @@ def test_errors_of_functions_limit_what_can_be_asked() -> None:
     with pytest.raises(
         hp.ArgumentError, match=r"no program with errors of at most 1e-06, .* errors of their own"
     ):
-        hp.compile(lambda x: np.tanh(x), hp.spec(4, bound=4), preset="n14", error=1e-6)
+        hp.compile(
+            lambda x: x.apply(np.tanh, error=1e-3), hp.spec(4, bound=4), preset="n15", error=1e-6
+        )
 
 
 def test_requested_bootstraps_are_part_of_a_program() -> None:
@@ -453,6 +455,24 @@ def test_programs_belong_to_no_key(parties: Parties) -> None:
         parties.client.decrypt(parties.client.encrypt(ROWS), "x")  # type: ignore[call-overload]
     assert hp.inspect(parties.program.to_bytes())["kind"] == "program"
     assert hp.inspect(parties.interface.to_bytes())["program"]["inputs"][0][0] == "x"
+
+
+@pytest.mark.parametrize(
+    ("function", "error"),
+    [(lambda x: np.maximum(x, 0), 4e-4), (lambda x: np.tanh(x) @ np.ones(64), 1e-3)],
+    ids=["relu", "sum of tanh"],
+)
+def test_functions_are_as_precise_as_the_results_need(
+    function: Callable[[Any], Any], error: float
+) -> None:
+    spec = hp.spec((4, 64), bound=1)
+    by_default = hp.compile(function, spec, preset="n15").error_bound
+    program = hp.compile(function, spec, preset="n15", error=error)
+    assert by_default is not None
+    assert program.error_bound is not None
+    assert error / 8 < program.error_bound <= error < by_default
+    rows = np.repeat([0.0005, -0.0005, 0.9, -0.4], 64).reshape(4, 64)
+    assert np.abs(Parties(program)(rows) - function(rows)).max() <= error
 
 
 @pytest.mark.parametrize(

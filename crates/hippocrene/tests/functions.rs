@@ -93,9 +93,11 @@ fn gaps_are_wider_for_noisy_values() {
     assert!(matches!(refused, Error::Argument { .. }), "{refused}");
     // The gap of a jump shows nowhere in the result, so it is never widened in silence.
     let step = SmoothFunction::new(|x| f64::from(x > 0.5), (-4.0, 4.0), None, None).unwrap();
-    let refused = server.apply_smooth(&noisy, &step, None).unwrap_err().to_string();
+    assert!(server.apply_smooth(&noisy, &step, None).is_ok());
+    let noisier = server.declare_precision(&noisy, 10.0).unwrap();
+    let refused = server.apply_smooth(&noisier, &step, None).unwrap_err().to_string();
     assert!(refused.contains("the default gap of 0.015625, but one of "), "{refused}");
-    assert!(server.apply_smooth(&noisy, &step, Some(0.25)).is_ok());
+    assert!(server.apply_smooth(&noisier, &step, Some(0.25)).is_ok());
 }
 
 #[test]

@@ -84,6 +84,14 @@ impl Recorder {
         Ok(Recorder { simulation, request, server, log, margin, recorded: Mutex::default() })
     }
 
+    /// Returns this recorder with smaller default errors of functions, by this number of bits.
+    ///
+    /// # Errors
+    /// [`Error::Argument`] unless the number is from 0 to 30.
+    pub fn with_extra_function_bits(self, bits: f64) -> Result<Self, Error> {
+        Ok(Recorder { server: self.server.with_extra_function_bits(bits)?, ..self })
+    }
+
     /// The server to compute on.
     pub fn server(&self) -> &Server {
         &self.server

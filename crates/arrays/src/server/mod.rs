@@ -51,7 +51,6 @@ use crate::{
     Array, BitServer, Error, EvaluationKeys, KeyRequest, Layout, LookUpPlan, Session, Settings,
     SlotContents, clustering::slot_circuit::SlotCircuit, format_shape,
 };
-use functions::comparison::Plans;
 use linear::map_cache::AllMaps;
 use planner::bootstrap::Bootstraps;
 use planner::choose::{Candidate, Decisions, MARGIN_BITS};
@@ -120,8 +119,6 @@ pub struct Server {
     k_means: Option<KMeans>,
     /// The circuit of k-means in slots that was used last.
     slot_circuit: Arc<Mutex<Option<Arc<SlotCircuit>>>>,
-    /// Cached comparison plans.
-    plans: Arc<Plans>,
     maps: Arc<AllMaps>,
     /// The server that performs dry runs to choose candidates, made when it is first needed. Only
     /// one decision uses it at a time.
@@ -202,7 +199,6 @@ impl Server {
             bits: bits.transpose()?,
             k_means,
             slot_circuit: Arc::default(),
-            plans: Arc::default(),
             maps: Arc::default(),
             dry: Arc::default(),
             plan_cache: Arc::default(),

@@ -3,7 +3,11 @@
 use hippocrene_pegasus::{Function, Tables, Tangents};
 use serde::{Deserialize, Serialize};
 
-use crate::server::{Server, functions::pieces::SmoothFunction, planner::choose::Candidate};
+use crate::server::{
+    Server,
+    functions::pieces::{DEFAULT_ERROR, SmoothFunction},
+    planner::choose::Candidate,
+};
 use crate::{EncryptedArray, Error};
 
 const APPLY: &str = "apply a function";
@@ -109,7 +113,9 @@ impl Server {
         } else if look_ups.is_some() {
             Way::Tables(self.tables(f, ends, look_ups)?)
         } else {
-            let smooth = SmoothFunction::new(&f, ends, error, breaks.as_deref());
+            let default = DEFAULT_ERROR * (-self.policy.extra_function_bits).exp2();
+            let breaks = breaks.as_deref();
+            let smooth = SmoothFunction::with_default(&f, ends, error, breaks, default);
             let useful = |tables: &Tables| error.is_none_or(|error| tables.deviation() <= error);
             // With several tables, values away from a jump would have errors too.
             let jumps = smooth.as_ref().is_ok_and(|smooth| !smooth.jumps().is_empty());

@@ -2,7 +2,7 @@
 
 use std::{
     collections::VecDeque,
-    sync::{Arc, Mutex, PoisonError},
+    sync::{Arc, Mutex},
 };
 
 use hippocrene_ckks::{
@@ -10,11 +10,11 @@ use hippocrene_ckks::{
     circuits::comparison::{SignLiteral, SignPlan, SignUse},
 };
 use hippocrene_pegasus::Extremum;
-use hippocrene_rlwe::{Noise, noise::log2};
+use hippocrene_rlwe::{Fingerprint, Noise, noise::log2};
 use serde::{Deserialize, Serialize};
 
 use crate::server::{
-    Server, functions::DEVIATIONS_OF_LARGEST_ERROR, moves::broadcast::shape_of_both,
+    Server, functions::DEVIATIONS_OF_LARGEST_ERROR, locked, moves::broadcast::shape_of_both,
     planner::choose::Candidate,
 };
 use crate::{EncryptedArray, Error, Interval, Layout, Numbers, SlotContents};
@@ -139,13 +139,14 @@ const DEFAULT_PRECISION: f64 = 10.0;
 pub(in crate::server) const DEVIATIONS_FROM_ZERO: f64 = 7.0;
 
 /// Maximum number of cached plans.
-const MAX_PLANS: usize = 16;
+const MAX_PLANS: usize = 64;
 
-/// Cache of the most recent plans: the search for one runs for about a second.
-///
-/// Each plan is stored with its use.
-#[derive(Debug, Default)]
-pub(in crate::server) struct Plans(Mutex<VecDeque<(SignUse, Arc<SignPlan>)>>);
+/// A plan for these parameters and this use, or the reason why there is none.
+type Planned = (Fingerprint, SignLiteral, SignUse, Result<Arc<SignPlan>, CkksError>);
+
+/// The most recent plans of all servers, since the search for one runs for up to a second. Plans
+/// depend on the parameters only.
+static PLANS: Mutex<VecDeque<Planned>> = Mutex::new(VecDeque::new());
 
 /// Whether a circuit may bootstrap ciphertexts on its way.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -455,6 +456,7 @@ impl Server {
         let polynomials = |server: &Server, [x, y]: [&EncryptedArray; 2], how, refreshed| {
             server.of_two(x, y, how, OPERATION, Evaluator::maximum, refreshed)
         };
+        let how = self.refined(how, x.bound() + y.bound());
         let result = self.by_either([x, y], how, OPERATION, tables, polynomials)?;
         let result = self.plus_constant(&result, middle, OPERATION)?;
         let ends = (left.low().max(right.low()), left.high().max(right.high()));
@@ -488,6 +490,7 @@ impl Server {
         let polynomials = |server: &Server, [x, y]: [&EncryptedArray; 2], how, refreshed| {
             server.of_two(x, y, how, OPERATION, Evaluator::minimum, refreshed)
         };
+        let how = self.refined(how, x.bound() + y.bound());
         let result = self.by_either([x, y], how, OPERATION, tables, polynomials)?;
         let result = self.plus_constant(&result, middle, OPERATION)?;
         let ends = (left.low().min(right.low()), left.high().min(right.high()));
@@ -508,6 +511,7 @@ impl Server {
         if interval.high() <= 0.0 {
             return self.constant(a, 0.0).map_err(|e| e.during(OPERATION));
         }
+        let how = self.refined(how, a.bound());
         let result = self.by_either(
             [a],
             how,
@@ -539,6 +543,7 @@ impl Server {
         if interval.high() <= 0.0 {
             return self.negate(a).map_err(|e| e.during(OPERATION));
         }
+        let how = self.refined(how, a.bound());
         let result = self.by_either(
             [a],
             how,
@@ -628,20 +633,29 @@ impl Server {
         let refreshed = Candidate::new("polynomials", |server: &Server, operands| {
             polynomials(server, operands, how, Refreshed::OnTheWay)
         });
-        let result = self.perform(operation, operands, f64::INFINITY, &[refreshed]);
-        let failed = matches!(&result, Err(Error::Capacity { .. } | Error::Argument { .. }));
-        if !failed || self.bootstraps.is_none() {
-            return result;
-        }
-        // The dry run has found that polynomials are impossible, and nothing has been computed.
-        if self.check_tables(&operands, how, operation).is_ok() {
-            return tables(self, operands, how).or(result);
-        }
-        let at_once =
-            Candidate::new("polynomials without bootstraps", |server: &Server, operands| {
+        let mut candidates = vec![refreshed];
+        let can_use_tables = self.check_tables(&operands, how, operation).is_ok();
+        if self.bootstraps.is_some() && !can_use_tables {
+            let at_once = |server: &Server, operands: [&EncryptedArray; COUNT]| {
                 polynomials(server, operands, how, Refreshed::Never)
-            });
-        self.perform(operation, operands, f64::INFINITY, &[at_once]).or(result)
+            };
+            candidates.push(Candidate::new("polynomials without bootstraps", at_once).otherwise(1));
+        }
+        let result = self.perform(operation, operands, f64::INFINITY, &candidates);
+        let failed = matches!(&result, Err(Error::Capacity { .. } | Error::Argument { .. }));
+        match failed && self.bootstraps.is_some() && can_use_tables {
+            // The dry run has found that polynomials are impossible, and nothing has been computed.
+            true => tables(self, operands, how).or(result),
+            false => result,
+        }
+    }
+
+    /// Returns `how` with the smaller default gap of more precise functions, for products with a
+    /// sign. Their largest error is a share of the gap.
+    fn refined(&self, how: Comparison, bound: f64) -> Comparison {
+        let extra = self.policy.extra_function_bits;
+        let gap = (extra > 0.0).then(|| DEFAULT_GAP * bound * (-extra).exp2());
+        Comparison { gap: how.gap.or(gap), ..how }
     }
 
     /// Returns `how` with a wider gap, if `how.gap` is `None` and the default is too narrow.
@@ -767,11 +781,11 @@ impl Server {
             let what = "on a simple chain scales cannot be chosen; take parameters with a sprout";
             return Err(Error::argument(operation, what));
         }
+        let default_precision = DEFAULT_PRECISION + self.policy.extra_function_bits;
         let (gap, precision) =
-            (how.gap.unwrap_or(DEFAULT_GAP * bound), how.precision.unwrap_or(DEFAULT_PRECISION));
+            (how.gap.unwrap_or(DEFAULT_GAP * bound), how.precision.unwrap_or(default_precision));
         let literal = SignLiteral { slots: self.session.slots(), bound, gap, precision };
-        let make = || Ok(SignPlan::new_for(context, literal, used)?);
-        let plan = self.plans.get(&literal, used, make);
+        let plan = cached_plan(context, literal, used).map_err(Error::from);
         let plan = plan.map_err(|e| self.advised::<Numbers>(e.during(operation), &[]))?;
         if plan.conjugates() {
             self.check_conjugation(operation)?;
@@ -799,27 +813,23 @@ fn with_largest_error(c: Ciphertext, largest: f64) -> Ciphertext {
     c.with_noise(noise)
 }
 
-impl Plans {
-    /// Returns the cached plan for `literal`, or makes one with `make` and caches it.
-    fn get(
-        &self,
-        literal: &SignLiteral,
-        used: SignUse,
-        make: impl FnOnce() -> Result<SignPlan, Error>,
-    ) -> Result<Arc<SignPlan>, Error> {
-        // A poisoned lock is safe to use: a thread that panics leaves no half-finished change.
-        let plans = || self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        let is_same =
-            |(own, plan): &&(SignUse, Arc<SignPlan>)| (*own, plan.literal()) == (used, literal);
-        if let Some((_, plan)) = plans().iter().find(is_same) {
-            return Ok(Arc::clone(plan));
-        }
-        let plan = Arc::new(make()?);
-        let mut plans = plans();
-        plans.truncate(MAX_PLANS - 1);
-        plans.push_front((used, Arc::clone(&plan)));
-        Ok(plan)
+/// Returns the plan for these parameters, from the cache if it is there.
+fn cached_plan(
+    context: &hippocrene_ckks::Context,
+    literal: SignLiteral,
+    used: SignUse,
+) -> Result<Arc<SignPlan>, CkksError> {
+    let parameters = context.parameters().digest();
+    let is_same =
+        |planned: &&Planned| (planned.0, planned.1, planned.2) == (parameters, literal, used);
+    if let Some((.., plan)) = locked(&PLANS).iter().find(is_same) {
+        return plan.clone();
     }
+    let plan = SignPlan::new_for(context, literal, used).map(Arc::new);
+    let mut plans = locked(&PLANS);
+    plans.truncate(MAX_PLANS - 1);
+    plans.push_front((parameters, literal, used, plan.clone()));
+    plan
 }
 
 /// Returns the array with the interval `[low, high]`, widened by the error of a polynomial.

@@ -112,10 +112,21 @@ impl SmoothFunction {
         error: Option<f64>,
         breaks: Option<&[f64]>,
     ) -> Result<Self, Error> {
+        SmoothFunction::with_default(f, domain, error, breaks, DEFAULT_ERROR)
+    }
+
+    /// Approximates as [`SmoothFunction::new`] does, with a default error of this share of the range.
+    pub(in crate::server) fn with_default(
+        f: impl Fn(f64) -> f64,
+        domain: (f64, f64),
+        error: Option<f64>,
+        breaks: Option<&[f64]>,
+        default_error: f64,
+    ) -> Result<Self, Error> {
         let (low, high) = hippocrene_ckks::approximation::range_of(&f, domain)?;
         let largest = low.abs().max(high.abs());
         let least = if largest == 0.0 { LEAST_RANGE } else { LEAST_RANGE * largest };
-        let default = DEFAULT_ERROR * (high - low).max(least);
+        let default = default_error * (high - low).max(least);
         let (error, is_requested) = (error.unwrap_or(default), error.is_some());
         if error.is_nan() || error <= 0.0 {
             let what = format!("an error of {error} is not above 0");

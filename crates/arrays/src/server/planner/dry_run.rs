@@ -49,7 +49,6 @@ impl Server {
             bits: None,
             k_means: None,
             slot_circuit: Arc::default(),
-            plans: Arc::clone(&self.plans),
             maps: Arc::default(),
             dry: Arc::default(),
             plan_cache: Arc::default(),

@@ -18,17 +18,34 @@ pub(crate) struct Policy {
     pub(crate) capacity: Option<f64>,
     /// The declared distance of elements that are put in order, unless they are equal.
     pub(crate) distance: Option<f64>,
+    /// The number of bits by which the default errors of functions are smaller. The default gaps of
+    /// absolute values, ReLU, maxima and minima are smaller too, since they determine these errors.
+    pub(crate) extra_function_bits: f64,
 }
+
+/// Maximum of [`Policy::extra_function_bits`] (chosen). Polynomials of doubles allow no more.
+const MAX_EXTRA_FUNCTION_BITS: f64 = 30.0;
 
 impl Policy {
     /// Checks a policy from a file.
     ///
     /// # Errors
-    /// As [`Server::with_precision`] and [`Server::with_distance`].
+    /// As [`Server::with_precision`], [`Server::with_distance`] and
+    /// [`Server::with_extra_function_bits`].
     pub(crate) fn check(&self, settings: &Settings) -> Result<(), Error> {
+        check_extra_function_bits(self.extra_function_bits)?;
         self.precision.map_or(Ok(()), |bits| settings.scale_of(bits).map(drop))?;
         self.distance.map_or(Ok(()), check_distance)
     }
+}
+
+/// Checks the additional precision of functions.
+fn check_extra_function_bits(bits: f64) -> Result<(), Error> {
+    if (0.0..=MAX_EXTRA_FUNCTION_BITS).contains(&bits) {
+        return Ok(());
+    }
+    let what = format!("{bits} more bits are not 0 to {MAX_EXTRA_FUNCTION_BITS}");
+    Err(Error::argument("make functions more precise", what))
 }
 
 /// Checks the declared distance of elements.
@@ -54,6 +71,16 @@ impl Server {
         }
         self.session.settings().scale_of(precision)?;
         let policy = Policy { precision: Some(precision), ..self.policy };
+        Ok(Server { policy, ..self.clone() })
+    }
+
+    /// Returns this server with smaller default errors of functions, by this number of bits.
+    ///
+    /// # Errors
+    /// [`Error::Argument`] unless the number is from 0 to 30.
+    pub(crate) fn with_extra_function_bits(&self, bits: f64) -> Result<Self, Error> {
+        check_extra_function_bits(bits)?;
+        let policy = Policy { extra_function_bits: bits, ..self.policy };
         Ok(Server { policy, ..self.clone() })
     }
 
