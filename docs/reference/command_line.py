@@ -15,8 +15,8 @@ from pathlib import Path
 PAGE = Path(__file__).with_name("command-line.md")
 INTRODUCTION = """# Command line
 
-The command `hippocrene` makes keys, encrypts and decrypts files, describes them, and measures the
-machine. `pip install .` and `cargo install --path crates/cli` install the same command.
+The command `hippocrene` makes keys, encrypts and decrypts files, runs programs, and describes files
+and programs. `pip install .` and `cargo install --path crates/cli` install the same command.
 [Read CSV files](../how-to/csv.md) shows it in use. This page is made from the help texts, which
 `hippocrene help COMMAND` prints.
 """

@@ -67,11 +67,19 @@ pub enum Command {
     Inspect(Inspect),
     /// List the presets, the parameter sets that keygen knows.
     Presets,
-    /// Show the plan of key switches: the digits at each modulus, and the predicted time.
+    /// Show the plan of a program: its steps, time, memory, error and keys. For a preset, show the
+    /// plan of its key switches.
     ///
-    /// At each modulus the fastest decomposition of the key is chosen, from the measurements of
-    /// `hippocrene tune`.
+    /// Predicted times follow from the measurements of `hippocrene tune`. The plan of a preset shows
+    /// the digits of a key switch at each modulus, where the fastest decomposition of the key is
+    /// chosen.
     Plan(PlanArguments),
+    /// Run a program that `hippocrene.compile` saved.
+    ///
+    /// With --keys, the inputs are encrypted arrays, as a server gets them, and so are the results.
+    /// Without --keys, the inputs are files of numbers (.csv or .npy). The command then makes keys
+    /// for this run only, encrypts, runs and decrypts, to try a program out.
+    Run(Run),
     /// Measure the cost of operations on this machine, to plan key switches. It takes a few
     /// seconds.
     ///
@@ -89,6 +97,10 @@ pub struct Keygen {
     #[arg(long, value_name = "FILE",
         conflicts_with_all = ["preset", "precision", "scheme", "plain_modulus"])]
     pub from: Option<PathBuf>,
+    /// Make the keys that this program uses, and no others. FILE is the program or its interface.
+    #[arg(long = "for", value_name = "FILE", conflicts_with_all = ["preset", "precision", "scheme",
+        "plain_modulus", "rotations", "conjugation", "tables", "bootstrapping"])]
+    pub program: Option<PathBuf>,
     /// Parameters, by name (see `hippocrene presets`).
     #[arg(long, short, default_value = "n14")]
     pub preset: String,
@@ -370,8 +382,29 @@ pub struct Inspect {
 /// Arguments of `plan`.
 #[derive(Debug, Args)]
 pub struct PlanArguments {
-    /// Parameters, by name (see `hippocrene presets`).
-    pub preset: String,
+    /// The file of a program, or the name of a preset (see `hippocrene presets`).
+    #[arg(value_name = "PROGRAM|PRESET")]
+    pub subject: String,
+}
+
+/// Arguments of `run`.
+#[derive(Debug, Args)]
+pub struct Run {
+    /// The program, which Program.save wrote in Python.
+    pub program: PathBuf,
+    /// A file for each input of the program, in order.
+    #[arg(required = true)]
+    pub inputs: Vec<PathBuf>,
+    /// The evaluation keys of the client, to run on encrypted inputs.
+    #[arg(long, short, value_name = "FILE")]
+    pub keys: Option<PathBuf>,
+    /// The file for a result. Give it once for each result of the program. Without --keys, a single
+    /// result goes to standard output by default, as comma-separated values.
+    #[arg(long, short, value_name = "FILE")]
+    pub output: Vec<PathBuf>,
+    /// Write integers around zero instead of integers from 0.
+    #[arg(long, conflicts_with = "keys")]
+    pub signed: bool,
 }
 
 /// Arguments of `tune`.

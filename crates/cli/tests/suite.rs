@@ -6,3 +6,4 @@ mod common;
 mod command;
 mod files;
 mod keys;
+mod programs;

@@ -41,8 +41,8 @@ pub enum FormatError {
     },
     /// The bytes are not a file of this library.
     #[error(
-        "this is not a Hippocrene file: it starts with the bytes {have:02x?}. Give keys or an \
-         encrypted array that Hippocrene wrote."
+        "this is not a Hippocrene file: it starts with the bytes {have:02x?}. Give a file \
+         that Hippocrene wrote."
     )]
     Magic {
         /// The first bytes, up to eight.

@@ -381,6 +381,15 @@ impl Numbers {
         read().map_err(|reason| CliError::Data { path: path.to_owned(), reason })
     }
 
+    /// Replaces the extent along each axis by one with the same number of elements.
+    pub(crate) fn set_shape(&mut self, shape: Vec<usize>) {
+        match self {
+            Self::Real(array) => array.shape = shape,
+            Self::Complex(array) => array.shape = shape,
+            Self::Exact(array) => array.shape = shape,
+        }
+    }
+
     /// Extent along each axis.
     pub fn shape(&self) -> &[usize] {
         match self {

@@ -30,7 +30,7 @@ struct Encrypted<'a> {
 }
 
 /// A key that encrypts: a secret key or a public key.
-enum Key {
+pub(super) enum Key {
     Client(ClientKey),
     Public(PublicKey),
 }
@@ -50,14 +50,18 @@ impl Key {
         read().map_err(CliError::of(path))
     }
 
-    fn session(&self) -> &Session {
+    pub(super) fn session(&self) -> &Session {
         match self {
             Self::Client(key) => key.session(),
             Self::Public(key) => key.session(),
         }
     }
 
-    fn encrypt(&self, numbers: &Numbers, how: &Encryption) -> Result<EncryptedArray, Error> {
+    pub(super) fn encrypt(
+        &self,
+        numbers: &Numbers,
+        how: &Encryption,
+    ) -> Result<EncryptedArray, Error> {
         let encrypt = |values: Values<'_>| match self {
             Self::Client(key) => key.encrypt_with(values, numbers.shape(), how),
             Self::Public(key) => key.encrypt_with(values, numbers.shape(), how),
@@ -72,7 +76,7 @@ impl Key {
         }
     }
 
-    fn encrypt_integers(
+    pub(super) fn encrypt_integers(
         &self,
         array: &Array<i128>,
         plain_modulus: u64,
@@ -98,7 +102,11 @@ impl Key {
         }
     }
 
-    fn encrypt_bits(&self, preset: Preset, array: &Array<bool>) -> Result<BitArray, Error> {
+    pub(super) fn encrypt_bits(
+        &self,
+        preset: Preset,
+        array: &Array<bool>,
+    ) -> Result<BitArray, Error> {
         let literal = preset.bits()?;
         match self {
             Self::Client(key) => {

@@ -8,12 +8,14 @@ use crate::args::{Keygen, Rotations, Scheme};
 use crate::console::Console;
 use crate::error::CliError;
 use crate::streams;
+use hippocrene::wire::{self, Kind};
 use hippocrene::{
-    Bootstrapping, BootstrappingDescription, ClientKey, Integers, KeyRequest, LookUps,
-    LookUpsDescription, Preset, Session, Stored,
+    Bootstrapping, BootstrappingDescription, ClientKey, Integers, Interface, KeyRequest, LookUps,
+    LookUpsDescription, Preset, Program, Session, Stored,
 };
 use serde::Serialize;
 use std::fmt::{self, Display};
+use std::path::Path;
 
 /// The result of `keygen`.
 #[derive(Debug, Serialize)]
@@ -61,13 +63,35 @@ fn integers(keygen: &Keygen, degree: usize) -> Result<Option<Integers>, CliError
     Ok(Some(Integers { scheme, plain_modulus }))
 }
 
+/// Loads the interface of a program, from its file or from that of the program.
+fn load_interface(path: &Path) -> Result<Interface, CliError> {
+    let bytes = streams::read_ours(path, &[Kind::Interface, Kind::Program])?;
+    let read = match wire::inspect(&bytes).map_err(CliError::of(path))?.kind {
+        Kind::Program => Program::from_bytes(&bytes, ()).map(|program| program.interface().clone()),
+        _ => Interface::from_bytes(&bytes, ()),
+    };
+    read.map_err(CliError::of(path))
+}
+
+/// The name of the preset of a key.
+fn preset_of(client: &ClientKey) -> Option<&'static str> {
+    let parameters = client.session().settings().parameters();
+    Preset::by_digest(parameters.digest(), parameters.degree()).map(|preset| preset.name)
+}
+
 /// Makes a secret key as the arguments request.
 fn generate(
     keygen: &Keygen,
-    preset: Preset,
+    interface: Option<&Interface>,
     threads: usize,
     console: &Console<'_>,
 ) -> Result<ClientKey, CliError> {
+    if let Some(interface) = interface {
+        let settings = interface.settings().clone();
+        return console
+            .step("make the secret key", || Ok(ClientKey::generate_with(settings, threads)?));
+    }
+    let preset = Preset::by_name(&keygen.preset)?;
     let mut settings = preset.settings()?;
     if Preset::of_bits(&settings).is_some()
         && (keygen.precision.is_some() || keygen.scheme != Scheme::Ckks)
@@ -122,24 +146,30 @@ pub(super) fn run(
     console: &mut Console<'_>,
 ) -> Result<(), CliError> {
     const NAMES: [&str; 3] = ["client.key", "public.key", "evaluation.keys"];
-    let preset = Preset::by_name(&keygen.preset)?;
     let names = if keygen.from.is_some() { &NAMES[1..] } else { &NAMES };
     for name in names {
         check_apart(&keygen.output.join(name), keygen.from.as_deref().as_slice())?;
     }
     let folder = Folder::new(&keygen.output, names, keygen.force)?;
+    let interface = keygen.program.as_deref().map(load_interface).transpose()?;
     let (client, preset) = match &keygen.from {
         Some(path) => {
             let load = || ClientKey::load(path, threads).map_err(CliError::of(path));
             let client = console.step("load the secret key", load)?;
             streams::warn_if_readable(path, console);
-            let parameters = client.session().settings().parameters();
-            let preset = Preset::by_digest(parameters.digest(), parameters.degree());
-            (client, preset.map(|preset| preset.name))
+            let preset = preset_of(&client);
+            (client, preset)
         }
-        None => (generate(keygen, preset, threads, console)?, Some(preset.name)),
+        None => {
+            let client = generate(keygen, interface.as_ref(), threads, console)?;
+            let preset = preset_of(&client);
+            (client, preset)
+        }
     };
-    let request = request(keygen, client.session())?;
+    let request = match &interface {
+        Some(interface) => interface.key_request(),
+        None => request(keygen, client.session())?,
+    };
     let described = request.bootstrapping.map(|how| how.describe(client.session())).transpose()?;
     let public = console.step("make the public key", || Ok(client.public_key()?))?;
     let keys =

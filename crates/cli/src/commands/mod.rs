@@ -9,6 +9,8 @@ mod keygen;
 mod look_ups;
 mod plan;
 mod presets;
+mod program;
+mod run;
 mod second;
 mod tune;
 
@@ -31,6 +33,7 @@ pub(crate) fn run(arguments: &Arguments, console: &mut Console<'_>) -> Result<()
         Command::Inspect(inspect) => inspect::run(inspect, console),
         Command::Presets => presets::run(console),
         Command::Plan(plan) => plan::run(plan, console),
+        Command::Run(run) => run::run(run, threads, console),
         Command::Tune(tune) => tune::run(tune, console),
     }
 }

@@ -11,7 +11,7 @@ use hippocrene::{
 };
 use serde::Serialize;
 use std::fmt::{self, Display};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 /// The plan and related descriptions.
@@ -79,7 +79,12 @@ fn time(milliseconds: f64) -> String {
 }
 
 pub(super) fn run(arguments: &PlanArguments, console: &mut Console<'_>) -> Result<(), CliError> {
-    let preset = Preset::by_name(&arguments.preset)?;
+    let preset = match Preset::by_name(&arguments.subject) {
+        Err(_) if Path::new(&arguments.subject).exists() => {
+            return super::program::plan(Path::new(&arguments.subject), console);
+        }
+        found => found?,
+    };
     let installed = profile::installed()?;
     let plan = preset.plan(installed.clone())?;
     let used = installed.filter(|profile| profile.kernel().to_string() == plan.kernel);

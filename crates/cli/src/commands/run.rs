@@ -1,0 +1,351 @@
+//! `hippocrene run`.
+
+use super::check_output;
+use super::encrypt::Key;
+use super::program::load;
+use crate::args::Run;
+use crate::arrays::{Array, Complex, Contents, Decimal, Format, Numbers, Table, check_format};
+use crate::console::{Console, count, size};
+use crate::error::CliError;
+use crate::streams;
+use hippocrene::wire::{self, Kind};
+use hippocrene::{
+    AnyArray, BitArray, ClientKey, EncryptedArray, EvaluationKeys, Input, IntegerArray, Interval,
+    Preset, Program, Results, Server, Session, SpecKind, Stored,
+};
+use serde::Serialize;
+use std::path::{Path, PathBuf};
+use std::time::Instant;
+
+/// The result of a run.
+#[derive(Debug, Serialize)]
+struct Ran<'a> {
+    results: Vec<WrittenResult<'a>>,
+    seconds: f64,
+}
+
+/// A result that was written to a file.
+#[derive(Debug, Serialize)]
+struct WrittenResult<'a> {
+    name: String,
+    #[serde(serialize_with = "crate::json::path")]
+    path: &'a Path,
+    bytes: u64,
+}
+
+pub(super) fn run(run: &Run, threads: usize, console: &mut Console<'_>) -> Result<(), CliError> {
+    let program = load(&run.program)?;
+    let inputs = program.interface().inputs();
+    if run.inputs.len() != inputs.len() {
+        let names: Vec<&str> = inputs.iter().map(|input| input.name.as_str()).collect();
+        return Err(CliError::Usage(format!(
+            "{} takes {}: {}. {} given.",
+            run.program.display(),
+            count(inputs.len(), "input"),
+            names.join(", "),
+            if run.inputs.len() == 1 {
+                "1 is".to_owned()
+            } else {
+                format!("{} are", run.inputs.len())
+            }
+        )));
+    }
+    let names = names_of(program.interface().results());
+    let prints = run.keys.is_none() && run.output.is_empty() && names.len() == 1;
+    if run.output.len() != names.len() && !prints {
+        return Err(CliError::Usage(format!(
+            "--output: {} has {}: {}. Give --output FILE for each of them, in this order.",
+            run.program.display(),
+            count(names.len(), "result"),
+            names.join(", ")
+        )));
+    }
+    for output in &run.output {
+        let mut read = vec![&*run.program];
+        read.extend(run.inputs.iter().chain(&run.keys).map(PathBuf::as_path));
+        check_output(output, &read)?;
+    }
+    match &run.keys {
+        Some(keys) => serve(run, &program, &names, (keys, threads), console),
+        None => try_out(run, &program, &names, threads, console),
+    }
+}
+
+/// The names of the results.
+fn names_of(results: &Results) -> Vec<String> {
+    match results {
+        Results::Single => vec!["result".to_owned()],
+        Results::Tuple(length) => (1..=*length).map(|i| format!("result {i}")).collect(),
+        Results::Named(names) => names.clone(),
+    }
+}
+
+/// Runs the program and shows its progress.
+fn performed(
+    program: &Program,
+    server: &Server,
+    inputs: Vec<AnyArray>,
+    console: &Console<'_>,
+) -> Result<(Vec<AnyArray>, f64), CliError> {
+    let (start, total) = (Instant::now(), program.steps().len());
+    let results = console.counted("run", |report| {
+        Ok(program.run(server, inputs, |done| {
+            report(done, total);
+            true
+        })?)
+    })?;
+    Ok((results, start.elapsed().as_secs_f64()))
+}
+
+/// Runs the program on encrypted inputs, as a server does.
+fn serve(
+    run: &Run,
+    program: &Program,
+    names: &[String],
+    (keys, threads): (&Path, usize),
+    console: &mut Console<'_>,
+) -> Result<(), CliError> {
+    let load = || EvaluationKeys::load(keys, threads).map_err(CliError::of(keys));
+    let keys = console.step("load the keys", load)?;
+    let server = Server::new(keys)?;
+    let inputs = run.inputs.iter().map(|path| read_array(path, server.session()));
+    let inputs = inputs.collect::<Result<Vec<_>, _>>()?;
+    let (results, seconds) = performed(program, &server, inputs, console)?;
+    let files = results.iter().map(|result| match result {
+        AnyArray::Numbers(array) => (array.to_bytes(), Kind::Array),
+        AnyArray::Integers(array) => (array.to_bytes(), Kind::IntegerArray),
+        AnyArray::Bits(array) => (array.to_bytes(), Kind::BitArray),
+    });
+    let mut written = Vec::new();
+    for ((path, name), (bytes, kind)) in run.output.iter().zip(names).zip(files) {
+        match streams::is_output(path) {
+            true => console.write_data(&bytes)?,
+            false => wire::save(path, &bytes, kind)?,
+        }
+        written.push(WrittenResult { name: name.clone(), path, bytes: bytes.len() as u64 });
+    }
+    give(Ran { results: written, seconds }, "encrypted", console)
+}
+
+/// Prints what was written.
+fn give(ran: Ran<'_>, how: &str, console: &mut Console<'_>) -> Result<(), CliError> {
+    let line = |one: &WrittenResult<'_>| {
+        format!("{}: the {how} {}, {}", one.path.display(), one.name, size(one.bytes))
+    };
+    let words: Vec<String> = ran.results.iter().map(line).collect();
+    console.result(&ran, words.join("\n"))
+}
+
+/// Reads an encrypted array of any kind.
+fn read_array(path: &Path, session: &Session) -> Result<AnyArray, CliError> {
+    let bytes = streams::read_ours(path, &Kind::ARRAYS)?;
+    let array = match wire::inspect(&bytes).map_err(CliError::of(path))?.kind {
+        Kind::BitArray => BitArray::from_bytes(&bytes, session).map(AnyArray::from),
+        Kind::IntegerArray => IntegerArray::from_bytes(&bytes, session).map(AnyArray::from),
+        _ => EncryptedArray::from_bytes(&bytes, session).map(AnyArray::from),
+    };
+    array.map_err(CliError::of(path))
+}
+
+/// Runs the program on plain inputs with keys that are made for this run only.
+fn try_out(
+    run: &Run,
+    program: &Program,
+    names: &[String],
+    threads: usize,
+    console: &mut Console<'_>,
+) -> Result<(), CliError> {
+    let interface = program.interface();
+    if interface.notes().contains("\"model\"") {
+        let what = format!(
+            "{}: this program is a model, which takes encoded rows. Run it in Python, as in \
+             client.encrypt(interface, rows).",
+            run.program.display()
+        );
+        return Err(CliError::Usage(what));
+    }
+    let plain = interface.inputs().iter().zip(&run.inputs);
+    let plain = plain.map(|(input, path)| PlainInput::read(input, path, program));
+    let plain = plain.collect::<Result<Vec<_>, _>>()?;
+    let client = console.step("make the secret key", || {
+        Ok(ClientKey::generate_with(interface.settings().clone(), threads)?)
+    })?;
+    let keys = console.step("make the evaluation keys", || {
+        Ok(client.evaluation_keys(&interface.key_request())?)
+    })?;
+    let key = Key::Client(client);
+    let server = Server::new(keys)?;
+    let encrypted = console.step("encrypt", || {
+        let inputs = interface.inputs().iter().zip(&run.inputs).zip(plain);
+        inputs.map(|((input, path), plain)| plain.encrypt(input, path, &key)).collect()
+    })?;
+    let (results, seconds) = performed(program, &server, encrypted, console)?;
+    let Key::Client(client) = key else { return Ok(()) };
+    let mut written = Vec::new();
+    if run.output.is_empty() {
+        // There is one result.
+        let bytes =
+            results.iter().map(|result| plain_bytes(result, &client, Format::Csv, run.signed));
+        return bytes.take(1).try_for_each(|bytes| console.write_data(&bytes?));
+    }
+    for ((path, name), result) in run.output.iter().zip(names).zip(&results) {
+        let bytes = plain_bytes(result, &client, Format::of(path)?, run.signed)?;
+        wire::write(path, &bytes)?;
+        written.push(WrittenResult { name: name.clone(), path, bytes: bytes.len() as u64 });
+    }
+    give(Ran { results: written, seconds }, "decrypted", console)
+}
+
+/// The values of an input.
+enum PlainInput {
+    Numbers(Numbers),
+    Integers(Array<i128>),
+    Bits(Array<bool>),
+}
+
+impl PlainInput {
+    /// Reads the values of an input from a file, with the shape that the program takes.
+    fn read(input: &Input, path: &Path, program: &Program) -> Result<Self, CliError> {
+        let (format, table) = (Format::of(path)?, Table::default());
+        let (shape, need) = (input.spec.shape.clone(), &input.spec);
+        let fits = |have: &[usize]| {
+            // A file of comma-separated values always has two axes.
+            let is_column = have.len() == 2 && have[1] == 1 && have[..1] == shape[..];
+            let is_row = have.len() == 2 && have[0] == 1 && have[1..] == shape[..];
+            match have == &shape[..] || format == Format::Csv && (is_column || is_row) {
+                true => Ok(()),
+                false => Err(CliError::Data {
+                    path: path.to_owned(),
+                    reason: format!(
+                        "these are numbers of shape {}, and the program takes {need} as {}",
+                        hippocrene::format_shape(have),
+                        input.name
+                    ),
+                }),
+            }
+        };
+        Ok(match input.spec.kind {
+            SpecKind::Integers => {
+                let Contents { mut numbers, .. } = Array::<i128>::read(path, format, &table)?;
+                fits(&numbers.shape)?;
+                check_interval(numbers.values.iter().map(|value| *value as f64), input, path)?;
+                numbers.shape = shape;
+                PlainInput::Integers(numbers)
+            }
+            SpecKind::Bits => {
+                let Contents { mut numbers, .. } = Array::<bool>::read(path, format, &table)?;
+                fits(&numbers.shape)?;
+                numbers.shape = shape;
+                PlainInput::Bits(numbers)
+            }
+            SpecKind::Numbers | SpecKind::Complex => {
+                let precision = program.interface().settings().precision();
+                let Contents { mut numbers, .. } = Numbers::read(path, format, &table, precision)?;
+                fits(numbers.shape())?;
+                if let Numbers::Real(array) = &numbers {
+                    check_interval(array.values.iter().copied(), input, path)?;
+                }
+                numbers.set_shape(shape);
+                PlainInput::Numbers(numbers)
+            }
+        })
+    }
+
+    fn encrypt(&self, input: &Input, path: &Path, key: &Key) -> Result<AnyArray, CliError> {
+        let fail = CliError::of(path);
+        let settings = key.session().settings();
+        match self {
+            PlainInput::Numbers(numbers) => {
+                key.encrypt(numbers, &input.spec.encryption()).map(AnyArray::from).map_err(fail)
+            }
+            PlainInput::Integers(array) => {
+                let interval = input.spec.interval.and_then(|(low, high)| Interval::new(low, high));
+                let modulus = settings.integers().map_or(0, |integers| integers.plain_modulus);
+                let how = (interval, false);
+                key.encrypt_integers(array, modulus, how).map(AnyArray::from).map_err(fail)
+            }
+            PlainInput::Bits(array) => {
+                let missing = || CliError::Usage("these parameters are not for bits".to_owned());
+                let preset = Preset::of_bits(settings).ok_or_else(missing)?;
+                key.encrypt_bits(preset, array).map(AnyArray::from).map_err(fail)
+            }
+        }
+    }
+}
+
+/// Checks that all values of an input lie in the interval that the program was compiled for.
+fn check_interval(
+    mut values: impl Iterator<Item = f64>,
+    input: &Input,
+    path: &Path,
+) -> Result<(), CliError> {
+    let Some((low, high)) = input.spec.interval else { return Ok(()) };
+    match values.find(|value| !(low..=high).contains(value)) {
+        Some(value) => Err(CliError::Data {
+            path: path.to_owned(),
+            reason: format!(
+                "{value} is outside of [{low}, {high}], the interval of {} that the program was \
+                 compiled for",
+                input.name
+            ),
+        }),
+        None => Ok(()),
+    }
+}
+
+/// Decrypts a result, and formats it as a file.
+fn plain_bytes(
+    result: &AnyArray,
+    client: &ClientKey,
+    format: Format,
+    is_signed: bool,
+) -> Result<Vec<u8>, CliError> {
+    match result {
+        AnyArray::Numbers(array) if array.is_complex() => {
+            let values = client.decrypt_complex(array)?;
+            let values = values.into_iter().map(|value| [value.re, value.im]).collect();
+            let array: Array<Complex> = Array { shape: array.shape().to_vec(), values };
+            match format {
+                Format::Npy => array.to_bytes(format, &[]),
+                Format::Csv => Err(CliError::Usage(
+                    "the result holds complex numbers, which comma-separated values do not: give \
+                     --output FILE.npy"
+                        .to_owned(),
+                )),
+            }
+        }
+        AnyArray::Numbers(array) => {
+            check_format(array.shape(), format)?;
+            let (shape, values) = (array.shape().to_vec(), client.decrypt(array)?);
+            let bits = array.precision_bits(client.session());
+            match format {
+                Format::Npy => Array { shape, values }.to_bytes(format, &[]),
+                Format::Csv => {
+                    let values =
+                        values.iter().map(|value| Decimal::of_double(*value, bits)).collect();
+                    Array { shape, values }.to_csv(&[])
+                }
+            }
+        }
+        AnyArray::Integers(array) => {
+            let shape = array.shape().to_vec();
+            match is_signed {
+                true => Array { shape, values: client.decrypt_signed_integers(array)? }
+                    .to_bytes(format, &[]),
+                false => {
+                    Array { shape, values: client.decrypt_integers(array)? }.to_bytes(format, &[])
+                }
+            }
+        }
+        AnyArray::Bits(array) => {
+            let (shape, values) = (array.shape().to_vec(), client.decrypt_bits(array)?);
+            match format {
+                Format::Npy => Array { shape, values }.to_bytes(format, &[]),
+                Format::Csv => {
+                    let values: Vec<i64> = values.into_iter().map(i64::from).collect();
+                    Array { shape, values }.to_bytes(format, &[])
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,164 @@
+//! Tests of the commands on programs: plan, keygen --for and run.
+
+use crate::common::{Folder, run, succeed};
+use hippocrene::{
+    KeyRequest, Operation, Plain, Planning, Preset, Program, Recorder, Results, Spec, SpecKind,
+    Stored,
+};
+use std::fs;
+
+/// Saves a program that squares 3 numbers and adds the squares with weights, and its interface.
+fn saved(folder: &Folder) -> [String; 2] {
+    let settings = Preset::by_name("n13").and_then(|preset| preset.settings()).expect("settings");
+    let recorder = Recorder::new(settings, &KeyRequest::only([]), None).expect("a recorder");
+    let spec = Spec::new(SpecKind::Numbers, vec![3], Some((-2.0, 2.0))).expect("a specification");
+    let x = recorder.input("x", spec, None).expect("an input");
+    let perform = |operation, inputs: &[usize]| {
+        recorder.perform(recorder.server(), operation, inputs).expect("a step")
+    };
+    let squares = perform(Operation::Mul, &[x, x]);
+    let sum = perform(Operation::DotPlain(Plain::Reals(vec![1.0, 2.0, -1.0])), &squares);
+    let results = Results::Named(vec!["squares".to_owned(), "sum".to_owned()]);
+    let outputs = [squares, sum].concat();
+    let program = Program::of(&recorder, &outputs, results, String::new(), Planning::Full);
+    let program = program.expect("a program");
+    let paths = ["squares.program", "squares.interface"].map(|name| folder.path(name));
+    program.save(&paths[0]).expect("a file");
+    program.interface().save(&paths[1]).expect("a file");
+    paths
+}
+
+fn numbers(text: &str) -> Vec<f64> {
+    text.split([',', '\n']).filter_map(|cell| cell.parse().ok()).collect()
+}
+
+fn assert_close(text: &str, want: &[f64]) {
+    let got = numbers(text);
+    assert_eq!(got.len(), want.len(), "{text}");
+    assert!(got.iter().zip(want).all(|(got, want)| (got - want).abs() < 1e-4), "{text}");
+}
+
+#[test]
+fn the_plan_of_a_program_is_printed() {
+    let folder = Folder::new("plan-program");
+    let [program, _] = saved(&folder);
+    let words = succeed(&["plan", &program]);
+    for part in [
+        "preset      n13",
+        "x: 3 numbers in [-2, 2]",
+        "bootstraps  0",
+        "keys        relinearisation, ",
+        "= mul ",
+        "= dot_plain",
+    ] {
+        assert!(words.contains(part), "{part}: {words}");
+    }
+    let json: serde_json::Value =
+        serde_json::from_str(&succeed(&["plan", &program, "--json"])).expect("JSON");
+    assert!(json["error_bound"].as_f64().is_some_and(|bound| bound < 1e-5), "{json}");
+    assert_eq!(json["steps"].as_array().map(Vec::len), Some(3), "{json}");
+    assert_eq!(json["inputs"][0][0], "x");
+    // Names of presets still work, and other names are explained.
+    assert!(succeed(&["plan", "n13"]).contains("key switch"));
+    let (status, _, error) = run(&["plan", "n99"]);
+    assert!(status == 2 && error.contains("n99"), "{error}");
+}
+
+#[test]
+fn a_program_runs_between_a_client_and_a_server() {
+    let folder = Folder::new("run-program");
+    let [program, interface] = saved(&folder);
+    let keys = folder.path("keys");
+    let made = succeed(&["keygen", "--for", &interface, "-o", &keys]);
+    assert!(made.contains("(n13)"), "{made}");
+    let [client, evaluation] =
+        ["client.key", "evaluation.keys"].map(|name| format!("{keys}/{name}"));
+    let [x, a, b] = ["x.npy", "a.enc", "b.enc"].map(|name| folder.path(name));
+    write_npy(&x, &[0.5, -1.5, 2.0]);
+    let encrypted = folder.path("x.enc");
+    succeed(&["encrypt", "-k", &client, "--bound", "2", &x, "-o", &encrypted]);
+    let said = succeed(&["run", &program, &encrypted, "-k", &evaluation, "-o", &a, "-o", &b]);
+    assert!(said.contains("the encrypted squares") && said.contains("the encrypted sum"), "{said}");
+    assert_close(&succeed(&["decrypt", "-k", &client, &a]), &[0.25, 2.25, 4.0]);
+    assert_close(&succeed(&["decrypt", "-k", &client, &b]), &[0.75]);
+}
+
+#[test]
+fn a_program_is_tried_on_plain_numbers() {
+    let folder = Folder::new("try-program");
+    let [program, _] = saved(&folder);
+    let [x, a, b] = ["x.csv", "a.csv", "b.npy"].map(|name| folder.path(name));
+    fs::write(&x, "0.5\n-1.5\n2\n").expect("a file");
+    succeed(&["run", &program, &x, "-o", &a, "-o", &b]);
+    assert_close(&fs::read_to_string(&a).expect("a file"), &[0.25, 2.25, 4.0]);
+    assert!(fs::read(&b).expect("a file").starts_with(b"\x93NUMPY"));
+}
+
+#[test]
+fn inputs_that_do_not_fit_are_explained() {
+    let folder = Folder::new("wrong-inputs");
+    let [program, _] = saved(&folder);
+    let [short, wide, x, out] =
+        ["short.csv", "wide.csv", "x.csv", "out.csv"].map(|name| folder.path(name));
+    fs::write(&short, "1\n2\n").expect("a file");
+    fs::write(&wide, "1\n2\n3\n").expect("a file");
+    fs::write(&x, "1\n2\n1\n").expect("a file");
+    let both = |path: &str| run(&["run", &program, path, "-o", &out, "-o", &folder.path("b.csv")]);
+    let (status, _, error) = both(&short);
+    assert!(
+        status == 4 && error.contains("shape (2, 1), and the program takes 3 numbers"),
+        "{error}"
+    );
+    let (status, _, error) = both(&wide);
+    assert!(status == 4 && error.contains("3 is outside of [-2, 2], the interval of x"), "{error}");
+    let (status, _, error) = run(&["run", &program, &x]);
+    assert!(status == 2 && error.contains("2 results: squares, sum"), "{error}");
+    let (status, _, error) = run(&["run", &program, &x, &x, "-o", &out]);
+    assert!(status == 2 && error.contains("takes 1 input: x. 2 are given"), "{error}");
+    let (status, _, error) = run(&["run", &x, &x]);
+    assert!(status == 4 && error.contains("not a Hippocrene file"), "{error}");
+    let (status, _, error) = both(&program);
+    assert!(status != 0 && !error.is_empty(), "{error}");
+    // An input is not overwritten.
+    let (status, _, error) = run(&["run", &program, &x, "-o", &x, "-o", &out]);
+    assert!(status == 2 && error.contains("would overwrite"), "{error}");
+}
+
+#[test]
+fn keys_of_another_program_are_refused() {
+    let folder = Folder::new("other-keys");
+    let [program, _] = saved(&folder);
+    let keys = folder.path("keys");
+    succeed(&["keygen", "-p", "n13", "--rotations=", "-o", &keys]);
+    let [x, encrypted] = ["x.npy", "x.enc"].map(|name| folder.path(name));
+    write_npy(&x, &[0.5, -1.5, 2.0]);
+    let client = format!("{keys}/client.key");
+    succeed(&["encrypt", "-k", &client, "--bound", "2", &x, "-o", &encrypted]);
+    let evaluation = format!("{keys}/evaluation.keys");
+    let outputs = ["a.enc", "b.enc"].map(|name| folder.path(name));
+    let (status, _, error) = run(&[
+        "run",
+        &program,
+        &encrypted,
+        "-k",
+        &evaluation,
+        "-o",
+        &outputs[0],
+        "-o",
+        &outputs[1],
+    ]);
+    assert!(status == 1 && error.contains("lacks keys that this program uses"), "{error}");
+}
+
+/// Writes one axis of doubles in the format .npy.
+fn write_npy(path: &str, values: &[f64]) {
+    let header =
+        format!("{{'descr': '<f8', 'fortran_order': False, 'shape': ({},), }}", values.len());
+    let padding = (64 - (10 + header.len() + 1) % 64) % 64;
+    let header = format!("{header}{}\n", " ".repeat(padding));
+    let mut bytes = b"\x93NUMPY\x01\x00".to_vec();
+    bytes.extend((header.len() as u16).to_le_bytes());
+    bytes.extend(header.as_bytes());
+    values.iter().for_each(|value| bytes.extend(value.to_le_bytes()));
+    fs::write(path, bytes).expect("a file");
+}
