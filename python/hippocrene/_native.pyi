@@ -310,6 +310,9 @@ class SimulationReport:
 
 @final
 class PublicKey(_ReadOnThreads):
+    preset: Final[str | None]
+    scheme: Final[str]
+    ring_degree: Final[int]
     fingerprint: Final[str]
     plain_modulus: Final[int | None]
     for_bits: Final[bool]

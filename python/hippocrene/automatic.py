@@ -83,13 +83,23 @@ class Need:
     - `precision`: the lowest precision in bits after the binary point.
     - `goal`: what was asked for, in errors.
     - `remedy`: how to ask for less, as a sentence.
-    - `refines_functions`: True if functions without an error of their own may be made more precise.
+    - `in_errors`: True if the precision is that of a largest error. Functions without an error of
+      their own may then be made more precise.
     """
 
     precision: float
     goal: str
     remedy: str
-    refines_functions: bool
+    in_errors: bool
+
+    def missed(self, most: float) -> str:
+        """Say that results have this precision at most."""
+        if self.in_errors:
+            return f"its results have errors of up to {2.0**-most:.2g}"
+        return (
+            f"its results have {most:.1f} bits of precision at most, and {self.precision:.1f} are "
+            "needed"
+        )
 
 
 def candidates(of_bits: bool) -> list[str]:
@@ -226,7 +236,7 @@ def _precise(run: Callable[[float, float], _R], need: Need) -> _R:
     least = need.precision
     # Results lose a few bits of the requested precision, about equally many at every precision.
     here = (float(math.ceil(least) + 2), 0.0)
-    ways = [0, 1] if need.refines_functions else [0]
+    ways = [0, 1] if need.in_errors else [0]
     # The way that is tried, and those that had no effect since the last success.
     way, useless = 0, set[int]()
     best: _R | None = None
@@ -285,9 +295,7 @@ def _precise(run: Callable[[float, float], _R], need: Need) -> _R:
         raise problem
     if isinstance(problem, CapacityError):
         most = -math.inf if last is None else last[1]
-        raise CapacityError(
-            f"its results have {most:.1f} bits of precision at most, and {least:.1f} are needed"
-        )
+        raise CapacityError(need.missed(most))
     raise _LimitedByFunctionsError(
         f"there is no program with {need.goal}, because functions and comparisons in it have "
         "errors of their own, which a higher precision does not make smaller. Ask each of them for "

@@ -236,6 +236,7 @@ class _Encrypting:
         if interface is not None:
             if interval is not None or bound is not None or precision is not None or wrap:
                 raise TypeError("encrypt: an interface already determines interval and precision")
+            interface._check_parameters("encrypt", self._raw)
             of_one = partial(encrypt, self._raw, bound=None, wrap=False)
             return encrypted_inputs(interface, inputs, of_one)
         if inputs:
@@ -531,6 +532,7 @@ class Client(StoredSecret, _Encrypting):
         if interface is not None:
             if conjugation or bootstrapping or tables or bits is not None or for_ is not None:
                 raise TypeError("evaluation_keys: an interface already determines the keys")
+            interface._check_parameters("evaluation_keys", self._raw)
             return EvaluationKeys(interface._raw.evaluation_keys(self._raw))
         relinearisation = True
         if for_ is not None:

@@ -23,6 +23,8 @@ from hippocrene.values.scalars import double_or_none, text
 
 # The default limit of the memory of a server, in bytes.
 _MEMORY = 2**34
+# The smallest error that can be asked for. Decrypted doubles near 1 have an error of 1e-16.
+_SMALLEST_ERROR = 1e-16
 
 
 def compile(  # noqa: A001 - the name that users of jax and torch know
@@ -103,7 +105,15 @@ def compile_noted(
         raise TypeError("compile: an error determines the precision. Pass one of the two.")
     largest = double_or_none(error, "an error")
     if largest is not None and not largest > 0:
-        raise ArgumentError(f"compile: the error is {largest:g}, and it must be above 0")
+        raise ArgumentError(
+            f"compile: the error is {largest:g}, and it must be above 0. Pass the largest error that "
+            "results may have, such as error=0.01."
+        )
+    if largest is not None and largest < _SMALLEST_ERROR:
+        raise ArgumentError(
+            f"compile: an error of {largest:g} is below {_SMALLEST_ERROR:g}, the smallest that can "
+            "be asked for. Pass precision= for numbers with more digits."
+        )
     exact = checked_scheme(scheme, plain_modulus, precision)
     if exact[0] is not None:
         specs = tuple(replace(one, kind="integers", _sample=None) for one in specs)
@@ -132,7 +142,7 @@ def compile_noted(
             bits,
             f"errors of at most {largest:g}",
             "Or allow a larger error.",
-            refines_functions=True,
+            in_errors=True,
         )
     attempt, others = chosen(
         "compile",

@@ -11,9 +11,10 @@ from typing import TYPE_CHECKING, Any, NoReturn, cast
 
 from hippocrene import _native
 from hippocrene.arrays.encrypted import EncryptedArray
-from hippocrene.errors import ArgumentError, FormatError
+from hippocrene.errors import ArgumentError, FormatError, ParameterMismatchError
 from hippocrene.files import FilePath, file_path
 from hippocrene.html_tables import Cell, table
+from hippocrene.keys import scheme_text
 from hippocrene.program_plot import drawn
 from hippocrene.specs import Spec
 from hippocrene.stored import Stored
@@ -145,6 +146,21 @@ class Interface(_Described):
     def _description(self) -> str:
         return self._raw.describe()
 
+    def _check_parameters(self, operation: str, key: _native.ClientKey | _native.PublicKey) -> None:
+        """Check that a key has the parameters of the program."""
+
+        def described(preset: str, scheme: str, plain_modulus: int | None) -> str:
+            return f"{preset} ({scheme_text(scheme, plain_modulus)})"
+
+        preset = key.preset or f"of ring degree {key.ring_degree}"
+        have = described(preset, key.scheme, key.plain_modulus)
+        need = described(self.preset, self.scheme, self._told["plain_modulus"])
+        if have != need:
+            raise ParameterMismatchError(
+                f"{operation}: this key has the parameters {have}, and the program needs {need}. "
+                "Make a client with Client.generate(interface)."
+            )
+
     @property
     def _model(self) -> ModelInterface | None:
         """The public description of the model that the program is, if it is one."""
@@ -273,7 +289,8 @@ class Program(_Described):
 
         Each value of a result exceeds it with probability 2**-40 at most. It includes the errors of
         approximated functions, and assumes that they add up in the worst way. A value that depends
-        on a comparison near its threshold, or on another jump, is an exception. The bound is
+        on a comparison near its threshold, or on another jump, is an exception. If intervals rest
+        on a sample, the bound holds for values within these intervals only. The bound is
         infinity for iterations that correct their own errors, such as Newton's, since estimates
         cannot follow them.
         """
@@ -337,8 +354,11 @@ class Program(_Described):
         facts.append(("seconds", f"{self.seconds:.3f}"))
         facts.append(("bootstraps", str(self.bootstraps)))
         if self.error_bound is not None:
-            jumps = any(step.jumps for step in self.steps)
-            apart = ", except near the threshold of a comparison or another jump" if jumps else ""
+            apart = ""
+            if any(step.rests_on_sample for step in self.steps):
+                apart += ", if values stay within the intervals seen in the sample"
+            if any(step.jumps for step in self.steps):
+                apart += ", except near the threshold of a comparison or another jump"
             facts.append(("error bound", f"{self.error_bound:.2g}{apart}"))
         if self.log2_failure_probability is not None:
             facts.append(("failure probability", f"2**{self.log2_failure_probability:.0f}"))

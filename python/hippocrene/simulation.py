@@ -173,7 +173,7 @@ def _automatic(asked: _Asked, min_precision: float | None, max_memory: int) -> S
     need = None
     if min_precision is not None:
         goal, remedy = f"results of {min_precision:g} bits", "Or take a lower min_precision."
-        need = Need(min_precision, goal, remedy, refines_functions=False)
+        need = Need(min_precision, goal, remedy, in_errors=False)
     bootstraps = bool(asked.bootstrapping)
     best, _ = chosen(
         "simulate", run, presets, asked.precision, need, max_memory, bootstraps=bootstraps

@@ -62,10 +62,10 @@ class Spec:
         raise ShapeError(f"{what} Pass values of that shape, or compile for the other one.")
 
     def __str__(self) -> str:
-        lengths = " x ".join(map(str, self.shape)) or "one of"
         of = "complex numbers" if self.kind == "complex" else self.kind
+        what = f"{' x '.join(map(str, self.shape))} {of}" if self.shape else f"one {of[:-1]}"
         where = "" if self.interval is None else f" in [{self.interval[0]:g}, {self.interval[1]:g}]"
-        return f"{lengths} {of}{where}"
+        return f"{what}{where}"
 
 
 def spec(

@@ -409,6 +409,21 @@ with_files!(
     }
 
     #[getter]
+    fn preset(&self) -> Option<&'static str> {
+        preset_name(self.0.session())
+    }
+
+    #[getter]
+    fn scheme(&self) -> &'static str {
+        scheme(self.0.session())
+    }
+
+    #[getter]
+    fn ring_degree(&self) -> usize {
+        self.0.session().settings().parameters().degree()
+    }
+
+    #[getter]
     fn plain_modulus(&self) -> Option<u64> {
         plain_modulus(self.0.session())
     }

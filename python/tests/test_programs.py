@@ -492,3 +492,32 @@ def test_error_bounds_hold_for_the_worst_values(kink: Callable[[Any], Any]) -> N
     error = np.abs(Parties(program)(rows) - kink(rows)).max()
     assert program.error_bound is not None
     assert program.error_bound / 32 < error <= program.error_bound
+
+
+@pytest.mark.parametrize(
+    ("error", "message"),
+    [(0, "must be above 0"), (float("nan"), "nan"), (1e-300, "below 1e-16, the smallest")],
+)
+def test_errors_that_no_program_has_are_refused(error: float, message: str) -> None:
+    with pytest.raises((hp.ArgumentError, ValueError), match=message):
+        hp.compile(affine, hp.spec((8, 6), bound=1), error=error)
+
+
+def test_bounds_that_rest_on_a_sample_say_so() -> None:
+    program = hp.compile(lambda x: np.tanh(x @ np.ones(6)), hp.spec_like(ROWS), preset="n14")
+    assert "if values stay within the intervals seen in the sample" in str(program)
+
+
+@pytest.mark.parametrize("arguments", [("n14", {}), ("n13", {"scheme": "bgv"})])
+def test_clients_with_other_parameters_are_refused(arguments: tuple[str, dict[str, Any]]) -> None:
+    interface = hp.compile(affine, hp.spec((8, 6), bound=1), preset="n13").interface()
+    client = hp.Client.generate(arguments[0], **arguments[1])
+    needs = r"and the program needs n13 \(ckks\)\. Make a client with Client.generate\(interface\)"
+    public = client.public_key()
+    for use in (
+        client.evaluation_keys,
+        lambda own: client.encrypt(own, ROWS),
+        lambda own: public.encrypt(own, ROWS),
+    ):
+        with pytest.raises(hp.ParameterMismatchError, match=needs):
+            use(interface)

@@ -230,6 +230,14 @@ pub struct Encrypt {
     /// Where to write the encrypted array; - is standard output.
     #[arg(long, short, value_name = "FILE")]
     pub output: PathBuf,
+    /// Encrypt an input of this program: with its interval and its precision, in its shape. FILE is
+    /// the program or its interface.
+    #[arg(long = "for", value_name = "FILE",
+        conflicts_with_all = ["interval", "bound", "precision", "wrap"])]
+    pub program: Option<PathBuf>,
+    /// The name of the input of the program, if it takes several.
+    #[arg(long = "as", value_name = "NAME", requires = "program")]
+    pub input_name: Option<String>,
     /// The interval that contains all numbers. It is checked, and then visible to everybody. By
     /// default its bound is the largest absolute value, rounded up to a power of two, and it ends
     /// at 0 if no number is negative.
@@ -249,6 +257,14 @@ pub struct Encrypt {
     /// Format of the numbers (by default, from the ending of the file name).
     #[arg(long, value_enum)]
     pub format: Option<Format>,
+    /// How comma-separated values are read.
+    #[command(flatten)]
+    pub table: TableArguments,
+}
+
+/// How a file of comma-separated values is read.
+#[derive(Debug, Args)]
+pub struct TableArguments {
     /// The first line of comma-separated values holds the names of the columns. By default it does
     /// if every cell is a unique name and the lines below hold only numbers. Any other first
     /// line that may be names is an error until you give --header or --no-header.
@@ -265,7 +281,7 @@ pub struct Encrypt {
     pub columns: ColumnArguments,
 }
 
-impl Encrypt {
+impl TableArguments {
     /// How a file of comma-separated values is read.
     pub fn table(&self) -> Table {
         let either = |yes: bool, no: bool| if yes || no { Some(yes) } else { None };
@@ -405,6 +421,9 @@ pub struct Run {
     /// Write integers around zero instead of integers from 0.
     #[arg(long, conflicts_with = "keys")]
     pub signed: bool,
+    /// How comma-separated values are read.
+    #[command(flatten)]
+    pub table: TableArguments,
 }
 
 /// Arguments of `tune`.
@@ -461,7 +480,7 @@ mod tests {
                 Arguments::try_parse_from(encrypt.into_iter().chain(["--delimiter", delimiter]));
             match arguments.map(|arguments| arguments.command) {
                 Ok(Command::Encrypt(encrypt)) => {
-                    Ok((encrypt.columns.delimiter, encrypt.columns.columns))
+                    Ok((encrypt.table.columns.delimiter, encrypt.table.columns.columns))
                 }
                 Ok(other) => panic!("{other:?}"),
                 Err(error) => Err(error.to_string()),
@@ -486,7 +505,7 @@ mod tests {
                 .map(|arguments| arguments.command)
             {
                 Ok(Command::Encrypt(encrypt)) => {
-                    Ok((encrypt.table().header, encrypt.table().index))
+                    Ok((encrypt.table.table().header, encrypt.table.table().index))
                 }
                 Ok(other) => panic!("{other:?}"),
                 Err(error) => Err(error.to_string()),

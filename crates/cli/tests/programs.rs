@@ -76,7 +76,7 @@ fn a_program_runs_between_a_client_and_a_server() {
     let [x, a, b] = ["x.npy", "a.enc", "b.enc"].map(|name| folder.path(name));
     write_npy(&x, &[0.5, -1.5, 2.0]);
     let encrypted = folder.path("x.enc");
-    succeed(&["encrypt", "-k", &client, "--bound", "2", &x, "-o", &encrypted]);
+    succeed(&["encrypt", "-k", &client, "--for", &interface, &x, "-o", &encrypted]);
     let said = succeed(&["run", &program, &encrypted, "-k", &evaluation, "-o", &a, "-o", &b]);
     assert!(said.contains("the encrypted squares") && said.contains("the encrypted sum"), "{said}");
     assert_close(&succeed(&["decrypt", "-k", &client, &a]), &[0.25, 2.25, 4.0]);
@@ -103,6 +103,11 @@ fn inputs_that_do_not_fit_are_explained() {
     fs::write(&short, "1\n2\n").expect("a file");
     fs::write(&wide, "1\n2\n3\n").expect("a file");
     fs::write(&x, "1\n2\n1\n").expect("a file");
+    let named = folder.path("named.csv");
+    fs::write(&named, "0\n1\n2\n1\n").expect("a file");
+    let outputs = ["-o", &out, "-o", &folder.path("b.csv")];
+    let (status, _, error) = run(&[&["run", &program, &named, "--header"], &outputs[..]].concat());
+    assert_eq!(status, 0, "{error}");
     let both = |path: &str| run(&["run", &program, path, "-o", &out, "-o", &folder.path("b.csv")]);
     let (status, _, error) = both(&short);
     assert!(

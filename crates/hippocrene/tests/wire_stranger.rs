@@ -474,3 +474,91 @@ fn an_independent_client_queries_decision_trees() {
     }
     assert!(payload.is_empty());
 }
+
+/// Reads the CBOR of a program or an interface.
+fn read_body(file: &[u8], kind: u8) -> Cbor {
+    let (have, digest, key, mut payload) = open(file);
+    let (_, computed) = Set::read(&mut payload);
+    assert_eq!((have, digest, key), (kind, &computed[..], &[0; 16][..]));
+    assert_eq!(number(&mut payload, 8) as usize, payload.len());
+    let body = Cbor::read(&mut payload);
+    assert!(payload.is_empty());
+    body
+}
+
+#[test]
+fn an_independent_reader_runs_a_program_on_plain_integers() {
+    let program = things(5).program;
+    let body = read_body(&program.to_bytes(), 20);
+    assert_eq!(body.names(), ["interface", "graph", "steps", "cost"]);
+    assert_eq!(read_body(&program.interface().to_bytes(), 21), *body.get("interface"));
+
+    let interface = body.get("interface");
+    assert_eq!(interface.names(), ["inputs", "results", "keys", "notes"]);
+    let [input] = interface.get("inputs").list() else { panic!("one input") };
+    let spec = input.get("spec");
+    assert_eq!((input.get("name").text(), spec.get("kind").text()), ("x", "integers"));
+    assert_eq!(spec.get("shape").integers(), [2, 3]);
+    assert_eq!(spec.get("interval").list(), [Cbor::Float(-9.0), Cbor::Float(9.0)]);
+    let (results, names) = interface.get("results").case();
+    let names: Vec<&str> = names.list().iter().map(Cbor::text).collect();
+    assert_eq!((results, &names[..]), ("named", &["moved", "weighted"][..]));
+    let keys = interface.get("keys");
+    let need = ["relinearisation", "rotations", "conjugation", "bootstrapping", "bits"];
+    assert_eq!(keys.names(), need);
+    assert_eq!(keys.get("bootstrapping"), &Cbor::Null);
+
+    let graph = body.get("graph");
+    assert_eq!(graph.names(), ["inputs", "steps", "outputs"]);
+    assert_eq!(graph.get("inputs").list(), [spec.clone()]);
+    let mut values: Vec<Vec<i64>> = vec![vec![4, -9, 0, 7, 5, 1]];
+    for (step, report) in graph.get("steps").list().iter().zip(body.get("steps").list()) {
+        let fields = ["operation", "inputs", "results", "policy", "decisions", "rests_on_sample"];
+        assert_eq!(step.names(), fields);
+        let fields = ["precision", "finishing", "capacity", "distance", "extra_function_bits"];
+        assert_eq!(step.get("policy").names(), fields);
+        let fields = [
+            "operation",
+            "inputs",
+            "results",
+            "seconds",
+            "bootstraps",
+            "capacity_bits",
+            "precision_bits",
+            "error_bound",
+            "jumps",
+            "rests_on_sample",
+        ];
+        assert_eq!(report.names(), fields);
+        assert_eq!(report.get("inputs"), step.get("inputs"));
+        let [from] = step.get("inputs").integers()[..] else { panic!("one operand") };
+        let from = &values[from as usize];
+        let result = match step.get("operation").case() {
+            ("Gather", operation) => {
+                let places = operation.get("places").list().iter();
+                places
+                    .map(|place| match place {
+                        Cbor::Null => 0,
+                        place => from[place.integer() as usize],
+                    })
+                    .collect()
+            }
+            ("MulPlain", operation) => {
+                let (kind, weights) = operation.case();
+                assert_eq!(kind, "Integers");
+                from.iter().zip(weights.integers()).map(|(x, weight)| x * weight).collect()
+            }
+            (name, _) => panic!("no operation {name}"),
+        };
+        values.push(result);
+    }
+    let outputs = graph.get("outputs").integers();
+    let outputs = outputs.iter().map(|value| &values[*value as usize][..]);
+    assert_eq!(outputs.collect::<Vec<_>>(), [&[5, 0, 4][..], &[10, 0, 20]]);
+    let cost = body.get("cost");
+    assert_eq!(
+        cost.names(),
+        ["seconds", "peak_memory", "key_bytes", "bootstraps", "log2_failure_probability"]
+    );
+    assert_eq!(cost.get("bootstraps").integer(), 0);
+}

@@ -69,18 +69,13 @@ class NumberArray(ArithmeticArray, holds=("numbers",)):
             "table that is 1 for the wanted ones",
         ),
         **{
-            name: f"encrypted numbers have no {{name}}: use x.apply(lambda v: {formula}, domain=(low, high)), with "
-            "keys from evaluation_keys(tables=True)"
+            name: f"encrypted numbers have no {{name}}: use x.apply(lambda v: {formula}, domain=(low, high))"
             for name, formula in REMAINDERS.items()
         },
-        "divisor": "divisors are plain: multiply by x.reciprocal(domain=(low, high)) of an encrypted x, with keys from "
-        "evaluation_keys(tables=True)",
+        "divisor": "divisors are plain: multiply by x.reciprocal(domain=(low, high)) of an encrypted x",
     }
     _no_method = FOR_BITS
-    _other_powers = (
-        ". Use x.sqrt(domain=(0, high)) or x.reciprocal(domain=(low, high)), with keys "
-        "from evaluation_keys(tables=True)"
-    )
+    _other_powers = ". Use x.sqrt(domain=(0, high)) or x.reciprocal(domain=(low, high))"
     _pow_modulus = "numbers have none"
 
     # Properties

@@ -176,7 +176,7 @@ def _refuse_useless(
         raise ArgumentError(
             f"approximate: the function jumps by {jump:g} at {right + 0.0:g}, and every polynomial has an "
             f"error of {jump / 2:g} or more there. Use comparisons, such as x > y and x.sign(), or "
-            "x.apply(function) with keys from evaluation_keys(tables=True)."
+            "x.apply(function)."
         )
     spread = max(values.values()) - min(values.values())
     if error > max(spread, rounding):

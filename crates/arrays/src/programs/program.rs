@@ -242,6 +242,29 @@ impl Program {
         inputs: Vec<AnyArray>,
         mut progress: impl FnMut(usize) -> bool,
     ) -> Result<Vec<AnyArray>, Error> {
+        self.check_inputs(&inputs)?;
+        server.check_settings(self.interface.settings(), RUN)?;
+        let lacks = server.lacks(&self.interface.key_request());
+        if !lacks.is_empty() {
+            let what = format!(
+                "the server lacks keys that this program uses: {}. Make evaluation keys for the \
+                 interface of this program.",
+                lacks.join("; ")
+            );
+            return Err(Error::NoKeys { operation: RUN, what: what.into() });
+        }
+        let mut done = 0;
+        run(&self.body.graph, server, inputs, |_, _| {
+            done += 1;
+            progress(done)
+        })
+    }
+
+    /// Checks that arrays are the inputs that the program takes, before any key is loaded.
+    ///
+    /// # Errors
+    /// [`Error::Shape`] or [`Error::Argument`] if they are not.
+    pub fn check_inputs(&self, inputs: &[AnyArray]) -> Result<(), Error> {
         let expected = self.interface.inputs();
         if inputs.len() != expected.len() {
             let names: Vec<&str> = expected.iter().map(|input| input.name.as_str()).collect();
@@ -253,26 +276,12 @@ impl Program {
             );
             return Err(Error::argument(RUN, what));
         }
-        server.check_settings(self.interface.settings(), RUN)?;
-        let lacks = server.lacks(&self.interface.key_request());
-        if !lacks.is_empty() {
-            let what = format!(
-                "the server lacks keys that this program uses: {}. Make evaluation keys for the \
-                 interface of this program.",
-                lacks.join("; ")
-            );
-            return Err(Error::NoKeys { operation: RUN, what: what.into() });
-        }
         let precision = self.interface.settings().precision();
-        for (input, array) in expected.iter().zip(&inputs) {
+        for (input, array) in expected.iter().zip(inputs) {
             input.spec.check(array, &input.name)?;
             input.spec.check_precision(array, &input.name, precision)?;
         }
-        let mut done = 0;
-        run(&self.body.graph, server, inputs, |_, _| {
-            done += 1;
-            progress(done)
-        })
+        Ok(())
     }
 }
 

@@ -172,7 +172,7 @@ impl std::fmt::Display for Spec {
             SpecKind::Bits => "bits",
         };
         match &lengths[..] {
-            [] => write!(f, "one of {kind}")?,
+            [] => write!(f, "one {}", kind.trim_end_matches('s'))?,
             _ => write!(f, "{} {kind}", lengths.join(" x "))?,
         }
         match self.interval {

@@ -1,15 +1,17 @@
 //! `hippocrene encrypt`.
 
 use super::check_output;
+use super::keygen::load_interface;
+use super::plain_input::{PlainInput, check_is_no_model};
 use crate::args::Encrypt;
-use crate::arrays::{Array, Column, Contents, Format, Numbers};
+use crate::arrays::{Array, Column, Contents, Format, Numbers, Table};
 use crate::console::{Console, size};
 use crate::error::CliError;
 use crate::streams;
 use hippocrene::wire::{self, FormatError, Kind};
 use hippocrene::{
-    BitArray, ClientKey, EncryptedArray, Encryption, Error, IntegerArray, Interval, Preset,
-    PublicKey, Session, Stored, Values, format_shape,
+    AnyArray, BitArray, ClientKey, EncryptedArray, Encryption, Error, Fingerprint, IntegerArray,
+    Interval, Preset, PublicKey, Session, Stored, Values, format_shape,
 };
 use num_complex::Complex64;
 use serde::Serialize;
@@ -119,14 +121,58 @@ impl Key {
     }
 }
 
+/// The bytes of an encrypted array, its shape, the names of its columns, its kind and its key.
+type Made = (Vec<u8>, Vec<usize>, Vec<String>, Kind, Fingerprint);
+
+/// Encrypts an input of a program.
+fn for_program(
+    encrypt: &Encrypt,
+    path: &Path,
+    table: &Table,
+    key: &Key,
+    console: &Console<'_>,
+) -> Result<Made, CliError> {
+    let interface = load_interface(path)?;
+    check_is_no_model(&interface, path)?;
+    let (need, have) = (interface.settings(), key.session().settings());
+    if need.parameters().digest() != have.parameters().digest() {
+        return Err(CliError::Usage(format!(
+            "{} has other parameters than the program {}. Make keys with hippocrene keygen --for \
+             {}.",
+            encrypt.key.display(),
+            path.display(),
+            path.display()
+        )));
+    }
+    let input = match (interface.inputs(), &encrypt.input_name) {
+        ([only], None) => only,
+        (all, name) => {
+            let found = all.iter().find(|input| Some(&input.name) == name.as_ref());
+            let names: Vec<&str> = all.iter().map(|input| input.name.as_str()).collect();
+            let missing = || format!("--as: the inputs of the program are {}", names.join(", "));
+            found.ok_or_else(|| CliError::Usage(missing()))?
+        }
+    };
+    let plain = PlainInput::read(input, &encrypt.input, table, &interface)?;
+    let encrypted =
+        console.step("encrypt", || plain.encrypt(input, &encrypt.input, &interface, key))?;
+    let (bytes, kind, owner) = match &encrypted {
+        AnyArray::Numbers(array) => (array.to_bytes(), Kind::Array, array.key()),
+        AnyArray::Integers(array) => (array.to_bytes(), Kind::IntegerArray, array.key()),
+        AnyArray::Bits(array) => (array.to_bytes(), Kind::BitArray, array.key()),
+    };
+    Ok((bytes, input.spec.shape.clone(), Vec::new(), kind, owner))
+}
+
 pub(super) fn run(
     encrypt: &Encrypt,
     threads: usize,
     console: &mut Console<'_>,
 ) -> Result<(), CliError> {
     let format = encrypt.format.map_or_else(|| Format::of(&encrypt.input), Ok)?;
-    let table = encrypt.table();
-    let is_table = !encrypt.columns.is_empty() || table.header.is_some() || table.index.is_some();
+    let table = encrypt.table.table();
+    let is_table =
+        !encrypt.table.columns.is_empty() || table.header.is_some() || table.index.is_some();
     if format == Format::Npy && is_table {
         let what = "--columns, --delimiter, --header and --index are for comma-separated values: \
                     this is .npy";
@@ -150,9 +196,9 @@ pub(super) fn run(
     }
     let input = &encrypt.input;
     let fail = CliError::of(input);
-    let (bytes, shape, names, kind, owner) = if let Some(preset) =
-        Preset::of_bits(key.session().settings())
-    {
+    let (bytes, shape, names, kind, owner) = if let Some(path) = &encrypt.program {
+        for_program(encrypt, path, &table, &key, console)?
+    } else if let Some(preset) = Preset::of_bits(key.session().settings()) {
         if interval.is_some() || encrypt.precision.is_some() || encrypt.wrap {
             let what = "--interval, --bound, --precision and --wrap are not for bits, which these \
                         keys encrypt";

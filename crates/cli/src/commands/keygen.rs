@@ -64,7 +64,7 @@ fn integers(keygen: &Keygen, degree: usize) -> Result<Option<Integers>, CliError
 }
 
 /// Loads the interface of a program, from its file or from that of the program.
-fn load_interface(path: &Path) -> Result<Interface, CliError> {
+pub(super) fn load_interface(path: &Path) -> Result<Interface, CliError> {
     let bytes = streams::read_ours(path, &[Kind::Interface, Kind::Program])?;
     let read = match wire::inspect(&bytes).map_err(CliError::of(path))?.kind {
         Kind::Program => Program::from_bytes(&bytes, ()).map(|program| program.interface().clone()),

@@ -7,6 +7,7 @@ mod files;
 mod inspect;
 mod keygen;
 mod look_ups;
+mod plain_input;
 mod plan;
 mod presets;
 mod program;

@@ -2,16 +2,17 @@
 
 use super::check_output;
 use super::encrypt::Key;
+use super::plain_input::{PlainInput, check_is_no_model};
 use super::program::load;
 use crate::args::Run;
-use crate::arrays::{Array, Complex, Contents, Decimal, Format, Numbers, Table, check_format};
+use crate::arrays::{Array, Complex, Decimal, Format, check_format};
 use crate::console::{Console, count, size};
 use crate::error::CliError;
 use crate::streams;
 use hippocrene::wire::{self, Kind};
 use hippocrene::{
-    AnyArray, BitArray, ClientKey, EncryptedArray, EvaluationKeys, Input, IntegerArray, Interval,
-    Preset, Program, Results, Server, Session, SpecKind, Stored,
+    AnyArray, BitArray, ClientKey, EncryptedArray, EvaluationKeys, IntegerArray, Program, Results,
+    Server, Session, Stored,
 };
 use serde::Serialize;
 use std::path::{Path, PathBuf};
@@ -105,11 +106,14 @@ fn serve(
     (keys, threads): (&Path, usize),
     console: &mut Console<'_>,
 ) -> Result<(), CliError> {
+    // Keys may have gigabytes, so wrong inputs are found first.
+    let session = Session::new(program.interface().settings().clone(), threads)?;
+    let inputs = run.inputs.iter().map(|path| read_array(path, &session));
+    let inputs = inputs.collect::<Result<Vec<_>, _>>()?;
+    program.check_inputs(&inputs)?;
     let load = || EvaluationKeys::load(keys, threads).map_err(CliError::of(keys));
     let keys = console.step("load the keys", load)?;
-    let server = Server::new(keys)?;
-    let inputs = run.inputs.iter().map(|path| read_array(path, server.session()));
-    let inputs = inputs.collect::<Result<Vec<_>, _>>()?;
+    let server = console.step("prepare the keys", || Ok(Server::new(keys)?))?;
     let (results, seconds) = performed(program, &server, inputs, console)?;
     let files = results.iter().map(|result| match result {
         AnyArray::Numbers(array) => (array.to_bytes(), Kind::Array),
@@ -156,16 +160,10 @@ fn try_out(
     console: &mut Console<'_>,
 ) -> Result<(), CliError> {
     let interface = program.interface();
-    if interface.notes().contains("\"model\"") {
-        let what = format!(
-            "{}: this program is a model, which takes encoded rows. Run it in Python, as in \
-             client.encrypt(interface, rows).",
-            run.program.display()
-        );
-        return Err(CliError::Usage(what));
-    }
+    check_is_no_model(interface, &run.program)?;
     let plain = interface.inputs().iter().zip(&run.inputs);
-    let plain = plain.map(|(input, path)| PlainInput::read(input, path, program));
+    let table = run.table.table();
+    let plain = plain.map(|(input, path)| PlainInput::read(input, path, &table, interface));
     let plain = plain.collect::<Result<Vec<_>, _>>()?;
     let client = console.step("make the secret key", || {
         Ok(ClientKey::generate_with(interface.settings().clone(), threads)?)
@@ -174,10 +172,10 @@ fn try_out(
         Ok(client.evaluation_keys(&interface.key_request())?)
     })?;
     let key = Key::Client(client);
-    let server = Server::new(keys)?;
+    let server = console.step("prepare the keys", || Ok(Server::new(keys)?))?;
     let encrypted = console.step("encrypt", || {
         let inputs = interface.inputs().iter().zip(&run.inputs).zip(plain);
-        inputs.map(|((input, path), plain)| plain.encrypt(input, path, &key)).collect()
+        inputs.map(|((input, path), plain)| plain.encrypt(input, path, interface, &key)).collect()
     })?;
     let (results, seconds) = performed(program, &server, encrypted, console)?;
     let Key::Client(client) = key else { return Ok(()) };
@@ -194,103 +192,6 @@ fn try_out(
         written.push(WrittenResult { name: name.clone(), path, bytes: bytes.len() as u64 });
     }
     give(Ran { results: written, seconds }, "decrypted", console)
-}
-
-/// The values of an input.
-enum PlainInput {
-    Numbers(Numbers),
-    Integers(Array<i128>),
-    Bits(Array<bool>),
-}
-
-impl PlainInput {
-    /// Reads the values of an input from a file, with the shape that the program takes.
-    fn read(input: &Input, path: &Path, program: &Program) -> Result<Self, CliError> {
-        let (format, table) = (Format::of(path)?, Table::default());
-        let (shape, need) = (input.spec.shape.clone(), &input.spec);
-        let fits = |have: &[usize]| {
-            // A file of comma-separated values always has two axes.
-            let is_column = have.len() == 2 && have[1] == 1 && have[..1] == shape[..];
-            let is_row = have.len() == 2 && have[0] == 1 && have[1..] == shape[..];
-            match have == &shape[..] || format == Format::Csv && (is_column || is_row) {
-                true => Ok(()),
-                false => Err(CliError::Data {
-                    path: path.to_owned(),
-                    reason: format!(
-                        "these are numbers of shape {}, and the program takes {need} as {}",
-                        hippocrene::format_shape(have),
-                        input.name
-                    ),
-                }),
-            }
-        };
-        Ok(match input.spec.kind {
-            SpecKind::Integers => {
-                let Contents { mut numbers, .. } = Array::<i128>::read(path, format, &table)?;
-                fits(&numbers.shape)?;
-                check_interval(numbers.values.iter().map(|value| *value as f64), input, path)?;
-                numbers.shape = shape;
-                PlainInput::Integers(numbers)
-            }
-            SpecKind::Bits => {
-                let Contents { mut numbers, .. } = Array::<bool>::read(path, format, &table)?;
-                fits(&numbers.shape)?;
-                numbers.shape = shape;
-                PlainInput::Bits(numbers)
-            }
-            SpecKind::Numbers | SpecKind::Complex => {
-                let precision = program.interface().settings().precision();
-                let Contents { mut numbers, .. } = Numbers::read(path, format, &table, precision)?;
-                fits(numbers.shape())?;
-                if let Numbers::Real(array) = &numbers {
-                    check_interval(array.values.iter().copied(), input, path)?;
-                }
-                numbers.set_shape(shape);
-                PlainInput::Numbers(numbers)
-            }
-        })
-    }
-
-    fn encrypt(&self, input: &Input, path: &Path, key: &Key) -> Result<AnyArray, CliError> {
-        let fail = CliError::of(path);
-        let settings = key.session().settings();
-        match self {
-            PlainInput::Numbers(numbers) => {
-                key.encrypt(numbers, &input.spec.encryption()).map(AnyArray::from).map_err(fail)
-            }
-            PlainInput::Integers(array) => {
-                let interval = input.spec.interval.and_then(|(low, high)| Interval::new(low, high));
-                let modulus = settings.integers().map_or(0, |integers| integers.plain_modulus);
-                let how = (interval, false);
-                key.encrypt_integers(array, modulus, how).map(AnyArray::from).map_err(fail)
-            }
-            PlainInput::Bits(array) => {
-                let missing = || CliError::Usage("these parameters are not for bits".to_owned());
-                let preset = Preset::of_bits(settings).ok_or_else(missing)?;
-                key.encrypt_bits(preset, array).map(AnyArray::from).map_err(fail)
-            }
-        }
-    }
-}
-
-/// Checks that all values of an input lie in the interval that the program was compiled for.
-fn check_interval(
-    mut values: impl Iterator<Item = f64>,
-    input: &Input,
-    path: &Path,
-) -> Result<(), CliError> {
-    let Some((low, high)) = input.spec.interval else { return Ok(()) };
-    match values.find(|value| !(low..=high).contains(value)) {
-        Some(value) => Err(CliError::Data {
-            path: path.to_owned(),
-            reason: format!(
-                "{value} is outside of [{low}, {high}], the interval of {} that the program was \
-                 compiled for",
-                input.name
-            ),
-        }),
-        None => Ok(()),
-    }
 }
 
 /// Decrypts a result, and formats it as a file.

@@ -2,6 +2,9 @@
 //!
 //! It uses nothing of the library that wrote the files, and has its own ChaCha20 and CRC-32.
 
+mod cbor;
+
+pub use cbor::Cbor;
 use num_complex::Complex64;
 
 pub fn number(bytes: &mut &[u8], length: usize) -> u128 {
