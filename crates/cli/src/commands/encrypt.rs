@@ -1,6 +1,7 @@
 //! `hippocrene encrypt`.
 
 use super::check_output;
+use super::encrypting_key::Key;
 use super::keygen::load_interface;
 use super::plain_input::{PlainInput, check_is_no_model};
 use crate::args::Encrypt;
@@ -8,12 +9,8 @@ use crate::arrays::{Array, Column, Contents, Format, Numbers, Table};
 use crate::console::{Console, size};
 use crate::error::CliError;
 use crate::streams;
-use hippocrene::wire::{self, FormatError, Kind};
-use hippocrene::{
-    AnyArray, BitArray, ClientKey, EncryptedArray, Encryption, Error, Fingerprint, IntegerArray,
-    Interval, Preset, PublicKey, Session, Stored, Values, format_shape,
-};
-use num_complex::Complex64;
+use hippocrene::wire::{self, Kind};
+use hippocrene::{AnyArray, Encryption, Fingerprint, Interval, Preset, Stored, format_shape};
 use serde::Serialize;
 use std::fmt::Write;
 use std::path::Path;
@@ -29,96 +26,6 @@ struct Encrypted<'a> {
     /// The names of the columns, which the array does not hold.
     #[serde(skip_serializing_if = "<[_]>::is_empty")]
     columns: &'a [String],
-}
-
-/// A key that encrypts: a secret key or a public key.
-pub(super) enum Key {
-    Client(ClientKey),
-    Public(PublicKey),
-}
-
-impl Key {
-    fn load(path: &Path, threads: usize) -> Result<Self, CliError> {
-        let read = || {
-            // The file may be a pipe, so it is read only once.
-            let bytes = wire::read(path, &[Kind::PublicKey, Kind::SecretKey])?;
-            match PublicKey::from_bytes(&bytes, threads) {
-                Err(Error::Format(FormatError::Kind { .. })) => {
-                    ClientKey::from_bytes(&bytes, threads).map(Self::Client)
-                }
-                key => key.map(Self::Public),
-            }
-        };
-        read().map_err(CliError::of(path))
-    }
-
-    pub(super) fn session(&self) -> &Session {
-        match self {
-            Self::Client(key) => key.session(),
-            Self::Public(key) => key.session(),
-        }
-    }
-
-    pub(super) fn encrypt(
-        &self,
-        numbers: &Numbers,
-        how: &Encryption,
-    ) -> Result<EncryptedArray, Error> {
-        let encrypt = |values: Values<'_>| match self {
-            Self::Client(key) => key.encrypt_with(values, numbers.shape(), how),
-            Self::Public(key) => key.encrypt_with(values, numbers.shape(), how),
-        };
-        match numbers {
-            Numbers::Real(array) => encrypt(Values::Real(&array.values)),
-            Numbers::Exact(array) => encrypt(Values::Big(&array.values)),
-            Numbers::Complex(array) => {
-                let values = array.values.iter().map(|[re, im]| Complex64::new(*re, *im));
-                encrypt(Values::Complex(&values.collect::<Vec<_>>()))
-            }
-        }
-    }
-
-    pub(super) fn encrypt_integers(
-        &self,
-        array: &Array<i128>,
-        plain_modulus: u64,
-        how: (Option<Interval>, bool),
-    ) -> Result<IntegerArray, Error> {
-        let (interval, wrap) = how;
-        let modulus = i128::from(plain_modulus);
-        // Clamped values exceed every plain modulus, so they cause the error of values that do not
-        // fit.
-        let clamped = |value: i128| value.clamp(i64::MIN.into(), i64::MAX.into()) as i64;
-        let fitting =
-            |value: &i128| if wrap { value.rem_euclid(modulus) as i64 } else { clamped(*value) };
-        let values: Vec<i64> = array.values.iter().map(fitting).collect();
-        match (self, interval) {
-            (Self::Client(key), None) => key.encrypt_integers(&values, &array.shape),
-            (Self::Public(key), None) => key.encrypt_integers(&values, &array.shape),
-            (Self::Client(key), Some(all)) => {
-                key.encrypt_integers_within(&values, &array.shape, all)
-            }
-            (Self::Public(key), Some(all)) => {
-                key.encrypt_integers_within(&values, &array.shape, all)
-            }
-        }
-    }
-
-    pub(super) fn encrypt_bits(
-        &self,
-        preset: Preset,
-        array: &Array<bool>,
-    ) -> Result<BitArray, Error> {
-        let literal = preset.bits()?;
-        match self {
-            Self::Client(key) => {
-                key.encrypt_bits(&*key.bit_plan(literal)?, &array.values, &array.shape)
-            }
-            Self::Public(key) => {
-                key.encrypt_bits(&*key.bit_plan(literal)?, &array.values, &array.shape)
-            }
-        }
-    }
 }
 
 /// The bytes of an encrypted array, its shape, the names of its columns, its kind and its key.

@@ -3,6 +3,7 @@
 mod bootstrapping;
 mod decrypt;
 mod encrypt;
+mod encrypting_key;
 mod files;
 mod inspect;
 mod keygen;

@@ -1,6 +1,6 @@
 //! Plain inputs of programs: files of numbers with the shape and the interval that a program takes.
 
-use super::encrypt::Key;
+use super::encrypting_key::Key;
 use crate::arrays::{Array, Contents, Format, Numbers, Table};
 use crate::error::CliError;
 use hippocrene::{AnyArray, Encryption, Input, Interface, Interval, Preset, SpecKind};

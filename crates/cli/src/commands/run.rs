@@ -1,7 +1,7 @@
 //! `hippocrene run`.
 
 use super::check_output;
-use super::encrypt::Key;
+use super::encrypting_key::Key;
 use super::plain_input::{PlainInput, check_is_no_model};
 use super::program::load;
 use crate::args::Run;
