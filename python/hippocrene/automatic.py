@@ -6,7 +6,7 @@ import math
 import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Protocol, TypeVar
+from typing import Generic, Protocol, TypeVar
 
 from hippocrene import _native
 from hippocrene.errors import (
@@ -56,8 +56,8 @@ class _Dry(Protocol[_Result]):
     ) -> _Result:
         """Run with a preset and a precision in bits.
 
-        `bootstraps` is True if bootstraps are allowed, and `extra` is the number of bits by which
-        functions are more precise than by default.
+        `bootstraps` is True if bootstraps are allowed. Functions have `extra` more bits of precision
+        than by default.
         """
 
 
@@ -67,10 +67,10 @@ class _LimitedByFunctionsError(Exception):
 
 # Maximum number of precisions that are tried to find the least one.
 _TRIES = 12
-# A step of so many bits tells whether a higher precision has an effect. The precision of results
-# varies by a bit for other reasons.
+# Minimum number of bits of a step that shows whether a higher precision has an effect. The precision
+# of results varies by a bit for other reasons.
 _CLEAR_STEP = 3.0
-# A step has an effect if results gain this share of it. The rest may need a step in the other way.
+# A step has an effect if results gain this share of it. The rest may need more precise functions.
 _LEAST_EFFECT = 1 / 8
 # The number of bits that a step adds to those that results lack.
 _SPARE_BITS = 0.25
@@ -81,7 +81,7 @@ class Need:
     """The precision that results need.
 
     - `precision`: the lowest precision in bits after the binary point.
-    - `goal`: what was asked for, in errors.
+    - `goal`: the request, as errors name it.
     - `remedy`: how to ask for less, as a sentence.
     - `in_errors`: True if the precision is that of a largest error. Functions without an error of
       their own may then be made more precise.
@@ -212,7 +212,7 @@ def _fit(
     def precise(bootstraps: bool) -> _R:
         if need is None:
             return run(preset, precision, bootstraps, 0.0)
-        return _precise(lambda bits, extra: run(preset, bits, bootstraps, extra), need)
+        return _Search(lambda bits, extra: run(preset, bits, bootstraps, extra), need).result()
 
     if not bootstraps:
         return precise(False)
@@ -226,78 +226,93 @@ def _fit(
             raise lacking from None
 
 
-def _precise(run: Callable[[float, float], _R], need: Need) -> _R:
-    """Run at the least precision that fulfils the need.
+# A precision in bits, and the number of bits that functions have in addition to their default.
+_Place = tuple[float, float]
 
-    `run` takes a precision in bits, and the number of bits by which functions are more precise than
-    by default. The precision is raised first. Functions become more precise where that has no
+
+class _Search(Generic[_R]):
+    """The search for the least precision at which results fulfil a need.
+
+    The precision is raised first. Functions become more precise where a higher precision has no
     effect or needs too much capacity.
     """
-    least = need.precision
-    # Results lose a few bits of the requested precision, about equally many at every precision.
-    here = (float(math.ceil(least) + 2), 0.0)
-    ways = [0, 1] if need.in_errors else [0]
-    # The way that is tried, and those that had no effect since the last success.
-    way, useless = 0, set[int]()
-    best: _R | None = None
-    last: tuple[tuple[float, float], float] | None = None
-    tried: set[tuple[float, float]] = set()
-    problem: HippocreneError | None = None
-    while here not in tried and len(tried) < _TRIES:
-        tried.add(here)
-        is_useless = False
+
+    def __init__(self, run: Callable[[float, float], _R], need: Need) -> None:
+        """Prepare the search. `run` takes both numbers of a place."""
+        self.run, self.need = run, need
+        # The number of the place that is raised, and those that had no effect since the last
+        # success.
+        self.raised = 0
+        self.useless: set[int] = set()
+        self.best: _R | None = None
+        # The most precise place before the need was fulfilled, and the precision of its results.
+        self.last: tuple[_Place, float] | None = None
+        self.problem: HippocreneError | None = None
+
+    def result(self) -> _R:
+        """Return the best run, or raise the error that says why there is none."""
+        # Results lose a few bits of the requested precision, about equally many at every precision.
+        here: _Place | None = (math.ceil(self.need.precision) + 2.0, 0.0)
+        tried: set[_Place] = set()
+        while here is not None and here not in tried and len(tried) < _TRIES:
+            tried.add(here)
+            here = self._after(here)
+        if self.best is not None:
+            return self.best
+        if self.last is None and self.problem is not None:
+            raise self.problem
+        if self.last is not None and isinstance(self.problem, CapacityError):
+            raise CapacityError(self.need.missed(self.last[1]))
+        raise _LimitedByFunctionsError(
+            f"there is no program with {self.need.goal}, because functions and comparisons in it "
+            "have errors of their own, which a higher precision does not make smaller. Ask each of "
+            f"them for a smaller error. {self.need.remedy}"
+        )
+
+    def _after(self, here: _Place) -> _Place | None:
+        """Run at a place, and return the next place to try."""
+        least = self.need.precision
         try:
-            simulation = run(*here)
+            run = self.run(*here)
         except CapacityError as error:
-            problem = error
-            if best is not None:
-                break
-            if last is None:
-                # A lower precision needs less capacity.
-                here = (float(math.ceil(least) - 2), 0.0)
-                continue
-            is_useless = True
+            self.problem = error
+            if self.best is not None:
+                return None
+            # A lower precision needs less capacity.
+            return self._other_number() if self.last else (math.ceil(least) - 2.0, 0.0)
         except ArgumentError as error:
             # Comparisons and functions need some precision of their own.
-            problem = error
-            if best is not None:
-                break
-            here = (here[0] + 4, here[1])
-            continue
-        else:
-            found = simulation.precision_bits
-            if found is None:
-                return simulation
-            if found >= least:
-                best, last = simulation, (here, found)
-                here = (here[0] - math.floor(found - least), here[1])
-                continue
-            if best is not None:
-                break
-            step = here[way] - last[0][way] if last is not None else 0.0
-            if last is None or found - last[1] >= _LEAST_EFFECT * step:
-                last, step = (here, found), 0.0
-                useless.clear()
-            is_useless = step > _CLEAR_STEP - 0.01
-        if is_useless:
-            useless.add(way)
-            others = [other for other in ways if other not in useless]
-            if not others:
-                break
-            way = others[0]
-        (bits, extra), found = last
+            self.problem = error
+            return (here[0] + 4, here[1]) if self.best is None else None
+        found = run.precision_bits
+        if found is None:
+            self.best = run
+            return None
+        if found >= least:
+            self.best, self.last = run, (here, found)
+            return here[0] - math.floor(found - least), here[1]
+        if self.best is not None:
+            return None
+        step = here[self.raised] - self.last[0][self.raised] if self.last else 0.0
+        if self.last is None or found - self.last[1] >= _LEAST_EFFECT * step:
+            self.last = here, found
+            self.useless.clear()
+            return self._raised(0.0)
+        # Sums of steps are rounded.
+        return self._other_number() if step > _CLEAR_STEP - 0.01 else self._raised(_CLEAR_STEP)
+
+    def _other_number(self) -> _Place | None:
+        """Return the next place with the other number raised, or None if that is in vain too."""
+        self.useless.add(self.raised)
+        numbers = (0, 1) if self.need.in_errors else (0,)
+        self.raised = next((one for one in numbers if one not in self.useless), -1)
+        return self._raised(_CLEAR_STEP) if self.raised >= 0 else None
+
+    def _raised(self, at_least: float) -> _Place | None:
+        """Return the most precise place, raised by the bits that its results lack."""
+        if self.last is None:
+            return None
+        (bits, extra), found = self.last
         # Results are a little less precise than each of their parts.
-        step = max(least - found + _SPARE_BITS, _CLEAR_STEP if here != last[0] else 0.0)
-        here = (bits + math.ceil(step), extra) if way == 0 else (bits, extra + step)
-    if best is not None:
-        return best
-    if last is None and problem is not None:
-        raise problem
-    if isinstance(problem, CapacityError):
-        most = -math.inf if last is None else last[1]
-        raise CapacityError(need.missed(most))
-    raise _LimitedByFunctionsError(
-        f"there is no program with {need.goal}, because functions and comparisons in it have "
-        "errors of their own, which a higher precision does not make smaller. Ask each of them for "
-        f"a smaller error. {need.remedy}"
-    )
+        step = max(self.need.precision - found + _SPARE_BITS, at_least)
+        return (bits + math.ceil(step), extra) if self.raised == 0 else (bits, extra + step)

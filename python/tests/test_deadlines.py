@@ -95,8 +95,7 @@ def test_helping_threads_end_too(client, keys):
     start = time.monotonic()
     with pytest.raises(DeadlineExceeded), deadline(0.2):
         server.sum_of_products([(many, many)] * 5000)
-    # The whole sum takes minutes. A busy machine may need seconds to end it.
-    assert time.monotonic() - start < 20
+    assert time.monotonic() - start < 2
     assert client.decrypt(many * many)[0] == pytest.approx(1, abs=1e-4)
 
 

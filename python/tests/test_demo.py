@@ -33,8 +33,8 @@ def demo(tmp_path_factory) -> tuple[Path, str]:
     return folder, result.stdout
 
 
-@pytest.mark.parametrize("name", ["patients", "digits"])
-def test_every_row_is_classified_as_by_scikit_learn(demo, name):
+@pytest.mark.parametrize(("name", "error"), [("patients", 1e-8), ("digits", 0.05)])
+def test_every_row_is_classified_as_by_scikit_learn(demo, name, error):
     folder = demo[0] / name
     truth, answer = np.load(folder / "truth.npz"), np.load(folder / "client/answer.npz")
     bound = hippocrene.Program.load(folder / "server/model.program").error_bound
@@ -43,7 +43,7 @@ def test_every_row_is_classified_as_by_scikit_learn(demo, name):
     assert certain.sum() >= 0.5 * ROWS
     np.testing.assert_array_equal(answer["classes"][certain], truth["predicted"][certain])
     assert np.mean(answer["classes"] == truth["classes"]) >= 0.85
-    np.testing.assert_allclose(answer["scores"], truth["scores"], rtol=0, atol=bound)
+    np.testing.assert_allclose(answer["scores"], truth["scores"], rtol=0, atol=min(bound, error))
 
 
 def test_plans_and_measurements_are_printed(demo):

@@ -1,6 +1,6 @@
 //! Tests of files of numbers and of encrypted arrays, and of streams in their places.
 
-use crate::common::{Folder, process, run, succeed};
+use crate::common::{Folder, assert_close, numbers, process, run, succeed};
 use std::fs;
 use std::path::Path;
 
@@ -8,16 +8,6 @@ use std::path::Path;
 fn keygen(folder: &Folder, name: &str, preset: &str) -> [String; 2] {
     succeed(&["keygen", "-p", preset, "--rotations=1", "-o", &folder.path(name)]);
     ["client.key", "public.key"].map(|key| folder.path(&format!("{name}/{key}")))
-}
-
-fn numbers(text: &str) -> Vec<f64> {
-    text.split([',', '\n']).filter_map(|cell| cell.parse().ok()).collect()
-}
-
-fn assert_close(text: &str, want: &[f64]) {
-    let got = numbers(text);
-    assert_eq!(got.len(), want.len(), "{text}");
-    assert!(got.iter().zip(want).all(|(got, want)| (got - want).abs() < 1e-4), "{text}");
 }
 
 #[test]

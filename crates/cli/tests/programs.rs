@@ -1,6 +1,6 @@
 //! Tests of the commands on programs: plan, keygen --for and run.
 
-use crate::common::{Folder, run, succeed};
+use crate::common::{Folder, assert_close, run, succeed};
 use hippocrene::{
     KeyRequest, Operation, Plain, Planning, Preset, Program, Recorder, Results, Spec, SpecKind,
     Stored,
@@ -26,16 +26,6 @@ fn saved(folder: &Folder) -> [String; 2] {
     program.save(&paths[0]).expect("a file");
     program.interface().save(&paths[1]).expect("a file");
     paths
-}
-
-fn numbers(text: &str) -> Vec<f64> {
-    text.split([',', '\n']).filter_map(|cell| cell.parse().ok()).collect()
-}
-
-fn assert_close(text: &str, want: &[f64]) {
-    let got = numbers(text);
-    assert_eq!(got.len(), want.len(), "{text}");
-    assert!(got.iter().zip(want).all(|(got, want)| (got - want).abs() < 1e-4), "{text}");
 }
 
 #[test]
@@ -124,6 +114,11 @@ fn inputs_that_do_not_fit_are_explained() {
     assert!(status == 4 && error.contains("not a Hippocrene file"), "{error}");
     let (status, _, error) = both(&program);
     assert!(status != 0 && !error.is_empty(), "{error}");
+    // The format is checked before the run, and no result overwrites another one.
+    let (status, _, error) = run(&["run", &program, &x, "-o", &out, "-o", &folder.path("b.txt")]);
+    assert!(status == 2 && error.contains("b.txt"), "{error}");
+    let (status, _, error) = run(&["run", &program, &x, "-o", &out, "-o", &out]);
+    assert!(status == 2 && error.contains("given for two results"), "{error}");
     // An input is not overwritten.
     let (status, _, error) = run(&["run", &program, &x, "-o", &x, "-o", &out]);
     assert!(status == 2 && error.contains("would overwrite"), "{error}");

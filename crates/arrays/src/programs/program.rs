@@ -217,6 +217,15 @@ impl Program {
         &self.body.steps
     }
 
+    /// The specifications of the results.
+    pub fn results(&self) -> Vec<&Spec> {
+        let inputs = self.interface.inputs().iter().map(|input| &input.spec);
+        let steps = self.steps().iter().flat_map(|step| &step.results);
+        let values: Vec<&Spec> = inputs.chain(steps).collect();
+        // The graph was checked when the program was made or loaded.
+        self.outputs().iter().map(|value| values[*value]).collect()
+    }
+
     /// The values that are returned. Values are numbered as in [`StepReport::inputs`].
     pub fn outputs(&self) -> &[usize] {
         &self.body.graph.outputs

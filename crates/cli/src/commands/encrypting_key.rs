@@ -9,11 +9,12 @@ use hippocrene::{
 };
 use num_complex::Complex64;
 use std::path::Path;
+use std::sync::Arc;
 
 /// A key that encrypts: a secret key or a public key.
 pub(super) enum Key {
-    Client(ClientKey),
-    Public(PublicKey),
+    Client(Arc<ClientKey>),
+    Public(Box<PublicKey>),
 }
 
 impl Key {
@@ -23,9 +24,9 @@ impl Key {
             let bytes = wire::read(path, &[Kind::PublicKey, Kind::SecretKey])?;
             match PublicKey::from_bytes(&bytes, threads) {
                 Err(Error::Format(FormatError::Kind { .. })) => {
-                    ClientKey::from_bytes(&bytes, threads).map(Self::Client)
+                    ClientKey::from_bytes(&bytes, threads).map(|key| Self::Client(Arc::new(key)))
                 }
-                key => key.map(Self::Public),
+                key => key.map(|key| Self::Public(Box::new(key))),
             }
         };
         read().map_err(CliError::of(path))

@@ -12,10 +12,11 @@ use crate::streams;
 use hippocrene::wire::{self, Kind};
 use hippocrene::{
     AnyArray, BitArray, ClientKey, EncryptedArray, EvaluationKeys, IntegerArray, Program, Results,
-    Server, Session, Stored,
+    Server, Session, Spec, SpecKind, Stored,
 };
 use serde::Serialize;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::time::Instant;
 
 /// The result of a run.
@@ -61,7 +62,13 @@ pub(super) fn run(run: &Run, threads: usize, console: &mut Console<'_>) -> Resul
             names.join(", ")
         )));
     }
-    for output in &run.output {
+    for (i, output) in run.output.iter().enumerate() {
+        if run.output[..i].contains(output) {
+            return Err(CliError::Usage(format!(
+                "--output: {} is given for two results. Choose another name for one of them.",
+                output.display()
+            )));
+        }
         let mut read = vec![&*run.program];
         read.extend(run.inputs.iter().chain(&run.keys).map(PathBuf::as_path));
         check_output(output, &read)?;
@@ -131,7 +138,7 @@ fn serve(
     give(Ran { results: written, seconds }, "encrypted", console)
 }
 
-/// Prints what was written.
+/// Prints the names and the sizes of the results.
 fn give(ran: Ran<'_>, how: &str, console: &mut Console<'_>) -> Result<(), CliError> {
     let line = |one: &WrittenResult<'_>| {
         format!("{}: the {how} {}, {}", one.path.display(), one.name, size(one.bytes))
@@ -161,40 +168,65 @@ fn try_out(
 ) -> Result<(), CliError> {
     let interface = program.interface();
     check_is_no_model(interface, &run.program)?;
-    let plain = interface.inputs().iter().zip(&run.inputs);
+    let places = places(run, program)?;
     let table = run.table.table();
+    let plain = interface.inputs().iter().zip(&run.inputs);
     let plain = plain.map(|(input, path)| PlainInput::read(input, path, &table, interface));
     let plain = plain.collect::<Result<Vec<_>, _>>()?;
     let client = console.step("make the secret key", || {
-        Ok(ClientKey::generate_with(interface.settings().clone(), threads)?)
+        Ok(Arc::new(ClientKey::generate_with(interface.settings().clone(), threads)?))
     })?;
     let keys = console.step("make the evaluation keys", || {
         Ok(client.evaluation_keys(&interface.key_request())?)
     })?;
-    let key = Key::Client(client);
     let server = console.step("prepare the keys", || Ok(Server::new(keys)?))?;
+    let key = Key::Client(Arc::clone(&client));
     let encrypted = console.step("encrypt", || {
         let inputs = interface.inputs().iter().zip(&run.inputs).zip(plain);
         inputs.map(|((input, path), plain)| plain.encrypt(input, path, interface, &key)).collect()
     })?;
     let (results, seconds) = performed(program, &server, encrypted, console)?;
-    let Key::Client(client) = key else { return Ok(()) };
+    let files = results.iter().zip(&places);
+    let files =
+        files.map(|(result, (_, format))| plain_bytes(result, &client, *format, run.signed));
+    let files = files.collect::<Result<Vec<_>, _>>()?;
     let mut written = Vec::new();
-    if run.output.is_empty() {
-        // There is one result.
-        let bytes =
-            results.iter().map(|result| plain_bytes(result, &client, Format::Csv, run.signed));
-        return bytes.take(1).try_for_each(|bytes| console.write_data(&bytes?));
-    }
-    for ((path, name), result) in run.output.iter().zip(names).zip(&results) {
-        let bytes = plain_bytes(result, &client, Format::of(path)?, run.signed)?;
-        wire::write(path, &bytes)?;
+    for (((path, _), name), bytes) in places.iter().zip(names).zip(&files) {
+        match streams::is_output(path) {
+            true => console.write_data(bytes)?,
+            false => wire::write(path, bytes)?,
+        }
         written.push(WrittenResult { name: name.clone(), path, bytes: bytes.len() as u64 });
     }
-    give(Ran { results: written, seconds }, "decrypted", console)
+    match run.output.is_empty() {
+        true => Ok(()),
+        false => give(Ran { results: written, seconds }, "decrypted", console),
+    }
 }
 
-/// Decrypts a result, and formats it as a file.
+/// Returns the path and the format of each plain result. The default is standard output.
+///
+/// # Errors
+/// [`CliError::Usage`] if a format cannot hold its result.
+fn places<'a>(run: &'a Run, program: &Program) -> Result<Vec<(&'a Path, Format)>, CliError> {
+    let paths = match run.output.is_empty() {
+        true => vec![Path::new("-")],
+        false => run.output.iter().map(PathBuf::as_path).collect(),
+    };
+    let place = |(path, spec): (&'a Path, &Spec)| {
+        let format = if streams::is_output(path) { Format::Csv } else { Format::of(path)? };
+        check_format(&spec.shape, format)?;
+        if spec.kind == SpecKind::Complex && format == Format::Csv {
+            let what = "a result holds complex numbers, which comma-separated values do not: give \
+                        --output FILE.npy";
+            return Err(CliError::Usage(what.to_owned()));
+        }
+        Ok((path, format))
+    };
+    paths.into_iter().zip(program.results()).map(place).collect()
+}
+
+/// Decrypts a result, and formats it as a file in a format that can hold it.
 fn plain_bytes(
     result: &AnyArray,
     client: &ClientKey,
@@ -206,17 +238,9 @@ fn plain_bytes(
             let values = client.decrypt_complex(array)?;
             let values = values.into_iter().map(|value| [value.re, value.im]).collect();
             let array: Array<Complex> = Array { shape: array.shape().to_vec(), values };
-            match format {
-                Format::Npy => array.to_bytes(format, &[]),
-                Format::Csv => Err(CliError::Usage(
-                    "the result holds complex numbers, which comma-separated values do not: give \
-                     --output FILE.npy"
-                        .to_owned(),
-                )),
-            }
+            array.to_bytes(format, &[])
         }
         AnyArray::Numbers(array) => {
-            check_format(array.shape(), format)?;
             let (shape, values) = (array.shape().to_vec(), client.decrypt(array)?);
             let bits = array.precision_bits(client.session());
             match format {

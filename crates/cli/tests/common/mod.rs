@@ -63,3 +63,15 @@ pub fn process(arguments: &[&str], input: &[u8]) -> (Option<i32>, Vec<u8>, Strin
     let output = child.wait_with_output().expect("the command");
     (output.status.code(), output.stdout, String::from_utf8(output.stderr).expect("text"))
 }
+
+/// Returns the numbers of a text of comma-separated values.
+pub fn numbers(text: &str) -> Vec<f64> {
+    text.split([',', '\n']).filter_map(|cell| cell.parse().ok()).collect()
+}
+
+/// Checks that a text holds these numbers, up to the noise.
+pub fn assert_close(text: &str, want: &[f64]) {
+    let got = numbers(text);
+    assert_eq!(got.len(), want.len(), "{text}");
+    assert!(got.iter().zip(want).all(|(got, want)| (got - want).abs() < 1e-4), "{text}");
+}

@@ -21,6 +21,6 @@ pub(in crate::server) mod steep;
 pub(in crate::server) mod tables;
 
 /// The number of standard deviations that the largest error of an approximated function counts as
-/// in the stated error of a result (chosen). The noise of thousands of values has a largest error
-/// of about so many deviations too.
+/// in the stated error of a result (chosen). The largest noise of thousands of values is about
+/// eight deviations too.
 pub(crate) const DEVIATIONS_OF_LARGEST_ERROR: f64 = 8.0;

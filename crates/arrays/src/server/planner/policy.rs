@@ -18,8 +18,9 @@ pub(crate) struct Policy {
     pub(crate) capacity: Option<f64>,
     /// The declared distance of elements that are put in order, unless they are equal.
     pub(crate) distance: Option<f64>,
-    /// The number of bits by which the default errors of functions are smaller. The default gaps of
-    /// absolute values, ReLU, maxima and minima are smaller too, since they determine these errors.
+    /// Additional bits of precision of functions: default errors are smaller by this power of two.
+    /// The default gaps of absolute values, ReLU, maxima and minima are smaller too, since they
+    /// determine these errors.
     pub(crate) extra_function_bits: f64,
 }
 
