@@ -209,6 +209,12 @@ class _Attempt:
     def precision_bits(self) -> float | None:
         """The negative binary logarithm of the error bound, or None for exact results."""
         bound = self.program.error_bound
+        if bound == math.inf:
+            raise ArgumentError(
+                "compile: the error of the results is unknown, since an iteration corrects its own "
+                "errors. Pass precision= instead of error=, or declare errors with "
+                "with_precision_bits."
+            )
         return None if bound is None else -math.log2(bound)
 
 

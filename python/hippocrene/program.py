@@ -56,10 +56,9 @@ class Step:
     rests_on_sample: bool
 
 
-def _known_bound(step: dict[str, Any]) -> float | None:
-    """Return the error bound of a step, or infinity if its error is unknown."""
-    exact = step["results"][0]["kind"] not in ("numbers", "complex")
-    bound = cast("float | None", step["error_bound"])
+def _known_bound(bound: float | None, results: list[dict[str, Any]]) -> float | None:
+    """Return the error bound of results, or infinity if JSON has none although they are numbers."""
+    exact = all(spec["kind"] not in ("numbers", "complex") for spec in results)
     return math.inf if bound is None and not exact else bound
 
 
@@ -219,10 +218,12 @@ class Program(_Described):
         return Interface(self._raw.interface())
 
     @property
-    def _predicted(self) -> tuple[list[dict[str, Any]], list[int], dict[str, Any]]:
-        """The steps, the values that are returned, and the cost."""
-        steps, outputs, cost = self._told["program"]
-        return steps, outputs, cost
+    def _predicted(
+        self,
+    ) -> tuple[list[dict[str, Any]], list[dict[str, Any]], dict[str, Any]]:
+        """The steps, the specifications of the results, and the cost."""
+        steps, results, cost = self._told["program"]
+        return steps, results, cost
 
     @cached_property
     def steps(self) -> tuple[Step, ...]:
@@ -233,7 +234,7 @@ class Program(_Described):
                     **step,
                     "inputs": tuple(step["inputs"]),
                     "results": tuple(Spec._of(told) for told in step["results"]),
-                    "error_bound": _known_bound(step),
+                    "error_bound": _known_bound(step["error_bound"], step["results"][:1]),
                 }
             )
             for step in self._predicted[0]
@@ -265,23 +266,12 @@ class Program(_Described):
         return cast("float | None", self._predicted[2]["log2_failure_probability"])
 
     @property
-    def _of_outputs(self) -> list[Step]:
-        """The steps whose results are returned."""
-        first = len(self.inputs)
-        steps: dict[int, Step] = {}
-        for step in self.steps:
-            steps.update(dict.fromkeys(range(first, first + len(step.results)), step))
-            first += len(step.results)
-        return [steps[value] for value in self._predicted[1] if value in steps]
-
-    @property
     def precision_bits(self) -> float | None:
         """The lowest precision of a result in bits after the binary point, or None for integers.
 
         It states the estimated error, a standard deviation.
         """
-        bits = (step.precision_bits for step in self._of_outputs)
-        return min((one for one in bits if one is not None), default=None)
+        return cast("float | None", self._predicted[2]["precision_bits"])
 
     @property
     def error_bound(self) -> float | None:
@@ -294,8 +284,8 @@ class Program(_Described):
         infinity for iterations that correct their own errors, such as Newton's, since estimates
         cannot follow them.
         """
-        bounds = (step.error_bound for step in self._of_outputs)
-        return max((one for one in bounds if one is not None), default=None)
+        _, results, cost = self._predicted
+        return _known_bound(cost["error_bound"], results)
 
     def _run(
         self, server: Any, arrays: tuple[Any, ...], progress: Callable[[int], object] | None
@@ -359,7 +349,8 @@ class Program(_Described):
                 apart += ", if values stay within the intervals seen in the sample"
             if any(step.jumps for step in self.steps):
                 apart += ", except near the threshold of a comparison or another jump"
-            facts.append(("error bound", f"{self.error_bound:.2g}{apart}"))
+            bound = f"{self.error_bound:.2g}{apart}"
+            facts.append(("error bound", "unknown" if math.isinf(self.error_bound) else bound))
         if self.log2_failure_probability is not None:
             facts.append(("failure probability", f"2**{self.log2_failure_probability:.0f}"))
         facts.append(("server memory", size_text(self.peak_memory)))

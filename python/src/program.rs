@@ -101,8 +101,8 @@ impl Recorder {
     }
 }
 
-/// The steps of a program, the values that are returned, and the cost.
-type Predicted = (Vec<StepReport>, Vec<usize>, Cost);
+/// The steps of a program, the specifications of its results, and the cost.
+type Predicted = (Vec<StepReport>, Vec<Spec>, Cost);
 
 /// The properties of a program or of an interface that Python shows.
 #[derive(Serialize)]
@@ -116,7 +116,7 @@ struct Described<'a> {
     plain_modulus: Option<u64>,
     precision: f64,
     keys: Vec<String>,
-    /// The steps, the values that are returned, and the cost. An interface has none.
+    /// The steps, the specifications of the results, and the cost. An interface has none.
     program: Option<Predicted>,
 }
 
@@ -151,7 +151,8 @@ with_files!(
                 true => (self.0.steps().to_vec(), self.0.cost()),
                 false => self.0.predict()?,
             };
-            described(self.0.interface(), Some((steps, self.0.outputs().to_vec(), cost)))
+            let results = self.0.results().into_iter().cloned().collect();
+            described(self.0.interface(), Some((steps, results, cost)))
         })
     }
 

@@ -521,3 +521,26 @@ def test_clients_with_other_parameters_are_refused(arguments: tuple[str, dict[st
     ):
         with pytest.raises(hp.ParameterMismatchError, match=needs):
             use(interface)
+
+
+def test_results_that_are_inputs_have_the_error_of_encryption() -> None:
+    parties = Parties(hp.compile(lambda x: x, hp.spec(64, bound=1), preset="n13"))
+    rows = np.linspace(-1, 1, 64)
+    error = np.abs(parties(rows) - rows).max()
+    assert parties.program.error_bound is not None
+    assert 0 < error <= parties.program.error_bound < 1e-6
+
+
+def test_errors_that_iterations_correct_are_unknown() -> None:
+    def inverse(x: Any) -> Any:
+        y = 2 - x
+        for _ in range(25):
+            y = (y * (2 - x * y)).with_interval((0, 3))
+        return y
+
+    program = hp.compile(inverse, hp.spec(8, interval=(0.5, 1.5)), preset="n16s", precision=16)
+    assert program.precision_bits is None
+    assert program.error_bound == np.inf
+    assert "error bound = unknown" in str(program)
+    with pytest.raises(hp.ParameterError, match="the error of the results is unknown"):
+        hp.compile(inverse, hp.spec(8, interval=(0.5, 1.5)), preset="n16s", error=1e-2)

@@ -556,9 +556,16 @@ fn an_independent_reader_runs_a_program_on_plain_integers() {
     let outputs = outputs.iter().map(|value| &values[*value as usize][..]);
     assert_eq!(outputs.collect::<Vec<_>>(), [&[5, 0, 4][..], &[10, 0, 20]]);
     let cost = body.get("cost");
-    assert_eq!(
-        cost.names(),
-        ["seconds", "peak_memory", "key_bytes", "bootstraps", "log2_failure_probability"]
-    );
+    let fields = [
+        "seconds",
+        "peak_memory",
+        "key_bytes",
+        "bootstraps",
+        "log2_failure_probability",
+        "precision_bits",
+        "error_bound",
+    ];
+    assert_eq!(cost.names(), fields);
+    assert_eq!(cost.get("error_bound"), &Cbor::Null);
     assert_eq!(cost.get("bootstraps").integer(), 0);
 }

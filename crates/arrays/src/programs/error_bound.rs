@@ -45,9 +45,9 @@ pub(super) struct Approximated {
 }
 
 impl Approximated {
-    /// An input of a program.
-    pub(super) fn input(spec: &Spec) -> Self {
-        Approximated { spec: spec.clone(), error: 0.0, stated: 0.0, unevenness: 1.0 }
+    /// An input of a program, whose noise estimate states this standard deviation.
+    pub(super) fn input(spec: &Spec, stated: f64) -> Self {
+        Approximated { spec: spec.clone(), error: 0.0, stated, unevenness: 1.0 }
     }
 
     /// The result of an operation whose noise estimate states this standard deviation. That of an
@@ -64,9 +64,12 @@ impl Approximated {
     }
 
     /// Returns a bound of the errors of all elements. Each element exceeds it with probability
-    /// `2^-40` at most, unless it depends on a value near a jump.
-    pub(super) fn error_bound(&self) -> f64 {
-        DEVIATIONS_OF_BOUND * self.unevenness * self.stated + self.error
+    /// `2^-40` at most, unless it depends on a value near a jump. It is infinite if the noise is
+    /// unknown, and `None` for integers and bits, which are exact.
+    pub(super) fn error_bound(&self) -> Option<f64> {
+        let bound = DEVIATIONS_OF_BOUND * self.unevenness * self.stated + self.error;
+        let is_number = matches!(self.spec.kind, SpecKind::Numbers | SpecKind::Complex);
+        is_number.then_some(if bound.is_nan() { f64::INFINITY } else { bound })
     }
 
     /// A bound of the absolute values of the elements.
@@ -158,7 +161,10 @@ fn carried(operation: &Operation, inputs: &[&Approximated], result: &Spec) -> f6
             let chebyshev = chebyshev.map(|(low, high)| Basis::Chebyshev { low, high });
             let basis = chebyshev.unwrap_or(Basis::Monomial);
             let polynomial = Polynomial::new(basis, coefficients.clone());
-            polynomial.map_or(f64::INFINITY, |p| rise(|x| p.evaluate(x), first.ends(), largest))
+            // An operand with an error may lie outside of its interval.
+            let (low, high) = first.ends();
+            let ends = (low - largest, high + largest);
+            polynomial.map_or(f64::INFINITY, |p| rise(|x| p.evaluate(x), ends, largest))
         }
         Operation::Apply(prepared) => largest * prepared.largest_slope(),
         Operation::ApplyNamed { name, .. } => match Function::by_name(name) {
@@ -275,8 +281,10 @@ mod tests {
         let spec = |shape: &[usize]| {
             Spec::new(SpecKind::Numbers, shape.to_vec(), Some((-2.0, 1.0))).unwrap()
         };
-        let input =
-            |shape: &&[usize]| Approximated { error: 0.5, ..Approximated::input(&spec(shape)) };
+        let input = |shape: &&[usize]| Approximated {
+            error: 0.5,
+            ..Approximated::input(&spec(shape), 0.0)
+        };
         let inputs: Vec<Approximated> = shapes.iter().map(input).collect();
         let inputs: Vec<&Approximated> = inputs.iter().collect();
         Approximated::result(operation, &inputs, spec(result), 0.0).error
@@ -285,10 +293,10 @@ mod tests {
     #[test]
     fn noise_is_that_of_the_noisiest_element() {
         let spec = |length| Spec::new(SpecKind::Numbers, vec![length], Some((-1.0, 1.0))).unwrap();
-        let noisy = |stated| Approximated { stated, ..Approximated::input(&spec(2)) };
+        let noisy = |stated| Approximated::input(&spec(2), stated);
         let bound = |operation: Operation, inputs: &[&Approximated], length, stated| {
             let result = Approximated::result(&operation, inputs, spec(length), stated);
-            result.error_bound() / DEVIATIONS_OF_BOUND
+            result.error_bound().unwrap() / DEVIATIONS_OF_BOUND
         };
         // The columns add the variances 1 and 49, whose mean is 25.
         let matrix = Plain::Reals(vec![0.0, 7.0, 1.0, 0.0]);
@@ -331,8 +339,8 @@ mod tests {
         assert_eq!(carried_by(&Operation::Dot, &[&[4], &[4]], &[]), 9.0);
         let cube =
             Operation::Polynomial { coefficients: vec![0.0, 0.0, 0.0, 1.0], chebyshev: None };
-        // The slope of x^3 is largest at -2.
-        let rise = 8.0 - 1.5f64.powi(3);
+        // The slope of x^3 is largest at -2, and the operand may be -2.5.
+        let rise = 2.5f64.powi(3) - 8.0;
         assert!((carried_by(&cube, &[&[3]], &[3]) - rise).abs() < 1e-9);
         let relu = Operation::OfSign { function: OfSign::Relu, how: Default::default() };
         assert_eq!(carried_by(&relu, &[&[3]], &[3]), 0.5);

@@ -16,7 +16,7 @@ use crate::{
     BitLiteral, Capacity, Error, KeyRequest, Numbers, Report, Server, Settings, Simulation,
 };
 
-/// The predicted cost of a program on one thread of the reference machine, or of this one
+/// The predicted cost and error of a program, on one thread of the reference machine or of this one
 /// ([`Program::predict`]).
 ///
 /// See [`Program`] for an example.
@@ -32,6 +32,12 @@ pub struct Cost {
     pub bootstraps: u64,
     /// log2 of a bound on the probability that any bootstrap fails. It is `None` without bootstraps.
     pub log2_failure_probability: Option<f64>,
+    /// The lowest precision of a result in bits after the binary point, if any holds numbers. It is
+    /// that of the estimated error.
+    pub precision_bits: Option<f64>,
+    /// The largest error of a result, if any holds numbers ([`StepReport::error_bound`]). It is
+    /// infinite if the error is unknown.
+    pub error_bound: Option<f64>,
 }
 
 /// The description of a step of a program: its operation, its results and its predicted cost.
@@ -154,9 +160,8 @@ impl Program {
             Planning::Full => planned(graph, recorder.simulation())?,
             Planning::None => graph,
         };
-        let (steps, report) = dry_run(&graph, &settings, recorder.request(), true)?;
+        let (steps, report, cost) = dry_run(&graph, &settings, recorder.request(), true)?;
         let interface = InterfaceBody::new(inputs, results, &report, notes);
-        let cost = Cost::of(&report);
         let body = ProgramBody { interface: interface.clone(), graph, steps, cost };
         let interface = Interface::new(settings, report.bits, interface)?;
         Ok(Program { interface, body })
@@ -170,8 +175,8 @@ impl Program {
     /// As [`Simulation::with_keys`].
     pub fn predict(&self) -> Result<(Vec<StepReport>, Cost), Error> {
         let (settings, request) = (self.interface.settings(), self.interface.key_request());
-        let (steps, report) = dry_run(&self.body.graph, settings, &request, false)?;
-        Ok((steps, Cost::of(&report)))
+        let (steps, _, cost) = dry_run(&self.body.graph, settings, &request, false)?;
+        Ok((steps, cost))
     }
 
     /// Puts a program together from its stored part and its settings. `bits` are the parameters of
@@ -294,14 +299,14 @@ impl Program {
     }
 }
 
-/// Runs a graph on arrays without residues, and returns its steps and its cost, by the reference
+/// Runs a graph on arrays without residues, and returns its steps, a report and its cost, by the reference
 /// profile or by that of this machine.
 fn dry_run(
     graph: &Graph,
     settings: &Settings,
     request: &KeyRequest,
     is_reference: bool,
-) -> Result<(Vec<StepReport>, Report), Error> {
+) -> Result<(Vec<StepReport>, Report, Cost), Error> {
     let simulation = Simulation::with_keys(settings.clone(), request)?;
     if is_reference {
         simulation.use_reference_prices();
@@ -312,39 +317,46 @@ fn dry_run(
     let rlwe = simulation.server().session().context().rlwe();
     let tally = || rlwe.read_tally(|tally| (tally.seconds(), tally.raises()));
     let (mut steps, mut before) = (Vec::with_capacity(graph.steps.len()), tally());
-    let mut values: Vec<Approximated> = graph.inputs.iter().map(Approximated::input).collect();
+    let input = |(spec, array)| Approximated::input(spec, stated_error(array, simulation.server()));
+    let mut values: Vec<Approximated> = graph.inputs.iter().zip(&stand_ins).map(input).collect();
     run(graph, simulation.server(), stand_ins, |step, results| {
         let after = tally();
         let cost = (after.0 - before.0, after.1 - before.1);
         let inputs: Vec<&Approximated> = step.inputs.iter().map(|value| &values[*value]).collect();
         let of_result = |result: &AnyArray| {
-            let stated = stated_error(result, simulation.server()).unwrap_or(0.0);
+            let stated = stated_error(result, simulation.server());
             Approximated::result(&step.operation, &inputs, Spec::of(result), stated)
         };
         let approximated: Vec<Approximated> = results.iter().map(of_result).collect();
-        let holds_numbers = matches!(results.first(), Some(AnyArray::Numbers(_)));
-        let error_bound = approximated.first().map(Approximated::error_bound);
-        let error_bound = error_bound.filter(|_| holds_numbers);
+        let error_bound = approximated.first().and_then(Approximated::error_bound);
         values.extend(approximated);
         let report = StepReport::new(step, results, error_bound, cost, simulation.server());
         steps.push(report);
         before = after;
         true
     })?;
-    Ok((steps, simulation.report()))
+    let report = simulation.report();
+    let outputs: Vec<&Approximated> = graph.outputs.iter().map(|value| &values[*value]).collect();
+    let cost = Cost::of(&report, &outputs);
+    Ok((steps, report, cost))
 }
 
-/// Returns the standard deviation of the error that an array of numbers states.
-fn stated_error(array: &AnyArray, server: &Server) -> Option<f64> {
+/// Returns the standard deviation of the error that an array states. Integers and bits have none.
+fn stated_error(array: &AnyArray, server: &Server) -> f64 {
     match array {
-        AnyArray::Numbers(array) => Some((-array.precision_bits(server.session())).exp2()),
-        _ => None,
+        AnyArray::Numbers(array) => (-array.precision_bits(server.session())).exp2(),
+        _ => 0.0,
     }
 }
 
 impl Cost {
-    fn of(report: &Report) -> Self {
+    fn of(report: &Report, outputs: &[&Approximated]) -> Self {
+        let bounds = outputs.iter().filter_map(|output| output.error_bound());
+        let numbers = outputs.iter().filter(|output| output.error_bound().is_some());
+        let stated = numbers.map(|output| output.stated).reduce(f64::max);
         Cost {
+            precision_bits: stated.map(|stated| -stated.log2()),
+            error_bound: bounds.reduce(f64::max),
             seconds: report.seconds,
             peak_memory: report.peak_memory,
             key_bytes: report.key_bytes,

@@ -21,8 +21,6 @@ struct Printed<'a> {
     keys: Vec<String>,
     /// The file of the profile that was used, or `None` for typical figures.
     profile: Option<PathBuf>,
-    /// The largest error of a result, or `None` if it is exact or unknown.
-    error_bound: Option<f64>,
     #[serde(flatten)]
     cost: Cost,
     /// The values that are returned. The inputs are the first values, and the results of the steps
@@ -52,8 +50,11 @@ impl Display for Printed<'_> {
         }
         write!(f, "\n  time        {seconds:.3} s on one thread, by {by}")?;
         write!(f, "\n  bootstraps  {bootstraps}")?;
-        if let Some(error) = self.error_bound {
-            write!(f, "\n  error       {error:.2e} at most")?;
+        if let Some(error) = self.cost.error_bound {
+            match error.is_finite() {
+                true => write!(f, "\n  error       {error:.2e} at most")?,
+                false => f.write_str("\n  error       unknown")?,
+            }
             if self.steps.iter().any(|step| step.jumps) {
                 f.write_str(", except near the threshold of a comparison or another jump")?;
             }
@@ -115,15 +116,6 @@ pub(super) fn plan(path: &Path, console: &mut Console<'_>) -> Result<(), CliErro
     let (steps, cost) = console.step("predict the cost", || Ok(program.predict()?))?;
     let interface = program.interface();
     let parameters = interface.settings().parameters();
-    let of_outputs = |value: &usize| {
-        let mut next = interface.inputs().len();
-        steps.iter().find_map(|step| {
-            let is_own = (next..next + step.results.len()).contains(value);
-            next += step.results.len();
-            is_own.then_some(step.error_bound?)
-        })
-    };
-    let bounds = program.outputs().iter().filter_map(of_outputs);
     let printed = Printed {
         path,
         preset: Preset::by_digest(parameters.digest(), parameters.degree())
@@ -131,7 +123,6 @@ pub(super) fn plan(path: &Path, console: &mut Console<'_>) -> Result<(), CliErro
         inputs: interface.inputs().iter().map(|own| (own.name.as_str(), &own.spec)).collect(),
         keys: interface.key_names(),
         profile: profile::installed()?.and_then(|_| profile::path()),
-        error_bound: bounds.reduce(f64::max).filter(|bound| bound.is_finite()),
         cost,
         outputs: program.outputs(),
         steps,
