@@ -510,7 +510,7 @@ fn an_independent_reader_runs_a_program_on_plain_integers() {
 
     let graph = body.get("graph");
     assert_eq!(graph.names(), ["inputs", "steps", "outputs"]);
-    assert_eq!(graph.get("inputs").list(), [spec.clone()]);
+    assert_eq!(graph.get("inputs").list(), std::slice::from_ref(spec));
     let mut values: Vec<Vec<i64>> = vec![vec![4, -9, 0, 7, 5, 1]];
     for (step, report) in graph.get("steps").list().iter().zip(body.get("steps").list()) {
         let fields = ["operation", "inputs", "results", "policy", "decisions", "rests_on_sample"];
