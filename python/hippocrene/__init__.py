@@ -36,6 +36,7 @@ from hippocrene.errors import (
     MachineError,
     MissingKeyError,
     MissingServerError,
+    OutOfIntervalError,
     ParameterError,
     ParameterMismatchError,
     ScaleError,
@@ -49,6 +50,7 @@ from hippocrene.errors import (
 from hippocrene.inspection import inspect
 from hippocrene.keys import EvaluationKeys, TransferKey
 from hippocrene.limits import Limits
+from hippocrene.numpy.activations import relu, sigmoid
 from hippocrene.numpy.polynomials import polyval
 from hippocrene.program import Interface, Program, Step
 from hippocrene.requirements import Bootstrapping, LookUps
@@ -87,6 +89,7 @@ __all__ = [
     "MissingKeyError",
     "MissingServerError",
     "NumberArray",
+    "OutOfIntervalError",
     "ParameterError",
     "ParameterMismatchError",
     "Preset",
@@ -119,7 +122,9 @@ __all__ = [
     "plot",
     "polyval",
     "presets",
+    "relu",
     "set_cache_budget",
+    "sigmoid",
     "simulate",
     "spec",
     "spec_like",

@@ -154,6 +154,13 @@ class ArgumentError(HippocreneError, ValueError):
     """An operation cannot work with one of its arguments."""
 
 
+class OutOfIntervalError(HippocreneError, ArithmeticError):
+    """Decrypted values are wrong: they lie far outside of the interval of their array.
+
+    Some input led to a value outside of an interval that was declared or seen in a sample.
+    """
+
+
 class MachineError(HippocreneError, RuntimeError):
     """The machine lacks something that is needed: a compute kernel, threads or randomness."""
 

@@ -107,8 +107,9 @@ def spec_like(sample: npt.ArrayLike, *, margin: float = 2) -> Spec:
     Intervals inside of the program are the smaller of two: the interval that follows from the
     inputs whatever their values are, and the interval that the sample leads to, widened by the same
     factor. Smaller intervals make functions and comparisons faster and more precise. A printed
-    program marks the intervals that rest on the sample. Values outside of these make results wrong
-    without an error, so take a sample that covers what can occur, or a larger margin.
+    program marks the intervals that rest on the sample. Values outside of these make results wrong.
+    `Client.decrypt` refuses results that are far off, and cannot notice others. So take a sample
+    that covers what can occur, or a larger margin.
 
     This needs a sample for every input. The samples are not stored in the program.
 

@@ -30,7 +30,7 @@ pub(crate) fn to_py(py: Python<'_>, error: &hippocrene::Error) -> PyErr {
 }
 
 /// The words of the library's errors that name its Rust interface, and the same in Python.
-const IN_PYTHON: [(&str, &str); 25] = [
+const IN_PYTHON: [(&str, &str); 26] = [
     (
         "lack the conjugation (they",
         "lack the conjugation (conjugation=True), which for integers exchanges the two rows of \
@@ -108,6 +108,11 @@ const IN_PYTHON: [(&str, &str); 25] = [
     (
         "Declare a larger distance of the values than",
         "Declare a larger distance with server.at_distance than",
+    ),
+    (
+        "Leave such inputs out, or declare wider intervals.",
+        "Leave such inputs out, or declare wider intervals. For a program from a sample, compile \
+         with such inputs in the sample, or with a larger margin of spec_like.",
     ),
     ("Pass it as the gap, or", "Pass it as gap=, or"),
     ("Declare a wider interval,", "Pass a wider interval= (or bound=),"),

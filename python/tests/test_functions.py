@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 import pytest
+import scipy.special
 
 from hippocrene import ArgumentError, CapacityError, MissingKeyError, Simulation, simulate
 
@@ -68,9 +69,9 @@ def test_breaks_and_gaps_can_be_named() -> None:
         applied(discount, breaks=[5.0])
 
 
-def test_numpy_functions_need_no_tables() -> None:
-    functions: list[Callable[[Any], Any]] = [np.exp, np.tanh, np.arctan, np.expm1, np.cosh]
-    for function in functions:
+def test_numpy_and_scipy_functions_need_no_tables() -> None:
+    of_numpy: list[Callable[[Any], Any]] = [np.exp, np.tanh, np.arctan, np.expm1, np.cosh]
+    for function in (*of_numpy, scipy.special.expit, scipy.special.erf):
         simulation = simulate(function, VALUES, interval=(-4, 4), preset="n14")
         expected: npt.NDArray[np.float64] = function(VALUES)
         assert np.abs(simulation.result - expected).max() <= np.ptp(expected) / 1000
@@ -89,6 +90,8 @@ def test_what_cannot_be_applied_is_explained() -> None:
         applied(lambda v: {}[v])
     with pytest.raises(TypeError, match="a value of the function"):
         applied(lambda v: [v, v])
+    with pytest.raises(ArgumentError, match=r"^gammaln: the function is inf at -4: take a domain"):
+        simulate(scipy.special.gammaln, VALUES, interval=(-4, 4), preset="n14")
     with pytest.raises(ArgumentError, match=r"^apply: the function is NaN at -4: take a domain"):
         applied(lambda v: math.nan if v < 0 else v)
     with pytest.raises(ArgumentError, match=r"^apply: the function is inf at 0: take a domain"):

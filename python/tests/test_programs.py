@@ -176,6 +176,29 @@ def test_a_sample_narrows_intervals_inside_and_these_are_marked() -> None:
     np.testing.assert_allclose(Parties(near)(rows), np.tanh(affine(rows)), atol=2e-3)
 
 
+def test_results_far_outside_of_their_interval_are_refused() -> None:
+    sample = RNG.normal(size=(8, 6)) / 8
+    parties = Parties(hp.compile(lambda x: np.tanh(x.sum(axis=1)), hp.spec_like(sample)))
+    # Every value is within the interval of the input, but sums of the largest ones are far larger
+    # than those of the sample.
+    rows = sample.copy()
+    rows[3] = (parties.program.inputs["x"].interval or (0.0, 0.0))[1]
+    message = r"decrypt: 1 of 8 values are wrong, the first one at position 3 .*margin of spec_like"
+    with pytest.raises(hp.OutOfIntervalError, match=message):
+        parties(rows)
+
+
+def test_functions_of_networks_take_plain_and_encrypted_arrays() -> None:
+    def network(x: Any) -> Any:
+        return hp.sigmoid(affine(hp.relu(x)))
+
+    rows = RNG.normal(size=(8, 6)) / 8
+    expected = 1 / (1 + np.exp(-affine(np.maximum(rows, 0))))
+    np.testing.assert_allclose(network(rows), expected)
+    parties = Parties(hp.compile(network, hp.spec_like(rows), preset="n15", precision=16))
+    np.testing.assert_allclose(parties(rows), expected, atol=parties.program.error_bound)
+
+
 def test_an_error_determines_the_precision() -> None:
     coarse, fine = (
         hp.compile(lambda x: x * x, hp.spec(4, bound=1), preset="n13", error=error)
@@ -544,3 +567,100 @@ def test_errors_that_iterations_correct_are_unknown() -> None:
     assert "error bound = unknown" in str(program)
     with pytest.raises(hp.ParameterError, match="the error of the results is unknown"):
         hp.compile(inverse, hp.spec(8, interval=(0.5, 1.5)), preset="n16s", error=1e-2)
+
+
+def operations(program: hp.Program) -> list[str]:
+    return [step.operation for step in program.steps]
+
+
+def check_rewritten(function: Any, *inputs: npt.NDArray[np.float64], preset: str) -> list[str]:
+    """Run a program on its inputs, and return the names of its operations."""
+    specs = [hp.spec(one.shape, bound=1) for one in inputs]
+    program = hp.compile(function, *specs, preset=preset, precision=16)
+    expected = function(*inputs)
+    results = Parties(program)(*inputs)
+    several = isinstance(expected, tuple)
+    for result, one in zip(*(x if several else (x,) for x in (results, expected)), strict=True):
+        np.testing.assert_allclose(result, one, atol=program.error_bound)
+    return operations(program)
+
+
+def test_moves_of_moved_elements_are_joined() -> None:
+    x = RNG.uniform(-1, 1, (16, 12))
+
+    def moved(x: Any) -> Any:
+        parts = [(x[:, i : i + 4] * (i + 1.0)).reshape(-1, 8) for i in (0, 5, 8)]
+        return np.concatenate(parts, axis=1)[:, ::3] / 16
+
+    assert check_rewritten(moved, x, preset="n13").count("gather") == 4
+
+
+def test_like_functions_of_several_arrays_are_computed_at_once() -> None:
+    x, y, z = RNG.uniform(-1, 1, (3, 64))
+
+    def apart(x: Any, y: Any, z: Any) -> Any:
+        # The last function depends on the first one, and cannot be computed with it.
+        first = np.tanh(x)
+        return first, np.tanh(y) + np.tanh(z), np.tanh(0.25 * first + 0.5 * y)
+
+    names = check_rewritten(apart, x, y, z, preset="n15")
+    assert names.count("tanh") == 2
+
+
+def test_packed_comparisons_have_the_smallest_default_gap() -> None:
+    def signs(x: Any) -> Any:
+        return x > 0.25, 0.125 * x[::-1] > 0.03
+
+    program = hp.compile(signs, hp.spec(256, bound=1), preset="n15", precision=16)
+    # The gap of the second one is an eighth of that of the first one.
+    x = np.concatenate([np.linspace(-1, 0.249, 128), np.linspace(0.26, 1, 128)])
+    first, second = Parties(program)(x)
+    np.testing.assert_allclose(first, x > 0.25, atol=2e-3)
+    np.testing.assert_allclose(second, 0.125 * x[::-1] > 0.03, atol=2e-3)
+
+
+def test_products_are_added_before_they_are_relinearised() -> None:
+    x, y = RNG.uniform(-1, 1, (2, 64))
+
+    def products(x: Any, y: Any) -> Any:
+        return x * y + x * x + y * y
+
+    names = check_rewritten(products, x, y, preset="n13")
+    assert names.count("sum_of_products") == 1
+    assert "mul" not in names
+
+
+def test_matrices_of_one_array_are_joined() -> None:
+    x, weights = RNG.uniform(-1, 1, (16, 64)), RNG.normal(size=(4, 64, 8)) / 16
+
+    def heads(x: Any) -> Any:
+        return tuple(x @ w for w in weights)
+
+    assert check_rewritten(heads, x, preset="n13").count("matmul_plain") == 1
+
+
+def test_values_are_moved_once_to_the_layout_of_several_others() -> None:
+    x, y = RNG.uniform(-1, 1, (64, 16)), RNG.uniform(-1, 1, 64)
+    weights = RNG.normal(size=(3, 16)) / 8
+
+    def sums(x: Any, y: Any) -> Any:
+        total = 0
+        for w in weights:
+            total = total + (x @ w - y) * (x @ (w + 0.1))
+        return total
+
+    names = check_rewritten(sums, x, y, preset="n14")
+    assert names.count("relayout") == 1
+
+
+def test_operands_of_shallow_steps_are_lowered() -> None:
+    x, weights = RNG.uniform(-1, 1, (32, 64)), RNG.normal(size=(64, 64)) / 64
+
+    def two_branches(x: Any) -> Any:
+        deep = x * x
+        for _ in range(6):
+            deep = deep * deep
+        return deep.sum(axis=1), x @ weights
+
+    names = check_rewritten(two_branches, x, preset="n14")
+    assert names[names.index("matmul_plain") - 1] == "lower"

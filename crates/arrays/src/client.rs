@@ -11,6 +11,7 @@ use crate::{
     Encryption, Error, EvaluationKeys, Fresh, IntegerArray, Interval, KeyRequest, LookUpKeys,
     PublicKey, Session, Settings, TransferKey,
     encryption::{encrypt_elements, wipe},
+    error::place,
     integers::{decode_integers, encrypt_integers},
     numbers::precision_bits,
 };
@@ -20,6 +21,11 @@ const SHARING: &str = "decrypt for sharing";
 const MAX_SHARING_BITS: u32 = 40;
 /// Bits of precision after the binary point that [`ClientKey::sharing_bits`] leaves.
 const PRECISION_LEFT_BITS: f64 = 8.0;
+/// Decrypted elements are wrong if they lie outside of their interval by more than this number of
+/// its widths and this number of standard deviations of their error. Both are chosen: elements that
+/// are only a little outside are still useful, and wrong polynomials are far outside.
+const TOLERATED_WIDTHS: f64 = 0.5;
+const TOLERATED_DEVIATIONS: f64 = 64.0;
 
 /// The secret key of a client, which encrypts, decrypts and makes the public, evaluation and
 /// transfer keys.
@@ -443,10 +449,14 @@ impl ClientKey {
     ///
     /// # Errors
     /// [`Error::KeyMismatch`] when the array belongs to another key, [`Error::ParameterMismatch`]
-    /// when it has other parameters, [`Error::Argument`] when it comes from a simulation.
+    /// when it has other parameters, [`Error::Argument`] when it comes from a simulation, and
+    /// [`Error::OutOfInterval`] when elements lie far outside of their interval, so that they are
+    /// wrong.
     pub fn decrypt(&self, array: &EncryptedArray) -> Result<Vec<f64>, Error> {
         let context = self.session.context();
-        self.decrypt_with(array, |c| Ok(context.decode_real(&context.decrypt(&self.secret, c)?)?))
+        let decrypt = |c: &_| Ok(context.decode_real(&context.decrypt(&self.secret, c)?)?);
+        let values = self.decrypt_with(array, decrypt)?;
+        self.within_interval(array, values, 0, |value| *value)
     }
 
     /// Decrypts to complex elements, in row-major order.
@@ -467,9 +477,9 @@ impl ClientKey {
     /// As [`ClientKey::decrypt`].
     pub fn decrypt_big(&self, array: &EncryptedArray) -> Result<Vec<BigFloat>, Error> {
         let context = self.session.context();
-        self.decrypt_with(array, |c| {
-            Ok(context.decode_big_real(&context.decrypt(&self.secret, c)?)?)
-        })
+        let decrypt = |c: &_| Ok(context.decode_big_real(&context.decrypt(&self.secret, c)?)?);
+        let values = self.decrypt_with(array, decrypt)?;
+        self.within_interval(array, values, 0, BigFloat::to_f64)
     }
 
     /// Decrypts for sharing with others, with noise that hides the error of the computation (ePrint
@@ -527,9 +537,39 @@ impl ClientKey {
         if f64::from(bits) > most {
             return Err(Error::argument(SHARING, too_wide(bits, most)));
         }
-        self.decrypt_with(array, |c| {
+        let values = self.decrypt_with(array, |c| {
             Ok(context.decode_real(&context.decrypt_for_sharing(&self.secret, c, bits)?)?)
-        })
+        })?;
+        self.within_interval(array, values, bits, |value| *value)
+    }
+
+    /// Returns decrypted elements, unless some lie far outside of the interval of the array.
+    ///
+    /// Such elements are wrong. A value was outside of an interval that was declared or seen in a
+    /// sample, and a polynomial or a bootstrap turned it into something else. `noise_bits` is log2
+    /// of the noise that was added on purpose, as a multiple of the estimated error.
+    fn within_interval<T: Clone + Default>(
+        &self,
+        array: &EncryptedArray,
+        mut values: Vec<T>,
+        noise_bits: u32,
+        value: impl Fn(&T) -> f64,
+    ) -> Result<Vec<T>, Error> {
+        let (interval, precision) = (array.interval(), array.precision_bits(&self.session));
+        if array.is_complex() || precision.is_nan() {
+            return Ok(values);
+        }
+        let error = (f64::from(noise_bits) - precision).exp2();
+        let beside = TOLERATED_WIDTHS * interval.width() + TOLERATED_DEVIATIONS * error;
+        let is_outside = |one: &T| {
+            let one = value(one);
+            one < interval.low() - beside || one > interval.high() + beside
+        };
+        let Some(first) = values.iter().position(is_outside) else { return Ok(values) };
+        let count = values.iter().filter(|one| is_outside(one)).count();
+        let (size, first) = (values.len(), place(array.shape(), first));
+        wipe(std::slice::from_mut(&mut values));
+        Err(Error::OutOfInterval { count, size, first, interval })
     }
 
     /// The default number of bits of noise for [`ClientKey::decrypt_for_sharing`].

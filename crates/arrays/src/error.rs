@@ -13,7 +13,7 @@ use hippocrene_ring::RingError;
 use hippocrene_rlwe::RlweError;
 use thiserror::Error;
 
-use crate::format::FormatError;
+use crate::{Interval, format::FormatError};
 
 /// An error of this library.
 ///
@@ -118,6 +118,23 @@ pub enum Error {
         operation: &'static str,
         /// A description of the fault, with numbers.
         what: String,
+    },
+    /// Decrypted elements that lie far outside of the interval that they were computed to have.
+    #[error(
+        "decrypt: {count} of {size} values are wrong, the first one{first}. They lie far outside of \
+         the interval {interval}, which contains all results. An input led to a value outside of \
+         an interval that was declared or seen in a sample, or the server computed wrongly. Leave \
+         such inputs out, or declare wider intervals."
+    )]
+    OutOfInterval {
+        /// The number of these elements.
+        count: usize,
+        /// The number of all elements.
+        size: usize,
+        /// The place of the first one in words, or nothing for a single value.
+        first: String,
+        /// The interval of the array.
+        interval: Interval,
     },
     /// The machine lacks the requested kernel, or cannot provide threads or random bytes.
     #[error(transparent)]

@@ -5,7 +5,7 @@ use crate::Error;
 impl Error {
     /// The name of every kind of error, as in the exceptions of the Python package and the JSON of
     /// the command.
-    pub const KINDS: [&str; 16] = [
+    pub const KINDS: [&str; 17] = [
         "ParameterError",
         "SecurityError",
         "EncodeError",
@@ -19,6 +19,7 @@ impl Error {
         "FormatError",
         "FileError",
         "ArgumentError",
+        "OutOfIntervalError",
         "MachineError",
         "StoppedError",
         "InternalError",
@@ -40,9 +41,10 @@ impl Error {
             Error::Format(_) => 10,
             Error::Io { .. } => 11,
             Error::Argument { .. } => 12,
-            Error::System(_) => 13,
-            Error::Stopped(_) => 14,
-            Error::Internal(_) => 15,
+            Error::OutOfInterval { .. } => 13,
+            Error::System(_) => 14,
+            Error::Stopped(_) => 15,
+            Error::Internal(_) => 16,
         };
         Self::KINDS[index]
     }

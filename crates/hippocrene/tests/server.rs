@@ -699,3 +699,24 @@ fn impossible_rotations_are_refused() {
         }
     }
 }
+
+#[test]
+fn wrong_results_of_false_declarations_are_refused() {
+    let (client, server) = insecure(8, 9);
+    let x = client.encrypt(&[0.5, 3.0, -0.25, 0.0], &[2, 2]).unwrap();
+    let p = Polynomial::approximate(|x| (3.0 * x).sin(), -1.0, 1.0, 31).unwrap();
+    // The second value is 3.
+    let declared = server.declare_interval(&x, Interval::new(-1.0, 1.0).unwrap()).unwrap();
+    let y = server.polynomial(&declared, &p).unwrap();
+    let refused = client.decrypt(&y).unwrap_err();
+    assert!(matches!(refused, Error::OutOfInterval { count: 1, size: 4, .. }), "{refused}");
+    assert_eq!(refused.kind(), "OutOfIntervalError");
+    assert!(
+        refused.to_string().contains("1 of 4 values are wrong, the first one at row 0, column 1")
+    );
+    assert!(client.decrypt_big(&y).is_err() && client.decrypt_for_sharing(&y, 20).is_err());
+    // Values that are a little outside are right and useful.
+    let x = client.encrypt(&[0.5, 1.0], &[2]).unwrap();
+    let narrow = server.declare_interval(&x, Interval::new(-0.9, 0.9).unwrap()).unwrap();
+    assert_close(&client.decrypt(&narrow).unwrap(), &[0.5, 1.0], "slightly outside");
+}

@@ -120,8 +120,6 @@ HINTS = {
     "fft.irfft": "use numpy.fft.ifft with the whole spectrum, as numpy.fft.fft returns it",
     "broadcast_arrays": "operators broadcast by themselves, and numpy.broadcast_to(x, shape) one array",
     "empty_like": "use numpy.zeros(x.shape), which computes with encrypted arrays",
-    "erf": "use the polynomial hippocrene.approximate(scipy.special.erf, domain=(low, high), error=...)",
-    "expit": "use x.sigmoid(), or a polynomial of hippocrene.approximate",
     "float_power": "exponents are integers from 0 on, as in x ** n",
     "full_like": "use numpy.full(x.shape, value), which computes with encrypted arrays",
     "heaviside": "use x > 0, which is approximately 0 or 1",

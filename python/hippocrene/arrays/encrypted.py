@@ -867,8 +867,10 @@ def computed(
     if getattr(np, ufunc.__name__, None) is ufunc:
         raise refusal(name, *inputs, never=True)
     # A function that is not numpy's, such as scipy's.
-    approximation = (
-        "use the polynomial hippocrene.approximate(function, domain=(low, high), error=...)"
+    if method == "__call__" and ufunc.nin == 1 and ufunc.nout == 1:
+        inputs[0]._need_numbers(name)
+        with named(name, "apply"):
+            return inputs[0].apply(ufunc, **keywords)
+    raise TypeError(
+        f"{name} takes no encrypted arrays: apply a function of one number with x.apply(function)"
     )
-    instead = hint(name, *inputs) or approximation
-    raise TypeError(f"{name} takes no encrypted arrays: {instead}")

@@ -12,6 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from hippocrene.errors import ArgumentError
+from hippocrene.numpy.activations import relu, sigmoid
 
 _Doubles = npt.NDArray[np.float64]
 
@@ -26,8 +27,8 @@ _PLAIN: Mapping[str, Callable[[Any], Any]] = {
     "exp": np.exp,
     "log_two_cosh": _log_two_cosh,
     "reciprocal": np.reciprocal,
-    "relu": lambda x: np.maximum(x, 0.0),
-    "sigmoid": lambda x: 0.5 + 0.5 * np.tanh(0.5 * x),
+    "relu": relu,
+    "sigmoid": sigmoid,
     "tanh": np.tanh,
 }
 

@@ -3,6 +3,7 @@
 //!
 //! - [`Operation`] is one operation with its plain operands, as data.
 //! - [`Recorder`] performs operations on arrays without residues and writes them down.
+//! - Rewrites compute the same results with less work, where a dry run shows that they do.
 //! - The planner places bootstraps, and gives every value the capacity that its consumers need.
 //! - [`Program`] holds the graph, the decisions and the predicted cost, and runs on a server.
 //! - [`Interface`] is the part of a program that its client needs.
@@ -17,6 +18,7 @@ mod plain;
 mod planner;
 mod program;
 mod recorder;
+mod rewrites;
 mod run;
 mod spec;
 

@@ -120,6 +120,8 @@ pub enum Operation {
     Transpose,
     /// The same elements in the layout of new arrays.
     Pack,
+    /// The same elements in the layout with these strides.
+    Relayout { strides: Vec<usize> },
     /// The elements at these places, which are counted through all arrays in order. `None` stands
     /// for a zero.
     Gather { shape: Vec<usize>, places: Vec<Option<usize>> },
@@ -372,6 +374,10 @@ impl Operation {
             Operation::SumOfProducts => self.sum_of_products(server, inputs),
             Operation::LinearCombinations { .. } => self.linear_combinations(server, inputs),
             Operation::Pack => self.packed(server, inputs),
+            Operation::Relayout { strides } => arithmetic!(self, inputs, [a] => {
+                let slots = F::slots(server.session());
+                server.relayout(a, Layout::new(a.shape().to_vec(), strides.clone(), slots)?)
+            }),
             Operation::Gather { shape, places } => self.gathered(server, inputs, shape, places),
             Operation::WithInterval { low, high } => {
                 let interval = Interval::finite(*low, *high)?;

@@ -73,6 +73,16 @@ pub(super) enum Depth {
     Needs(f64),
 }
 
+impl Depth {
+    /// The capacity that operands need, for this capacity of the result.
+    pub(super) fn of_operands(self, result: f64) -> f64 {
+        match self {
+            Depth::Uses(bits) => result + bits,
+            Depth::Needs(bits) => bits,
+        }
+    }
+}
+
 /// The limits of bootstraps, in bits of capacity.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Limits {
@@ -186,10 +196,7 @@ impl Partial {
         let with = cost.map(|cost| (Some(need), limits.reserve, cost.at(need)));
         let ways = [Some((None, need, 0.0)), with].map(|way| {
             let (bootstrap, need, seconds) = way.filter(|(_, need, _)| *need <= node.most)?;
-            let operands = match node.depth {
-                Depth::Uses(bits) => need + bits,
-                Depth::Needs(bits) => bits,
-            };
+            let operands = node.depth.of_operands(need);
             let mut live = rest.to_vec();
             for input in &node.inputs {
                 let place = live.partition_point(|(value, _)| value > input);
@@ -246,10 +253,7 @@ mod tests {
             if needs[value] > node.most {
                 return None;
             }
-            let operands = match node.depth {
-                Depth::Uses(bits) => needs[value] + bits,
-                Depth::Needs(bits) => bits,
-            };
+            let operands = node.depth.of_operands(needs[value]);
             seconds += node.seconds.at(operands);
             for input in &node.inputs {
                 needs[*input] = needs[*input].max(operands);

@@ -12,6 +12,7 @@ use super::{
     graph::{Graph, Step},
     operation::Operation,
     placement::{Depth, Limits, Node, Placement, Seconds, place},
+    rewrites::{Known, RULES},
     run::run,
     spec::Spec,
 };
@@ -32,8 +33,18 @@ const TOLERANCE: f64 = 2.0;
 /// Inputs are lowered only if that gives up at least this number of bits (chosen).
 const MIN_LOWERED_BITS: f64 = 8.0;
 
+/// Operands of a single step are lowered if that saves at least this share of the seconds of the
+/// program (chosen).
+const MIN_SAVED_SHARE: f64 = 0.01;
+
 /// Largest loss of precision of an output by planning, in bits (chosen).
 const MAX_LOST_PRECISION: f64 = 0.5;
+
+/// Largest loss of precision of an output by a rewrite, in bits, before planning (chosen).
+const MAX_CHANGED_PRECISION: f64 = 2.0;
+
+/// Rewrites must reduce the seconds to this share (chosen), since they also change the precision.
+const MAX_SHARE_OF_REWRITTEN: f64 = 0.95;
 
 /// The capacity that outputs keep, in bits.
 const CAPACITY_OF_OUTPUTS: f64 = 2.0;
@@ -58,6 +69,22 @@ struct Measured<'s> {
 /// The errors of the steps.
 pub(super) fn planned(graph: Graph, simulation: &Simulation) -> Result<Graph, Error> {
     let measured = Measured::of(&graph, simulation)?;
+    if let Some((rewritten, again)) = improved(&graph, &measured, simulation)?
+        && let Some(planned) = placed(&rewritten, &again, &measured, simulation)
+    {
+        return Ok(planned);
+    }
+    Ok(placed(&graph, &measured, &measured, simulation).unwrap_or(graph))
+}
+
+/// Returns the graph with a placement of bootstraps and with lowered inputs, if that is faster and
+/// about as precise as the `recorded` graph.
+fn placed(
+    graph: &Graph,
+    measured: &Measured,
+    recorded: &Measured,
+    simulation: &Simulation,
+) -> Option<Graph> {
     let server = simulation.server();
     let reserve = server.bootstrap_reserve().zip(server.most_after_bootstrap());
     let (reserve, most) = reserve.unwrap_or((0.0, 0.0));
@@ -68,15 +95,54 @@ pub(super) fn planned(graph: Graph, simulation: &Simulation) -> Result<Graph, Er
         let of_outputs = CAPACITY_OF_OUTPUTS;
         let limits = Limits { reserve, most: most - margin, of_outputs };
         let Some(placement) = place(&nodes, limits) else { continue };
-        let rebuilt = rebuilt(&graph, &measured, &placement, margin);
+        let rebuilt = rebuilt(graph, measured, &placement, most, margin);
         let Ok(decided) = decided(rebuilt, simulation) else { continue };
         let Ok(again) = Measured::of(&decided, simulation) else { continue };
-        let is_precise = again.precision + MAX_LOST_PRECISION >= measured.precision;
-        if again.seconds < measured.seconds && is_precise {
-            return Ok(decided);
+        let is_precise = again.precision + MAX_LOST_PRECISION >= recorded.precision;
+        if again.seconds < recorded.seconds && is_precise {
+            return Some(decided);
         }
     }
-    Ok(graph)
+    None
+}
+
+/// Applies the rewrites that make the graph faster, and returns it with its measured costs. It is
+/// `None` if there are none.
+fn improved<'s>(
+    graph: &Graph,
+    recorded: &Measured,
+    simulation: &'s Simulation,
+) -> Result<Option<(Graph, Measured<'s>)>, Error> {
+    let mut improved: Option<(Graph, Measured)> = None;
+    for rule in RULES {
+        let (graph, seconds) = match &improved {
+            Some((graph, measured)) => (graph, measured.seconds),
+            None => (graph, recorded.seconds),
+        };
+        let known = Known { graph, values: values_of(graph, simulation)? };
+        let Some(rewritten) = rule(&known) else { continue };
+        let Ok(decided) = decided(rewritten, simulation) else { continue };
+        let Ok(again) = Measured::of(&decided, simulation) else { continue };
+        // Planning changes the precision again.
+        if again.seconds < MAX_SHARE_OF_REWRITTEN * seconds
+            && again.precision + MAX_CHANGED_PRECISION >= recorded.precision
+        {
+            improved = Some((decided, again));
+        }
+    }
+    Ok(improved)
+}
+
+/// Returns the arrays of all values, without residues.
+fn values_of(graph: &Graph, simulation: &Simulation) -> Result<Vec<AnyArray>, Error> {
+    let inputs = graph.inputs.iter().map(|spec| spec.stand_in(simulation, None));
+    let inputs = inputs.collect::<Result<Vec<_>, _>>()?;
+    let mut values = inputs.clone();
+    run(graph, simulation.server(), inputs, |_, results| {
+        values.extend_from_slice(results);
+        true
+    })?;
+    Ok(values)
 }
 
 /// Returns the operands that a step bootstraps before anything else, by their places. There are none
@@ -153,8 +219,7 @@ impl<'s> Measured<'s> {
         .map_err(|error| failed.take().unwrap_or(error))?;
         for output in &outputs {
             if let AnyArray::Numbers(array) = output {
-                let bits = array.precision_bits(server.session());
-                measured.precision = measured.precision.min(bits);
+                measured.precision = measured.precision.min(useful_precision(array, server));
             }
         }
         for output in &graph.outputs {
@@ -246,6 +311,13 @@ impl<'s> Measured<'s> {
     }
 }
 
+/// The precision of an array in bits, or minus infinity if its stated error is larger than all of
+/// its values.
+fn useful_precision(array: &EncryptedArray, server: &Server) -> f64 {
+    let bits = array.precision_bits(server.session());
+    if (-bits).exp2() < array.interval().bound() { bits } else { f64::NEG_INFINITY }
+}
+
 /// The largest size of the modulus of a ciphertext, in bits.
 fn modulus_bits(array: &EncryptedArray, server: &Server) -> f64 {
     let parameters = server.session().context().rlwe().parameters();
@@ -254,26 +326,51 @@ fn modulus_bits(array: &EncryptedArray, server: &Server) -> f64 {
 
 /// Returns the graph with the bootstraps of a placement, with lowered inputs, and with the needs of
 /// all values as the policies of the steps. Steps that have to decide have no decisions.
-fn rebuilt(graph: &Graph, measured: &Measured, placement: &Placement, margin: f64) -> Graph {
+///
+/// Operands of single steps are lowered further if that saves a notable share of the seconds.
+fn rebuilt(
+    graph: &Graph,
+    measured: &Measured,
+    placement: &Placement,
+    most: f64,
+    margin: f64,
+) -> Graph {
     let mut rebuilt = Graph { inputs: graph.inputs.clone(), ..Graph::default() };
-    // The new number of each value.
+    // The new number of each value, and about the capacity that it has.
     let mut values: Vec<usize> = Vec::with_capacity(graph.values());
+    let mut have: Vec<f64> = Vec::with_capacity(graph.values());
     for value in 0..graph.inputs.len() {
         let need = placement.needs[value] + margin;
-        let is_lowered =
-            measured.capacities[value].is_some_and(|have| need + MIN_LOWERED_BITS < have);
+        let capacity = measured.capacities[value].unwrap_or(f64::INFINITY);
+        let is_lowered = capacity.is_finite() && need + MIN_LOWERED_BITS < capacity;
         let own = match is_lowered {
             true => rebuilt.append(Operation::Lower { capacity: need }, value, need),
             false => value,
         };
         values.push(rebuilt.refreshed(own, placement.bootstraps[value]));
+        let own = if is_lowered { need } else { capacity };
+        have.push(placement.bootstraps[value].map_or(own, |_| most));
     }
     for step in &graph.steps {
         let first = values.len();
         let needs = &placement.needs[first..first + step.results];
         let need = needs.iter().copied().fold(0.0, f64::max);
+        let node = &measured.nodes[first];
+        let of_operands = node.depth.of_operands(need) + margin;
+        let least = step.inputs.iter().map(|value| have[*value]).fold(f64::INFINITY, f64::min);
+        let saved = node.seconds.at(least) - node.seconds.at(of_operands);
+        let is_lowered = least.is_finite()
+            && of_operands + MIN_LOWERED_BITS < least
+            && saved * step.results as f64 > MIN_SAVED_SHARE * measured.seconds;
+        let inputs = step.inputs.iter().map(|value| match is_lowered {
+            true => {
+                let lower = Operation::Lower { capacity: of_operands };
+                rebuilt.append(lower, values[*value], of_operands)
+            }
+            false => values[*value],
+        });
+        let inputs = inputs.collect();
         let policy = Policy { capacity: Some((need - TOLERANCE).max(0.0)), ..step.policy };
-        let inputs = step.inputs.iter().map(|value| values[*value]).collect();
         let own = rebuilt.values();
         // Steps that bootstrap by themselves decide again.
         let decisions = match step.decisions.iter().any(bootstraps) {
@@ -281,8 +378,13 @@ fn rebuilt(graph: &Graph, measured: &Measured, placement: &Placement, margin: f6
             false => step.decisions.clone(),
         };
         rebuilt.steps.push(Step { inputs, policy, decisions, ..step.clone() });
+        let left = match node.depth {
+            Depth::Uses(bits) => (if is_lowered { of_operands } else { least }) - bits,
+            Depth::Needs(_) => node.most,
+        };
         for i in 0..step.results {
             values.push(rebuilt.refreshed(own + i, placement.bootstraps[first + i]));
+            have.push(placement.bootstraps[first + i].map_or(left, |_| most));
         }
     }
     rebuilt.outputs = graph.outputs.iter().map(|value| values[*value]).collect();

@@ -1,20 +1,15 @@
 //! Signs and functions computed from them: comparisons, maximum and minimum, ReLU, absolute values.
 
-use std::{
-    collections::VecDeque,
-    sync::{Arc, Mutex},
-};
-
 use hippocrene_ckks::{
     Ciphertext, CkksError, Evaluator, NoRefresh, Refresh, Short,
     circuits::comparison::{SignLiteral, SignPlan, SignUse},
 };
 use hippocrene_pegasus::Extremum;
-use hippocrene_rlwe::{Fingerprint, Noise, noise::log2};
+use hippocrene_rlwe::{Noise, noise::log2};
 use serde::{Deserialize, Serialize};
 
 use crate::server::{
-    Server, functions::DEVIATIONS_OF_LARGEST_ERROR, locked, moves::broadcast::shape_of_both,
+    Server, functions::DEVIATIONS_OF_LARGEST_ERROR, moves::broadcast::shape_of_both,
     planner::choose::Candidate,
 };
 use crate::{EncryptedArray, Error, Interval, Layout, Numbers, SlotContents};
@@ -137,16 +132,6 @@ const DEFAULT_PRECISION: f64 = 10.0;
 ///
 /// It is also the number of deviations in [`Server::table_gap`].
 pub(in crate::server) const DEVIATIONS_FROM_ZERO: f64 = 7.0;
-
-/// Maximum number of cached plans.
-const MAX_PLANS: usize = 64;
-
-/// A plan for these parameters and this use, or the reason why there is none.
-type Planned = (Fingerprint, SignLiteral, SignUse, Result<Arc<SignPlan>, CkksError>);
-
-/// The most recent plans of all servers, since the search for one runs for up to a second. Plans
-/// depend on the parameters only.
-static PLANS: Mutex<VecDeque<Planned>> = Mutex::new(VecDeque::new());
 
 /// Whether a circuit may bootstrap ciphertexts on its way.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -740,7 +725,7 @@ impl Server {
         bound: f64,
         how: Comparison,
         operation: &'static str,
-    ) -> Result<Arc<SignPlan>, Error> {
+    ) -> Result<SignPlan, Error> {
         self.plan_for(form, bound, how, SignUse::default(), operation)
     }
 
@@ -750,7 +735,7 @@ impl Server {
         operands: &[&EncryptedArray],
         how: Comparison,
         operation: &'static str,
-    ) -> Result<Arc<SignPlan>, Error> {
+    ) -> Result<SignPlan, Error> {
         let (form, bound) = (self.form_of(operands), operands.iter().map(|a| a.bound()).sum());
         let have = -self.noise_of(operands).log2_std();
         let mut plan = self.plan(&form, bound, how, operation)?;
@@ -772,7 +757,7 @@ impl Server {
         how: Comparison,
         used: SignUse,
         operation: &'static str,
-    ) -> Result<Arc<SignPlan>, Error> {
+    ) -> Result<SignPlan, Error> {
         let context = self.session.context();
         if form.complex {
             return Err(Error::argument(operation, "complex numbers have no order"));
@@ -785,7 +770,7 @@ impl Server {
         let (gap, precision) =
             (how.gap.unwrap_or(DEFAULT_GAP * bound), how.precision.unwrap_or(default_precision));
         let literal = SignLiteral { slots: self.session.slots(), bound, gap, precision };
-        let plan = cached_plan(context, literal, used).map_err(Error::from);
+        let plan = SignPlan::new_for(context, literal, used).map_err(Error::from);
         let plan = plan.map_err(|e| self.advised::<Numbers>(e.during(operation), &[]))?;
         if plan.conjugates() {
             self.check_conjugation(operation)?;
@@ -811,25 +796,6 @@ fn with_largest_error(c: Ciphertext, largest: f64) -> Ciphertext {
     let error = Noise::from_log2_std(std + c.scale().log2());
     let noise = c.inner().noise().plus(error.with_common(error).without_zeros());
     c.with_noise(noise)
-}
-
-/// Returns the plan for these parameters, from the cache if it is there.
-fn cached_plan(
-    context: &hippocrene_ckks::Context,
-    literal: SignLiteral,
-    used: SignUse,
-) -> Result<Arc<SignPlan>, CkksError> {
-    let parameters = context.parameters().digest();
-    let is_same =
-        |planned: &&Planned| (planned.0, planned.1, planned.2) == (parameters, literal, used);
-    if let Some((.., plan)) = locked(&PLANS).iter().find(is_same) {
-        return plan.clone();
-    }
-    let plan = SignPlan::new_for(context, literal, used).map(Arc::new);
-    let mut plans = locked(&PLANS);
-    plans.truncate(MAX_PLANS - 1);
-    plans.push_front((parameters, literal, used, plan.clone()));
-    plan
 }
 
 /// Returns the array with the interval `[low, high]`, widened by the error of a polynomial.

@@ -31,10 +31,7 @@
 //! an error of at most `n e/2`. If that is at most [`MAX_ERROR_OF_RANKS_WITHIN`], a result is wrong
 //! by at most `n f` times the bound of the elements.
 
-use std::{
-    collections::{BTreeMap, BTreeSet},
-    sync::Arc,
-};
+use std::collections::{BTreeMap, BTreeSet};
 
 use hippocrene_ckks::{
     Short,
@@ -802,7 +799,7 @@ impl Server {
         error: f64,
         noise_std: f64,
         operation: &'static str,
-    ) -> Result<(f64, Arc<SignPlan>), Error> {
+    ) -> Result<(f64, SignPlan), Error> {
         let bound = bound_of_differences(x);
         let precision = Some((-error.log2()).ceil().clamp(4.0, 40.0));
         // The error of a difference of two independent elements.

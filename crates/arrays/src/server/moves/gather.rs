@@ -38,7 +38,8 @@ impl Server {
     ///   multiplications.
     ///
     /// The result is then laid out row by row, as a fresh array. If it is much less work, the axes
-    /// keep the order that they had, as for a transpose that is also reversed or padded.
+    /// keep the order that they had, as for a transpose that is also reversed or padded. Or arrays
+    /// that are stacked keep their strides.
     ///
     /// # Errors
     /// - [`Error::Argument`] if there is no array, or a place does not exist.
@@ -128,20 +129,28 @@ impl Server {
             return self.joined(arrays, out, moves, BTreeMap::new());
         }
         let ways = self.ways(arrays, &moves)?;
-        // The order of axes that the elements have already.
-        let strides = strides_like(from, shape, out.slots())?;
-        let like = out.with_shape(shape.to_vec(), strides).ok().filter(|like| !like.is_packed());
-        if let Some(like) = like {
-            let in_order = moves_to(&like);
-            let ways_in_order = self.ways(arrays, &in_order)?;
-            let products = |ways: &BTreeMap<usize, MovePlan>| {
-                ways.values().map(|way| way.products).sum::<usize>()
-            };
-            if 4 * products(&ways_in_order) < products(&ways) {
-                return self.joined(arrays, like, in_order, ways_in_order);
+        let products =
+            |ways: &BTreeMap<usize, MovePlan>| ways.values().map(|way| way.products).sum::<usize>();
+        let mut best = None;
+        let orders = [Some(strides_like(from, shape, out.slots())?), stacked_strides(from, shape)];
+        for strides in orders.into_iter().flatten() {
+            let layout = out.with_shape(shape.to_vec(), strides).ok();
+            let Some(layout) = layout.filter(|layout| !layout.is_packed()) else { continue };
+            let moves = moves_to(&layout);
+            let ways = self.ways(arrays, &moves)?;
+            let least = best.as_ref().map_or(usize::MAX, |(_, _, ways)| products(ways));
+            if products(&ways) < least {
+                best = Some((layout, moves, ways));
             }
         }
-        self.joined(arrays, out, moves, ways)
+        match best {
+            Some((layout, in_order, ways_in_order))
+                if 4 * products(&ways_in_order) < products(&ways) =>
+            {
+                self.joined(arrays, layout, in_order, ways_in_order)
+            }
+            _ => self.joined(arrays, out, moves, ways),
+        }
     }
 
     /// Returns how the elements of each array are moved.
@@ -395,6 +404,28 @@ fn strides_like(
     let mut order: Vec<usize> = (0..shape.len()).collect();
     order.sort_by_key(|axis| std::cmp::Reverse(nearest[*axis]));
     in_order(shape, &order, slots)
+}
+
+/// Returns strides with which the blocks along the first axis lie as the first block does now: side
+/// by side in its gaps, or one after the other. It is `None` if the first block has zeros, or
+/// elements of several arrays.
+fn stacked_strides(from: &[Option<(usize, usize)>], shape: &[usize]) -> Option<Vec<usize>> {
+    let size: usize = shape[1..].iter().product();
+    let (array, start) = from[0]?;
+    let place = |i: usize| from[i].filter(|(own, _)| *own == array).map(|(_, place)| place);
+    let (mut inner, mut strides, mut last) = (size, vec![1], start);
+    for length in &shape[1..] {
+        inner /= length;
+        let stride = if *length > 1 { place(inner)?.checked_sub(start)? } else { 1 };
+        strides.push(stride);
+        last += stride * (length - 1);
+    }
+    let long = strides[1..].iter().zip(&shape[1..]).filter(|(_, length)| **length > 1);
+    let least = long.map(|(stride, _)| *stride).min()?;
+    if shape[0].next_power_of_two() > least {
+        strides[0] = (last - start + 1).next_power_of_two();
+    }
+    Some(strides)
 }
 
 /// Returns the strides of [`Layout::packed`] with the axes in this order.

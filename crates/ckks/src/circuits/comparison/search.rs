@@ -1,8 +1,11 @@
 //! The search for the polynomials of a sign and their scales.
 
-use std::collections::BTreeMap;
+use std::{
+    collections::{BTreeMap, VecDeque},
+    sync::{Mutex, PoisonError},
+};
 
-use super::{SignUse, partial::PartialComposition};
+use super::{SignUse, StageLimits, partial::PartialComposition};
 use crate::{
     CkksError,
     approximation::sign,
@@ -18,6 +21,47 @@ const MARGIN_SHARES: [f64; 6] = [0.5, 0.25, 0.125, 0.0625, 0.03125, 0.015625];
 const LOGIT_BINS_PER_BIT: f64 = 4.0;
 const FINE_LOGIT_BINS_PER_BIT: f64 = 32.0;
 
+/// Maximum number of compositions that are kept.
+const MAX_FOUND: usize = 64;
+
+/// The most recent compositions, with the arguments of the search. A search takes up to a second.
+static FOUND: Mutex<VecDeque<(Sought, Option<PartialComposition>)>> = Mutex::new(VecDeque::new());
+
+/// The arguments of a search.
+#[derive(Debug, Clone, Copy, PartialEq)]
+struct Sought {
+    low: f64,
+    error: f64,
+    model: ErrorModel,
+    limits: Option<StageLimits>,
+    noise_std: Option<f64>,
+}
+
+/// Returns the minimax composition of [`search_minimax`], from the most recent ones if it is there.
+///
+/// `low` is rounded to 40 bits. It is a quotient of a gap and a bound, and many pairs of them have
+/// the same one.
+pub(super) fn cheapest_minimax(
+    low: f64,
+    error: f64,
+    model: ErrorModel,
+    used: SignUse,
+) -> Result<Option<PartialComposition>, CkksError> {
+    let unit = (low.log2().floor() - 40.0).exp2();
+    let low = (low / unit).floor() * unit;
+    let SignUse { limits, noise_std, .. } = used;
+    let sought = Sought { low, error, model, limits, noise_std };
+    let found = || FOUND.lock().unwrap_or_else(PoisonError::into_inner);
+    if let Some((_, composition)) = found().iter().find(|(known, _)| *known == sought) {
+        return Ok(composition.clone());
+    }
+    let composition = search_minimax(sought)?;
+    let mut found = found();
+    found.truncate(MAX_FOUND - 1);
+    found.push_front((sought, composition.clone()));
+    Ok(composition)
+}
+
 /// Returns the minimax composition (LLNK22) that maps values from `low` to 1 to within `error` of 1
 /// and uses the fewest bits of capacity.
 ///
@@ -28,13 +72,8 @@ const FINE_LOGIT_BINS_PER_BIT: f64 = 32.0;
 ///
 /// With limits, the composition has as few bootstraps as possible, and then uses as few bits as
 /// possible after the last one.
-pub(super) fn cheapest_minimax(
-    low: f64,
-    error: f64,
-    model: ErrorModel,
-    used: SignUse,
-) -> Result<Option<PartialComposition>, CkksError> {
-    let SignUse { limits, noise_std, .. } = used;
+fn search_minimax(sought: Sought) -> Result<Option<PartialComposition>, CkksError> {
+    let Sought { low, error, model, limits, noise_std } = sought;
     let degrees = sign::useful_degrees()?;
     let limited = |partial: PartialComposition, is_last: bool| match limits {
         Some(limits) => partial.with_bootstraps(limits, is_last),
