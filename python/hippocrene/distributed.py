@@ -7,6 +7,7 @@ of a single machine, because evaluation uses no random numbers.
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable, Iterable
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any, Generic, TypeVar, cast
@@ -21,11 +22,17 @@ except ImportError as _missing:  # pragma: no cover
         "hippocrene.distributed needs Dask's distributed: pip install 'hippocrene[distributed]'"
     ) from _missing
 
+from hippocrene.arrays.encrypted import EncryptedArray
 from hippocrene.errors import ArgumentError
+from hippocrene.program import Program
+from hippocrene.server import Server
 from hippocrene.values.scalars import check_type
 
 if TYPE_CHECKING:
     from distributed import Worker
+
+# The share of the predicted time from which on a step begins a part (chosen).
+_LONG_SHARE = 1 / 50
 
 Prepared = TypeVar("Prepared")
 Item = TypeVar("Item")
@@ -58,6 +65,51 @@ def _task(name: str, function: Callable[[object, object], object], item: object)
     if preparation.failure is not None:
         raise preparation.failure
     return function(preparation.prepared, item)
+
+
+def _held(value: Any) -> Any:
+    return value
+
+
+def _part(
+    name: str, program: Program, steps: list[int], places: list[int], *sources: list[Any]
+) -> list[Any]:
+    """Run a part of a program on a worker."""
+
+    def run(server: Any, _: object) -> list[Any]:
+        check_type(
+            server, Server, "run: the workers of this cluster have to be prepared with servers"
+        )
+        arrays = [part[place] for part, place in zip(sources, places, strict=True)]
+        raw = [server.load(array)._elements() for array in arrays]
+        return [server._wrap(one) for one in program._raw.run_part(server._raw, steps, raw)]
+
+    return cast("list[Any]", _task(name, run, None))
+
+
+def parts(program: Program) -> list[list[int]]:
+    """Divide the steps of a program into parts that can run on different machines.
+
+    Each part begins with a step that takes a fiftieth of the predicted time or more. Shorter steps
+    belong to the last part that they use values of. So each part needs only parts before it.
+
+    >>> import hippocrene as hp
+    >>> program = hp.compile(lambda x: (x * x, x + 1), hp.spec(8, bound=1), preset="n13")
+    >>> [[program.steps[i].operation for i in part] for part in parts(program)]
+    [['lower', 'add_number'], ['mul']]
+    """
+    found: list[list[int]] = []
+    # The part of each value.
+    part_of = [0] * len(program.inputs)
+    for i, step in enumerate(program.steps):
+        part = max((part_of[value] for value in step.inputs), default=0)
+        is_long = step.seconds >= _LONG_SHARE * program.seconds
+        if not found or (is_long and found[part]):
+            part = len(found)
+            found.append([])
+        found[part].append(i)
+        part_of += [part] * len(step.results)
+    return found
 
 
 class Cluster(Generic[Prepared]):
@@ -129,6 +181,55 @@ class Cluster(Generic[Prepared]):
         finally:
             self._client.cancel(list(places))
         return results
+
+    def run(
+        self,
+        program: Program,
+        *inputs: EncryptedArray,
+        progress: Callable[[int, int], object] | None = None,
+    ) -> Any:
+        """Run a compiled program on encrypted inputs, as `Server.run` does.
+
+        The workers must be prepared with servers. The stored plan is divided into parts, each of
+        which begins with a long step (see `parts`). Parts that do not depend on each other run at
+        the same time. The result is the same, bit for bit, as that of one server. If a worker dies,
+        other workers repeat only what is lost.
+
+        After each part, `progress` is called with the number of finished parts and the total.
+        """
+        check_type(program, Program, "run: a Program is run, as compile and Program.load return it")
+        for array in inputs:
+            check_type(array, EncryptedArray, "run: a program computes on encrypted arrays")
+        program._check_count(len(inputs))
+        if self._closed:
+            raise ArgumentError(
+                "run: this cluster was closed, and its workers hold no keys any more"
+            )
+        submit = functools.partial(self._client.submit, pure=False)
+        # Each value, as a future and a place in its result. The scheduler can compute lost inputs
+        # again, since they are part of their tasks.
+        sources: dict[int, tuple[Any, int]] = {
+            i: (submit(_held, [array]), 0) for i, array in enumerate(inputs)
+        }
+        stored = submit(_held, program)
+        futures = []
+        for steps in parts(program):
+            used, computed = program._raw.part(steps)
+            places = [sources[value][1] for value in used]
+            arrays = [sources[value][0] for value in used]
+            done = submit(_part, self._name, stored, steps, places, *arrays)
+            sources.update({value: (done, place) for place, value in enumerate(computed)})
+            futures.append(done)
+        try:
+            for count, future in enumerate(as_completed(futures), start=1):
+                if future.status == "error":
+                    future.result()
+                if progress is not None:
+                    progress(count, len(futures))
+            results = [sources[value] for value in program._outputs]
+            return program._structured([future.result()[place] for future, place in results])
+        finally:
+            self._client.cancel([*futures, stored, *(future for future, _ in sources.values())])
 
     def close(self) -> None:
         """Release the prepared servers on all workers. The Dask cluster goes on running."""

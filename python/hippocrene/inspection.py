@@ -20,13 +20,17 @@ def inspect(data: bytes | bytearray | memoryview | str | PathLike[str]) -> dict[
     - ``version``: the version of the wire format.
     - ``secret``: whether the file contains a secret.
     - ``bytes``: the size of the file.
-    - ``peak_memory``: an approximate upper bound of the memory needed to load it, in bytes.
+    - ``peak_memory``: an upper bound of the memory needed to load it, in bytes. For keys and arrays
+      it is at most 1.3 times the memory that a process really needs.
     - ``key``: the `fingerprint` of the secret key that it belongs to.
     - ``preset`` and ``ring_degree``: the parameters.
     - ``settings``: details of the parameters, such as ``precision``, and ``integers`` with the
       scheme and plain modulus.
-    - ``array``: the properties of an array, such as ``shape``, ``memory``, ``work`` (see `Limits`),
-      ``precision_bits``, and ``capacity_bits`` or ``budget_bits``.
+    - ``array``: the properties of an array, such as ``shape``, ``work`` (see `Limits`),
+      ``precision_bits``, and ``capacity_bits`` or ``budget_bits``. ``memory`` is the size of the
+      ciphertexts in memory. The file may be much smaller, since it stores zeros in hardly any bytes.
+      ``packed`` is true if the elements have the layout of a fresh array. Otherwise, moving them may
+      need thousands of products. `NumberArray.packed` restores the layout for one multiplication.
     - ``keys``: the evaluation keys in it, such as ``rotations``, ``conjugation``,
       ``bootstrapping``, ``tables`` and ``bits``.
     - ``transfer``: the second secret key that a transfer key leads to.

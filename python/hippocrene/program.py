@@ -7,10 +7,12 @@ import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn, cast
 
 from hippocrene import _native
 from hippocrene.arrays.encrypted import EncryptedArray
+from hippocrene.checkpoints import run_with_checkpoints
 from hippocrene.errors import ArgumentError, FormatError, ParameterMismatchError
 from hippocrene.files import FilePath, file_path
 from hippocrene.html_tables import Cell, table
@@ -18,10 +20,11 @@ from hippocrene.keys import scheme_text
 from hippocrene.program_plot import drawn
 from hippocrene.specs import Spec
 from hippocrene.stored import Stored
-from hippocrene.units import size_text
+from hippocrene.units import size_of, size_text
 
 if TYPE_CHECKING:
     from hippocrene.models.model_interface import ModelInterface
+    from hippocrene.server import Server
 
 
 @dataclass(frozen=True)
@@ -220,10 +223,15 @@ class Program(_Described):
     @property
     def _predicted(
         self,
-    ) -> tuple[list[dict[str, Any]], list[dict[str, Any]], dict[str, Any]]:
-        """The steps, the specifications of the results, and the cost."""
-        steps, results, cost = self._told["program"]
-        return steps, results, cost
+    ) -> tuple[list[dict[str, Any]], list[int], list[dict[str, Any]], dict[str, Any]]:
+        """The steps, the results as values and their specifications, and the cost."""
+        steps, outputs, results, cost = self._told["program"]
+        return steps, outputs, results, cost
+
+    @property
+    def _outputs(self) -> list[int]:
+        """The values that are returned."""
+        return self._predicted[1]
 
     @cached_property
     def steps(self) -> tuple[Step, ...]:
@@ -243,27 +251,27 @@ class Program(_Described):
     @property
     def seconds(self) -> float:
         """The predicted seconds on one thread."""
-        return cast("float", self._predicted[2]["seconds"])
+        return cast("float", self._predicted[3]["seconds"])
 
     @property
     def peak_memory(self) -> int:
         """The predicted peak of the server's memory in bytes, with keys and arrays."""
-        return cast("int", self._predicted[2]["peak_memory"])
+        return cast("int", self._predicted[3]["peak_memory"])
 
     @property
     def key_bytes(self) -> int:
         """The size of the evaluation keys as stored, in bytes."""
-        return cast("int", self._predicted[2]["key_bytes"])
+        return cast("int", self._predicted[3]["key_bytes"])
 
     @property
     def bootstraps(self) -> int:
         """The number of bootstraps."""
-        return cast("int", self._predicted[2]["bootstraps"])
+        return cast("int", self._predicted[3]["bootstraps"])
 
     @property
     def log2_failure_probability(self) -> float | None:
         """log2 of a bound on the probability that any bootstrap fails, or None without any."""
-        return cast("float | None", self._predicted[2]["log2_failure_probability"])
+        return cast("float | None", self._predicted[3]["log2_failure_probability"])
 
     @property
     def precision_bits(self) -> float | None:
@@ -271,7 +279,7 @@ class Program(_Described):
 
         It states the estimated error, a standard deviation.
         """
-        return cast("float | None", self._predicted[2]["precision_bits"])
+        return cast("float | None", self._predicted[3]["precision_bits"])
 
     @property
     def error_bound(self) -> float | None:
@@ -284,11 +292,16 @@ class Program(_Described):
         infinity for iterations that correct their own errors, such as Newton's, since estimates
         cannot follow them.
         """
-        _, results, cost = self._predicted
+        _, _, results, cost = self._predicted
         return _known_bound(cost["error_bound"], results)
 
     def _run(
-        self, server: Any, arrays: tuple[Any, ...], progress: Callable[[int], object] | None
+        self,
+        server: Server,
+        arrays: tuple[Any, ...],
+        progress: Callable[[int], object] | None,
+        checkpoint: FilePath | None,
+        max_memory: int | str | None,
     ) -> Any:
         """Run on a server, as `Server.run` explains."""
         for array in arrays:
@@ -297,9 +310,34 @@ class Program(_Described):
                     f"run: a program computes on encrypted arrays, not on {type(array).__name__}. "
                     "Encrypt values with client.encrypt(interface, values)."
                 )
-        loaded = [server.load(array)._elements() for array in arrays]
-        results = self._raw.run(server._raw, loaded, progress)
+        self._check_memory(max_memory)
+        if checkpoint is None:
+            loaded = [server.load(array)._elements() for array in arrays]
+            results = self._raw.run(server._raw, loaded, progress)
+        else:
+            self._raw.check_inputs(server._raw, [array._elements() for array in arrays])
+            path = Path(file_path(checkpoint))
+            results = run_with_checkpoints(self, server, list(arrays), path, progress)
         return self._structured([server._wrap(raw) for raw in results])
+
+    def _check_count(self, count: int) -> None:
+        """Refuse another number of inputs than the program takes."""
+        if count != len(self.inputs):
+            raise ArgumentError(
+                f"run: {count} inputs are given, and the program takes {len(self.inputs)}: "
+                f"{', '.join(self.inputs)}."
+            )
+
+    def _check_memory(self, max_memory: int | str | None) -> None:
+        """Refuse to run if more memory is predicted than the limit."""
+        if max_memory is None:
+            return
+        limit = size_of(max_memory, "max_memory")
+        if self.peak_memory > limit:
+            raise ArgumentError(
+                f"run: the program takes {size_text(self.peak_memory)} of memory, and "
+                f"{size_text(limit)} is the limit. Compile it with this max_memory, or for fewer rows."
+            )
 
     def __str__(self) -> str:
         several = "" if len(self.steps) == 1 else "s"

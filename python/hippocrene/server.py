@@ -18,7 +18,7 @@ from hippocrene.arrays.bits import BitArray, gates_of
 from hippocrene.arrays.encrypted import EncryptedArray
 from hippocrene.arrays.view import View
 from hippocrene.errors import ArgumentError, KeyMismatchError
-from hippocrene.files import raw_bytes, reading
+from hippocrene.files import FilePath, raw_bytes, reading
 from hippocrene.html_tables import table
 from hippocrene.keys import Described, EvaluationKeys, TransferKey
 from hippocrene.limits import Limits, native_limits
@@ -257,6 +257,8 @@ class Server(Described):
         program: Program,
         *inputs: EncryptedArray,
         progress: Callable[[int], object] | None = None,
+        checkpoint: FilePath | None = None,
+        max_memory: int | str | None = None,
     ) -> Any:
         """Run a compiled program on encrypted inputs, and return its results.
 
@@ -267,13 +269,20 @@ class Server(Described):
         `progress` is called after each step with the number of steps done, for example to show a
         bar. ``len(program.steps)`` is their number. `deadline` and `CancelToken` stop a run.
 
+        `checkpoint` is the name of a file for the values of a long run. They are written after a
+        step if the last time was 10 seconds ago. If the run is stopped or the process dies, the same
+        call goes on from there. The file holds encrypted values only, and is removed at the end.
+
+        `max_memory`, in bytes or as text such as ``"4 GB"``, refuses programs that are predicted to
+        take more memory, with keys and arrays.
+
         Missing keys raise a `MissingKeyError`, other shapes a `ShapeError`, and arrays with another
         interval or precision an `ArgumentError`, before anything is computed.
         """
         check_type(program, Program, "run: a Program is run, as compile and Program.load return it")
         if progress is not None and not callable(progress):
             raise TypeError(f"run: progress is a function, not {type(progress).__name__}")
-        return program._run(self, inputs, progress)
+        return program._run(self, inputs, progress, checkpoint, max_memory)
 
     def bootstrap(self, array: EncryptedArray, *, capacity: float | None = None) -> EncryptedArray:
         """Restore the capacity of an array to at least `capacity` bits.

@@ -101,8 +101,8 @@ impl Recorder {
     }
 }
 
-/// The steps of a program, the specifications of its results, and the cost.
-type Predicted = (Vec<StepReport>, Vec<Spec>, Cost);
+/// The steps of a program, its results as values and their specifications, and the cost.
+type Predicted = (Vec<StepReport>, Vec<usize>, Vec<Spec>, Cost);
 
 /// The properties of a program or of an interface that Python shows.
 #[derive(Serialize)]
@@ -116,7 +116,7 @@ struct Described<'a> {
     plain_modulus: Option<u64>,
     precision: f64,
     keys: Vec<String>,
-    /// The steps, the specifications of the results, and the cost. An interface has none.
+    /// The steps, the results and the cost. An interface has none.
     program: Option<Predicted>,
 }
 
@@ -152,7 +152,8 @@ with_files!(
                 false => self.0.predict()?,
             };
             let results = self.0.results().into_iter().cloned().collect();
-            described(self.0.interface(), Some((steps, results, cost)))
+            let outputs = self.0.outputs().to_vec();
+            described(self.0.interface(), Some((steps, outputs, results, cost)))
         })
     }
 
@@ -168,27 +169,63 @@ with_files!(
         inputs: Vec<Py<EncryptedArray>>,
         progress: Option<Py<PyAny>>,
     ) -> PyResult<Vec<EncryptedArray>> {
-        let session = server.inner().session();
         let mut stopped = None;
         let results = detached(py, || {
-            let read = inputs.iter().map(|input| Ok(input.get().any(session)?.into_owned()));
-            let read = read.collect::<Result<Vec<AnyArray>, Error>>()?;
-            self.0.run(server.inner(), read, |done| {
+            self.0.run(server.inner(), read(server, &inputs)?, |done| {
                 let Some(progress) = &progress else { return true };
                 let called = Python::attach(|py| progress.call1(py, (done,)).map(drop));
                 stopped = called.err();
                 stopped.is_none()
             })
         });
-        match stopped {
-            Some(error) => Err(error),
-            None => Ok(results?
-                .into_iter()
-                .map(|array| EncryptedArray::hold(array, session))
-                .collect()),
-        }
+        stopped.map_or(Ok(()), Err)?;
+        Ok(held(server, results?))
+    }
+
+    /// Checks the inputs of a run.
+    fn check_inputs(
+        &self,
+        py: Python<'_>,
+        server: &Server,
+        inputs: Vec<Py<EncryptedArray>>,
+    ) -> PyResult<()> {
+        detached(py, || self.0.check_inputs(&read(server, &inputs)?))
+    }
+
+    /// The values that some steps use, and those that they compute for others.
+    fn part(&self, py: Python<'_>, steps: Vec<usize>) -> PyResult<(Vec<usize>, Vec<usize>)> {
+        detached(py, || {
+            let part = self.0.part(&steps)?;
+            Ok((part.inputs().to_vec(), part.results().to_vec()))
+        })
+    }
+
+    /// Runs some steps on the values that they use.
+    fn run_part(
+        &self,
+        py: Python<'_>,
+        server: &Server,
+        steps: Vec<usize>,
+        inputs: Vec<Py<EncryptedArray>>,
+    ) -> PyResult<Vec<EncryptedArray>> {
+        let results = detached(py, || {
+            self.0.run_part(server.inner(), &self.0.part(&steps)?, read(server, &inputs)?)
+        });
+        Ok(held(server, results?))
     }
 });
+
+/// Reads arrays for a server.
+fn read(server: &Server, arrays: &[Py<EncryptedArray>]) -> Result<Vec<AnyArray>, Error> {
+    let session = server.inner().session();
+    arrays.iter().map(|array| Ok(array.get().any(session)?.into_owned())).collect()
+}
+
+/// Wraps arrays of a server.
+fn held(server: &Server, arrays: Vec<AnyArray>) -> Vec<EncryptedArray> {
+    let session = server.inner().session();
+    arrays.into_iter().map(|array| EncryptedArray::hold(array, session)).collect()
+}
 
 fn described(
     interface: &hippocrene::Interface,

@@ -8,6 +8,7 @@ import os
 import signal
 import time
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -15,8 +16,9 @@ from distributed import Client as DaskClient
 from distributed import LocalCluster
 from sklearn.tree import DecisionTreeClassifier
 
+import hippocrene
 from hippocrene import ArgumentError, EncryptedArray, Server
-from hippocrene.distributed import Cluster
+from hippocrene.distributed import Cluster, parts
 from hippocrene.models.trees import (
     PrivateDecisionTree,
     TreeClient,
@@ -212,3 +214,65 @@ def left_without_workers(cluster: Cluster[int], dask_client: DaskClient) -> None
     with cluster:
         dask_client.close()
         raise ValueError("mine")
+
+
+def test_programs_run_in_parts_with_the_same_bytes(dask_client: DaskClient) -> None:
+    weights = np.linspace(-1, 1, 64).reshape(8, 8) / 8
+
+    def branches(x: Any, y: Any) -> Any:
+        left, right = x @ weights, np.tanh(y @ weights)
+        return left * right, right.sum()
+
+    rows = np.linspace(-1, 1, 64).reshape(8, 8)
+    program = hippocrene.compile(
+        branches, *(hippocrene.spec((8, 8), bound=1) for _ in range(2)), preset="n14"
+    )
+    interface = program.interface()
+    client = hippocrene.Client.generate(interface)
+    keys = client.evaluation_keys(interface)
+    inputs = client.encrypt(interface, rows, rows.T)
+    alone = Server(keys).run(program, *inputs)
+    done: list[tuple[int, int]] = []
+    with Cluster(dask_client, functools.partial(Server, keys)) as cluster:
+        results = cluster.run(program, *inputs, progress=lambda *told: done.append(told))
+        with pytest.raises(
+            hippocrene.ArgumentError, match="1 inputs are given, and the program takes 2"
+        ):
+            cluster.run(program, inputs[0])
+        with pytest.raises(hippocrene.ShapeError, match="the input x is"):
+            cluster.run(program, client.encrypt(np.ones(3), bound=1), inputs[1])
+    count = len(parts(program))
+    assert count >= 3
+    assert done == [(i + 1, count) for i in range(count)]
+    assert [one.to_bytes() for one in results] == [one.to_bytes() for one in alone]
+    for result, expected in zip(results, branches(rows, rows.T), strict=True):
+        np.testing.assert_allclose(client.decrypt(result), expected, atol=program.error_bound)
+
+
+def test_a_killed_worker_costs_its_parts_only() -> None:
+    def deep(x: Any) -> Any:
+        for _ in range(6):
+            x = np.tanh(x) * 0.5 + x * x * 0.25
+        return x
+
+    program = hippocrene.compile(deep, hippocrene.spec(64, bound=1), preset="n16", precision=14)
+    interface = program.interface()
+    client = hippocrene.Client.generate(interface)
+    keys = client.evaluation_keys(interface)
+    x = client.encrypt(interface, np.linspace(-1, 1, 64))
+    with (
+        LocalCluster(
+            n_workers=2, threads_per_worker=1, processes=True, dashboard_address=None
+        ) as workers,
+        DaskClient(workers) as client_of_dask,
+        Cluster(client_of_dask, functools.partial(Server, keys)) as cluster,
+    ):
+        processes = client_of_dask.run(os.getpid)
+
+        def kill_one(done: int, _: int) -> None:
+            if done == 3:
+                os.kill(next(iter(processes.values())), signal.SIGKILL)
+
+        result = cluster.run(program, x, progress=kill_one)
+        assert set(client_of_dask.run(os.getpid).values()) != set(processes.values())
+    assert np.abs(client.decrypt(result) - deep(np.linspace(-1, 1, 64))).max() < 0.01

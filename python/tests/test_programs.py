@@ -664,3 +664,87 @@ def test_operands_of_shallow_steps_are_lowered() -> None:
 
     names = check_rewritten(two_branches, x, preset="n14")
     assert names[names.index("matmul_plain") - 1] == "lower"
+
+
+def long_function(x: Any) -> Any:
+    y = x
+    for i in range(4):
+        y = y * y * 0.5 + x * (0.1 * i)
+    return {"last": y, "mean": y.mean(), "same": x}
+
+
+def test_a_run_that_stops_goes_on_from_its_checkpoint(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("hippocrene.checkpoints.SECONDS", 0.0)
+    program = hp.compile(long_function, hp.spec(64, bound=1), preset="n14", precision=16)
+    parties = Parties(program)
+    values = np.linspace(-1, 1, 64)
+    x = parties.client.encrypt(parties.interface, values)
+    whole = parties.server.run(program, x)
+    file = tmp_path / "run.checkpoint"
+
+    class PowerCutError(Exception):
+        pass
+
+    def stop(done: int) -> None:
+        if done == 6:
+            raise PowerCutError
+
+    with pytest.raises(PowerCutError):
+        parties.server.run(program, x, progress=stop, checkpoint=file)
+    assert file.exists()
+    done: list[int] = []
+    # Another process has the bytes of the same program and input.
+    again = hp.Program.from_bytes(program.to_bytes())
+    sent = hp.EncryptedArray.from_bytes(x.to_bytes())
+    result = parties.server.run(again, sent, progress=done.append, checkpoint=file)
+    assert done == list(range(6, len(program.steps) + 1))
+    assert not file.exists()
+    for name in ("last", "mean", "same"):
+        assert result[name].to_bytes() == whole[name].to_bytes()
+    assert (
+        np.abs(parties.client.decrypt(result["last"]) - long_function(values)["last"]).max() < 1e-3
+    )
+
+
+def test_checkpoints_that_do_not_fit_are_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("hippocrene.checkpoints.SECONDS", 0.0)
+    program = hp.compile(long_function, hp.spec(64, bound=1), preset="n14", precision=16)
+    parties = Parties(program)
+    x, y = (parties.client.encrypt(parties.interface, np.full(64, v)) for v in (0.1, 0.2))
+    file = tmp_path / "run.checkpoint"
+
+    def stop(done: int) -> None:
+        if done == 3:
+            raise RuntimeError("stopped")
+
+    with pytest.raises(RuntimeError, match="stopped"):
+        parties.server.run(program, x, progress=stop, checkpoint=file)
+    with pytest.raises(
+        hp.ArgumentError, match=r"of another program or of other inputs\. Remove it"
+    ):
+        parties.server.run(program, y, checkpoint=file)
+    whole = file.read_bytes()
+    for damaged in (whole[:-40], whole[:2000], b"", b"text", whole.replace(b"steps", b"staps")):
+        file.write_bytes(damaged)
+        with pytest.raises(hp.FormatError, match="is no checkpoint, or is damaged"):
+            parties.server.run(program, x, checkpoint=file)
+        assert file.read_bytes() == damaged
+    with pytest.raises(hp.ShapeError):
+        parties.server.run(program, parties.client.encrypt(np.ones(8), bound=1), checkpoint=file)
+    with pytest.raises(FileNotFoundError):
+        parties.server.run(program, x, checkpoint=tmp_path / "nowhere" / "run.checkpoint")
+
+
+def test_a_limit_of_memory_refuses_programs_beforehand() -> None:
+    program = hp.compile(lambda x: x * x, hp.spec(64, bound=1), preset="n13")
+    parties = Parties(program)
+    x = parties.client.encrypt(parties.interface, np.ones(64))
+    assert parties.server.run(program, x, max_memory="1 GB").shape == (64,)
+    with pytest.raises(
+        hp.ArgumentError, match=r"^run: the program takes .* MB of memory, and 1 MB"
+    ):
+        parties.server.run(program, x, max_memory="1 MB")

@@ -71,7 +71,7 @@ pub use look_ups::{LookUpKeys, LookUpPlan, LookUps, LookUpsDescription};
 pub use numbers::{EncryptedArray, Numbers, ScaleAndBound, capacity_bits, precision_bits};
 pub use programs::{
     AnyArray, AnyKind, Cost, InOrder, Input, Interface, InterfaceBody, OfDifference, OfSign,
-    Operation, Plain, PlainNumber, Planning, Program, ProgramBody, Recorder, Results, Spec,
+    Operation, Part, Plain, PlainNumber, Planning, Program, ProgramBody, Recorder, Results, Spec,
     SpecKind, StepReport,
 };
 pub use server::{

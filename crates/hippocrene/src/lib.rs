@@ -30,7 +30,7 @@ pub use hippocrene_arrays::{
     Fingerprint, Fresh, Function, Gate, GateArray, GateClient, GateKeys, GateServer, InOrder,
     Input, IntegerArray, IntegerPolynomial, Integers, Interface, InterfaceBody, Interval,
     IterationTimes, KMeansMethod, KeyRequest, Layout, LinearMaps, LookUpKeys, LookUpPlan, LookUps,
-    LookUpsDescription, Numbers, OfDifference, OfSign, Operation, Origin, Padding, Plain,
+    LookUpsDescription, Numbers, OfDifference, OfSign, Operation, Origin, Padding, Part, Plain,
     PlainNumber, PlainNumbers, Planning, Polynomial, Polynomials, Prepared, Program, ProgramBody,
     PublicKey, Purpose, Recorder, Report, Residues, Results, ScaleAndBound, Scheme, Seed, Server,
     ServerMemory, Session, Settings, Shape, SharedErrors, Simulation, SlotContents, SmoothFunction,

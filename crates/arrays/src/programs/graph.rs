@@ -1,6 +1,6 @@
 //! The graph of a program: steps that compute values from values.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use serde::{Deserialize, Serialize};
 
@@ -36,7 +36,67 @@ pub(crate) struct Graph {
     pub(crate) outputs: Vec<usize>,
 }
 
+/// Some steps of a program, which can run apart from the others.
+///
+/// See [`Program::part`](crate::Program::part) for an example.
+#[derive(Debug, Clone)]
+pub struct Part {
+    /// The steps, with values of their own numbers.
+    pub(super) graph: Graph,
+    pub(super) inputs: Vec<usize>,
+    results: Vec<usize>,
+}
+
+impl Part {
+    /// The values that its steps use and other steps compute, or that are inputs of the program.
+    pub fn inputs(&self) -> &[usize] {
+        &self.inputs
+    }
+
+    /// The values that its steps compute, and that other steps use or the program returns.
+    pub fn results(&self) -> &[usize] {
+        &self.results
+    }
+}
+
 impl Graph {
+    /// Returns some of the steps, which are in ascending order, as a part. `specs` are those of all
+    /// values.
+    ///
+    /// # Errors
+    /// [`Error::Argument`] if there is no such step, or if the order is wrong.
+    pub(super) fn part(&self, steps: &[usize], specs: &[&Spec]) -> Result<Part, Error> {
+        if !steps.is_sorted_by(|a, b| a < b) || steps.last() >= Some(&self.steps.len()) {
+            let what = format!("steps {steps:?} of {} are not in order", self.steps.len());
+            return Err(Error::argument("take a part of a program", what));
+        }
+        let first = self.first_results();
+        let results_of = |i: usize| first[i]..first[i] + self.steps[i].results;
+        let own: BTreeSet<usize> = steps.iter().flat_map(|i| results_of(*i)).collect();
+        let used = steps.iter().flat_map(|i| &self.steps[*i].inputs).copied();
+        let inputs: BTreeSet<usize> = used.filter(|value| !own.contains(value)).collect();
+        let others = (0..self.steps.len()).filter(|i| steps.binary_search(i).is_err());
+        let elsewhere = others.flat_map(|i| &self.steps[i].inputs).chain(&self.outputs);
+        let results: BTreeSet<usize> =
+            elsewhere.copied().filter(|value| own.contains(value)).collect();
+        let numbers: BTreeMap<usize, usize> =
+            inputs.iter().chain(&own).copied().enumerate().map(|(new, old)| (old, new)).collect();
+        let renamed = |values: &mut dyn Iterator<Item = &usize>| -> Vec<usize> {
+            values.map(|value| numbers[value]).collect()
+        };
+        let steps = steps.iter().map(|i| Step {
+            inputs: renamed(&mut self.steps[*i].inputs.iter()),
+            ..self.steps[*i].clone()
+        });
+        let graph = Graph {
+            inputs: inputs.iter().map(|value| specs[*value].clone()).collect(),
+            steps: steps.collect(),
+            outputs: renamed(&mut results.iter()),
+        };
+        let [inputs, results] = [inputs, results].map(|values| values.into_iter().collect());
+        Ok(Part { graph, inputs, results })
+    }
+
     /// The number of values.
     pub(crate) fn values(&self) -> usize {
         self.inputs.len() + self.steps.iter().map(|step| step.results).sum::<usize>()

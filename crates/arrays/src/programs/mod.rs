@@ -23,6 +23,7 @@ mod run;
 mod spec;
 
 pub use any::{AnyArray, AnyKind};
+pub use graph::Part;
 pub use interface::{Input, Interface, InterfaceBody, Results};
 pub use operation::{InOrder, OfDifference, OfSign, Operation};
 pub use plain::{Plain, PlainNumber};

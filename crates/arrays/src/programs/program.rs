@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 use super::{
     any::AnyArray,
     error_bound::{Approximated, jumps},
-    graph::{Graph, Step},
+    graph::{Graph, Part, Step},
     interface::{Input, Interface, InterfaceBody, Results},
     planner::planned,
     recorder::Recorder,
@@ -222,11 +222,15 @@ impl Program {
         &self.body.steps
     }
 
+    /// The specifications of all values: of the inputs, and of the results of each step.
+    fn values(&self) -> Vec<&Spec> {
+        let inputs = self.interface.inputs().iter().map(|input| &input.spec);
+        inputs.chain(self.steps().iter().flat_map(|step| &step.results)).collect()
+    }
+
     /// The specifications of the results.
     pub fn results(&self) -> Vec<&Spec> {
-        let inputs = self.interface.inputs().iter().map(|input| &input.spec);
-        let steps = self.steps().iter().flat_map(|step| &step.results);
-        let values: Vec<&Spec> = inputs.chain(steps).collect();
+        let values = self.values();
         // The graph was checked when the program was made or loaded.
         self.outputs().iter().map(|value| values[*value]).collect()
     }
@@ -257,6 +261,16 @@ impl Program {
         mut progress: impl FnMut(usize) -> bool,
     ) -> Result<Vec<AnyArray>, Error> {
         self.check_inputs(&inputs)?;
+        self.check_server(server)?;
+        let mut done = 0;
+        run(&self.body.graph, server, inputs, |_, _| {
+            done += 1;
+            progress(done)
+        })
+    }
+
+    /// Checks that a server has the parameters and the keys of this program.
+    fn check_server(&self, server: &Server) -> Result<(), Error> {
         server.check_settings(self.interface.settings(), RUN)?;
         let lacks = server.lacks(&self.interface.key_request());
         if !lacks.is_empty() {
@@ -267,11 +281,53 @@ impl Program {
             );
             return Err(Error::NoKeys { operation: RUN, what: what.into() });
         }
-        let mut done = 0;
-        run(&self.body.graph, server, inputs, |_, _| {
-            done += 1;
-            progress(done)
-        })
+        Ok(())
+    }
+
+    /// Describes some of the steps as a part that can run by itself, given in ascending order.
+    ///
+    /// ```
+    /// # use hippocrene::{KeyRequest, Operation, Planning, Preset, Program, Recorder, Results, Spec, SpecKind};
+    /// # let recorder = Recorder::new(Preset::by_name("n13")?.settings()?, &KeyRequest::only([]), None)?;
+    /// # let rows = Spec::new(SpecKind::Numbers, vec![4], Some((-1.0, 1.0)))?;
+    /// # let x = recorder.input("x", rows, None)?;
+    /// # let squares = recorder.perform(recorder.server(), Operation::Mul, &[x, x])?;
+    /// # let sum = recorder.perform(recorder.server(), Operation::Sum { axis: None }, &squares)?;
+    /// # let program = Program::of(&recorder, &sum, Results::Single, String::new(), Planning::Full)?;
+    /// // The steps are lower, mul and sum. Value 0 is the input.
+    /// let last = program.part(&[2])?;
+    /// assert_eq!((last.inputs(), last.results()), (&[2][..], &[3][..]));
+    /// # Ok::<(), hippocrene::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// [`Error::Argument`] if there is no such step, or if the order is wrong.
+    pub fn part(&self, steps: &[usize]) -> Result<Part, Error> {
+        self.body.graph.part(steps, &self.values())
+    }
+
+    /// Runs a part of the program on the values that it uses, in the order of [`Part::inputs`]. It
+    /// returns values in the order of [`Part::results`].
+    ///
+    /// # Errors
+    /// As [`Program::run`].
+    pub fn run_part(
+        &self,
+        server: &Server,
+        part: &Part,
+        inputs: Vec<AnyArray>,
+    ) -> Result<Vec<AnyArray>, Error> {
+        self.check_server(server)?;
+        if inputs.len() != part.inputs.len() {
+            let what = format!("{} values for a part with {}", inputs.len(), part.inputs.len());
+            return Err(Error::argument(RUN, what));
+        }
+        for ((value, spec), array) in part.inputs.iter().zip(&part.graph.inputs).zip(&inputs) {
+            let input = self.interface.inputs().get(*value);
+            let name = input.map_or_else(|| format!("%{value}"), |input| input.name.clone());
+            spec.check(array, &name)?;
+        }
+        run(&part.graph, server, inputs, |_, _| true)
     }
 
     /// Checks that arrays are the inputs that the program takes, before any key is loaded.
