@@ -82,15 +82,17 @@ class Case:
 
     @cached_property
     def widest(self) -> tuple[float, float]:
-        """The interval of all inputs. Single operations declare those of each input later."""
+        """The interval of all inputs, in which they are encrypted for single operations."""
         intervals = [one.interval for one in self.specs]
         return min(low for low, _ in intervals), max(high for _, high in intervals)
 
     def by_operations(self, *arrays: Any) -> tuple[Any, ...]:
         """Compute the function by single operations, on arrays that were encrypted as `widest`."""
-        each = zip(arrays, self.specs, strict=True)
-        results = self.function(*(bounded(array, spec.interval) for array, spec in each))
-        return tuple(one.compute() for one in several(results))
+        declared = [
+            array if spec.interval == self.widest else bounded(array, spec.interval)
+            for array, spec in zip(arrays, self.specs, strict=True)
+        ]
+        return tuple(one.compute() for one in several(self.function(*declared)))
 
     def expected(self) -> np.ndarray:
         """Return the exact results."""
@@ -283,11 +285,11 @@ def forest(rng: np.random.Generator) -> Case:
         above = x[:, features.ravel()] > thresholds.ravel()
         for tree in range(8):
             right = [above[:, 7 * tree + node] for node in range(7)]
-            level = [leaf for leaf in leaves[tree]]
+            level = list(leaves[tree])
             for first in (3, 1, 0):
                 level = [
                     low + right[first + i] * (high - low)
-                    for i, (low, high) in enumerate(zip(level[::2], level[1::2]))
+                    for i, (low, high) in enumerate(zip(level[::2], level[1::2], strict=True))
                 ]
             total = total + level[0]
         return total / 8
@@ -353,6 +355,8 @@ def predicted(plan: hp.Simulation, program: hp.Program) -> dict[str, Any]:
             "preset": plan.preset,
             "seconds": plan.seconds,
             "bootstraps": plan.bootstraps,
+            "peak_memory": plan.peak_memory,
+            "key_bytes": plan.key_bytes,
         },
         "program": {
             "preset": program.preset,

@@ -134,7 +134,7 @@ fn improved<'s>(
 }
 
 /// Returns the arrays of all values, without residues.
-fn values_of(graph: &Graph, simulation: &Simulation) -> Result<Vec<AnyArray>, Error> {
+pub(super) fn values_of(graph: &Graph, simulation: &Simulation) -> Result<Vec<AnyArray>, Error> {
     let inputs = graph.inputs.iter().map(|spec| spec.stand_in(simulation, None));
     let inputs = inputs.collect::<Result<Vec<_>, _>>()?;
     let mut values = inputs.clone();
@@ -414,7 +414,7 @@ impl Graph {
 }
 
 /// Lets every step without decisions choose its candidates, and returns the graph with them.
-fn decided(mut graph: Graph, simulation: &Simulation) -> Result<Graph, Error> {
+pub(super) fn decided(mut graph: Graph, simulation: &Simulation) -> Result<Graph, Error> {
     let (server, log) = simulation.server().logged();
     let inputs = graph.inputs.iter().map(|spec| spec.stand_in(simulation, None));
     let mut values = inputs.collect::<Result<Vec<_>, _>>()?;
