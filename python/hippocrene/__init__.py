@@ -50,6 +50,7 @@ from hippocrene.errors import (
 from hippocrene.inspection import inspect
 from hippocrene.keys import EvaluationKeys, TransferKey
 from hippocrene.limits import Limits
+from hippocrene.loops import repeat
 from hippocrene.numpy.activations import relu, sigmoid
 from hippocrene.numpy.polynomials import polyval
 from hippocrene.program import Interface, Program, Step
@@ -123,6 +124,7 @@ __all__ = [
     "polyval",
     "presets",
     "relu",
+    "repeat",
     "set_cache_budget",
     "sigmoid",
     "simulate",

@@ -366,6 +366,15 @@ class EncryptedArray(_Stored):
 
 @final
 class Server:
+    records_loops: Final[bool]
+    def enter_loop(self, state: Sequence[_Array]) -> list[_Array]: ...
+    def repeat(
+        self,
+        state: Sequence[_Array],
+        entered: Sequence[_Array],
+        results: Sequence[_Array],
+        times: int,
+    ) -> list[_Array]: ...
     def __new__(cls, keys: EvaluationKeys, threads: int) -> Server: ...
     fingerprint: Final[str]
     def set_key_memory(self, limit: int) -> None: ...

@@ -117,11 +117,59 @@ pub(crate) fn recorded(recorder: &Arc<Recorder>, value: usize) -> Result<Encrypt
     Ok(EncryptedArray::of_value(recorder.array(value)?, recorder, value))
 }
 
+/// The values that arrays stand for in a recorder.
+fn values_of(arrays: &[Py<EncryptedArray>], recorder: &Arc<Recorder>) -> Result<Vec<usize>, Error> {
+    arrays.iter().map(|array| array.get().value_of(recorder)).collect()
+}
+
+/// The recorder of a server that writes down a program.
+fn need_recorder(recorder: &Option<Arc<Recorder>>) -> Result<&Arc<Recorder>, Error> {
+    let missing = || Error::Internal("this server does not record a program".into());
+    recorder.as_ref().ok_or_else(missing)
+}
+
 #[pymethods]
 impl Server {
     #[new]
     fn with_threads(py: Python<'_>, keys: &EvaluationKeys, threads: usize) -> PyResult<Self> {
         detached(py, || hippocrene::Server::with_threads(&keys.0, threads).map(Self::new))
+    }
+
+    /// True if the server records a program in which loops can be steps.
+    #[getter]
+    fn records_loops(&self) -> bool {
+        self.recorder.is_some() && self.inner.bootstrap_reserve().is_some()
+    }
+
+    /// Begins a loop, and returns the state as each round finds it.
+    fn enter_loop(
+        &self,
+        py: Python<'_>,
+        state: Vec<Py<EncryptedArray>>,
+    ) -> PyResult<Vec<EncryptedArray>> {
+        detached(py, || {
+            let recorder = need_recorder(&self.recorder)?;
+            let entered = recorder.enter_loop(&values_of(&state, recorder)?)?;
+            entered.into_iter().map(|value| recorded(recorder, value)).collect()
+        })
+    }
+
+    /// Makes one step of a loop, and returns the state after this number of rounds.
+    fn repeat(
+        &self,
+        py: Python<'_>,
+        state: Vec<Py<EncryptedArray>>,
+        entered: Vec<Py<EncryptedArray>>,
+        results: Vec<Py<EncryptedArray>>,
+        times: usize,
+    ) -> PyResult<Vec<EncryptedArray>> {
+        detached(py, || {
+            let recorder = need_recorder(&self.recorder)?;
+            let [state, entered, results] =
+                [state, entered, results].map(|arrays| values_of(&arrays, recorder));
+            let after = recorder.repeat(&state?, &entered?, &results?, times)?;
+            after.into_iter().map(|value| recorded(recorder, value)).collect()
+        })
     }
 
     #[getter]

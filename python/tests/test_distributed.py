@@ -251,11 +251,11 @@ def test_programs_run_in_parts_with_the_same_bytes(dask_client: DaskClient) -> N
 
 def test_a_killed_worker_costs_its_parts_only() -> None:
     def deep(x: Any) -> Any:
-        for _ in range(6):
+        for _ in range(4):
             x = np.tanh(x) * 0.5 + x * x * 0.25
         return x
 
-    program = hippocrene.compile(deep, hippocrene.spec(64, bound=1), preset="n16", precision=14)
+    program = hippocrene.compile(deep, hippocrene.spec(64, bound=1), preset="n15", precision=14)
     interface = program.interface()
     client = hippocrene.Client.generate(interface)
     keys = client.evaluation_keys(interface)

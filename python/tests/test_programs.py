@@ -748,3 +748,80 @@ def test_a_limit_of_memory_refuses_programs_beforehand() -> None:
         hp.ArgumentError, match=r"^run: the program takes .* MB of memory, and 1 MB"
     ):
         parties.server.run(program, x, max_memory="1 MB")
+
+
+def shrinking(x: Any, times: int = 6) -> Any:
+    """Return a state after some rounds that use another encrypted array."""
+
+    def step(state: tuple[Any, Any]) -> tuple[Any, Any]:
+        y, z = state
+        y = (0.5 * y**16 + 0.25 * x).with_interval((-1, 1))
+        return y, (0.5 * (y + z)).with_interval((-1, 1))
+
+    y, z = hp.repeat(step, times, (x * 1, (x * 0.5).with_interval((-1, 1))))
+    return y, z
+
+
+def test_a_loop_is_one_step_of_a_program_with_bootstraps() -> None:
+    class Plain(np.ndarray):
+        def with_interval(self, _: tuple[float, float]) -> Plain:
+            return self
+
+    def compiled(times: int) -> hp.Program:
+        return hp.compile(
+            lambda x: shrinking(x, times),
+            hp.spec(16, bound=1),
+            preset="n15",
+            precision=14,
+        )
+
+    program = compiled(6)
+    assert operations(program).count("repeat") == 1
+    assert "pow" not in operations(program)
+    # Each round bootstraps both arrays of the state.
+    assert program.bootstraps >= 12
+    assert len(compiled(12).to_bytes()) < 2 * len(program.to_bytes())
+    assert program.to_bytes() == compiled(6).to_bytes()
+    assert program.error_bound == np.inf
+    parties = Parties(hp.Program.from_bytes(program.to_bytes()))
+    values = np.linspace(-1, 1, 16)
+    for result, expected in zip(parties(values), shrinking(values.view(Plain)), strict=True):
+        np.testing.assert_allclose(result, expected, atol=2e-3)
+
+
+def test_loops_without_bootstraps_are_unrolled_and_work_on_all_arrays() -> None:
+    def halves(x: Any) -> Any:
+        return hp.repeat(lambda y: y * 0.5 + 0.25, 3, x)
+
+    values = np.linspace(-1, 1, 16)
+    assert halves(8.0) == 1.4375
+    program = hp.compile(halves, hp.spec(16, bound=1), preset="n14")
+    assert "repeat" not in operations(program)
+    np.testing.assert_allclose(Parties(program)(values), halves(values), atol=1e-4)
+    np.testing.assert_allclose(hp.simulate(halves, values, preset="n14").result, halves(values))
+    assert hp.repeat(lambda y: y / 0, 0, 3) == 3
+
+
+@pytest.mark.parametrize(
+    ("step", "message"),
+    [
+        (
+            lambda y: y * y + y,
+            r"the interval of array 0 of the state grows from \[-1, 1\] to \[-1, 2\]",
+        ),
+        (
+            lambda y: (y * y)[: y.shape[0] - 1],
+            "array 0 of the state is 32 numbers in .*one round makes 31 numbers",
+        ),
+        (lambda y: (y * y, y), "a round returns 2 arrays, and the state has 1"),
+        (
+            lambda y: (y * y).with_precision(y.precision + 1),
+            "the precision of array 0 of the state grows from 14 to 15 bits",
+        ),
+    ],
+)
+def test_rounds_that_change_the_header_of_a_loop_are_refused(step: Any, message: str) -> None:
+    with pytest.raises(hp.ArgumentError, match=f"^repeat: {message}"):
+        hp.compile(
+            lambda x: hp.repeat(step, 30, x), hp.spec(32, bound=1), preset="n15", precision=14
+        )

@@ -58,7 +58,11 @@ impl Approximated {
         spec: Spec,
         stated: f64,
     ) -> Self {
-        let error = carried(operation, inputs, &spec) + own_share(operation) * stated;
+        let error = match operation {
+            // Rounds may carry errors on, or correct them.
+            Operation::Repeat { .. } => f64::INFINITY,
+            _ => carried(operation, inputs, &spec) + own_share(operation) * stated,
+        };
         let unevenness = unevenness(operation, inputs, &spec, stated);
         Approximated { spec, error, stated, unevenness }
     }

@@ -79,22 +79,53 @@ impl Graph {
         let elsewhere = others.flat_map(|i| &self.steps[i].inputs).chain(&self.outputs);
         let results: BTreeSet<usize> =
             elsewhere.copied().filter(|value| own.contains(value)).collect();
-        let numbers: BTreeMap<usize, usize> =
-            inputs.iter().chain(&own).copied().enumerate().map(|(new, old)| (old, new)).collect();
-        let renamed = |values: &mut dyn Iterator<Item = &usize>| -> Vec<usize> {
-            values.map(|value| numbers[value]).collect()
-        };
-        let steps = steps.iter().map(|i| Step {
-            inputs: renamed(&mut self.steps[*i].inputs.iter()),
-            ..self.steps[*i].clone()
-        });
-        let graph = Graph {
-            inputs: inputs.iter().map(|value| specs[*value].clone()).collect(),
-            steps: steps.collect(),
-            outputs: renamed(&mut results.iter()),
-        };
-        let [inputs, results] = [inputs, results].map(|values| values.into_iter().collect());
+        let [inputs, results]: [Vec<usize>; 2] =
+            [inputs, results].map(|values| values.into_iter().collect());
+        let spec = |value: usize| specs[value].clone();
+        let graph = self.taken_out(steps, &inputs, &results, spec);
         Ok(Part { graph, inputs, results })
+    }
+
+    /// Returns these steps as a graph of their own, which leads from the values `inputs` to
+    /// `outputs`.
+    pub(super) fn taken_out(
+        &self,
+        steps: &[usize],
+        inputs: &[usize],
+        outputs: &[usize],
+        spec: impl Fn(usize) -> Spec,
+    ) -> Graph {
+        let first = self.first_results();
+        let own = steps.iter().flat_map(|i| first[*i]..first[*i] + self.steps[*i].results);
+        let numbers: BTreeMap<usize, usize> =
+            inputs.iter().copied().chain(own).enumerate().map(|(new, old)| (old, new)).collect();
+        let renamed = |values: &[usize]| values.iter().map(|value| numbers[value]).collect();
+        let step = |i: &usize| {
+            let step = &self.steps[*i];
+            Step { inputs: renamed(&step.inputs), ..step.clone() }
+        };
+        Graph {
+            inputs: inputs.iter().map(|value| spec(*value)).collect(),
+            steps: steps.iter().map(step).collect(),
+            outputs: renamed(outputs),
+        }
+    }
+
+    /// The policies of all steps, with those in loops.
+    pub(super) fn policies(&self) -> Vec<Policy> {
+        let mut policies = Vec::new();
+        for step in &self.steps {
+            policies.push(step.policy);
+            if let Operation::Repeat { body, .. } = &step.operation {
+                policies.extend(body.0.policies());
+            }
+        }
+        policies
+    }
+
+    /// True if a step is a loop.
+    pub(super) fn has_loops(&self) -> bool {
+        self.steps.iter().any(|step| matches!(step.operation, Operation::Repeat { .. }))
     }
 
     /// The number of values.
@@ -133,6 +164,9 @@ impl Graph {
             if step.results != need {
                 let what = format!("step {i} has {} results, and {need} are needed", step.results);
                 return Err(Error::argument(OPERATION, what));
+            }
+            if let Operation::Repeat { body, times } = &step.operation {
+                body.check(*times, step.inputs.len())?;
             }
             known += step.results;
         }

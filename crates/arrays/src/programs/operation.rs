@@ -11,6 +11,7 @@ use serde::{Deserialize, Serialize};
 
 use super::{
     any::{AnyArray, AnyKind},
+    loops::LoopBody,
     plain::{FromPlain, Plain, PlainNumber},
 };
 use crate::{
@@ -169,6 +170,11 @@ pub enum Operation {
     /// The largest element of each block of this size.
     MaxPool { size: usize },
 
+    // Loops
+    /// Applies a function this number of times. The first operands are the state, and the others
+    /// are the same in all rounds.
+    Repeat { body: LoopBody, times: usize },
+
     // Gates
     /// Gates of the same arrays of bits, with a result for each of them.
     Gates(Vec<Gate>),
@@ -293,6 +299,7 @@ impl Operation {
     pub(super) fn results(&self) -> usize {
         match self {
             Operation::Gates(gates) => gates.len(),
+            Operation::Repeat { body, .. } => body.states(),
             _ => 1,
         }
     }
@@ -395,6 +402,7 @@ impl Operation {
                 server.polynomial(a, &p)
             }),
             Operation::IsZero => self.of_integers(inputs, |[a]| server.is_zero(a)),
+            Operation::Repeat { body, times } => body.repeat(server, *times, inputs),
             Operation::Gates(gates) => self.gates(server, inputs, gates),
             Operation::GatePlain { gate, bits } => {
                 let [a] = self.operands::<Bits, _>(inputs)?;

@@ -68,6 +68,10 @@ struct Measured<'s> {
 /// # Errors
 /// The errors of the steps.
 pub(super) fn planned(graph: Graph, simulation: &Simulation) -> Result<Graph, Error> {
+    // A loop has the same capacity in all rounds already.
+    if graph.has_loops() {
+        return Ok(graph);
+    }
     let measured = Measured::of(&graph, simulation)?;
     if let Some((rewritten, again)) = improved(&graph, &measured, simulation)?
         && let Some(planned) = placed(&rewritten, &again, &measured, simulation)

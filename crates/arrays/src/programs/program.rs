@@ -200,8 +200,8 @@ impl Program {
             let what = "the graph has other inputs, steps or outputs than its description";
             return Err(Error::argument("load a program", what));
         }
-        for step in &graph.steps {
-            step.policy.check(&settings)?;
+        for policy in graph.policies() {
+            policy.check(&settings)?;
         }
         let interface = Interface::new(settings, bits, body.interface.clone())?;
         Ok(Program { interface, body })

@@ -7,6 +7,7 @@ use hippocrene_ckks::Values;
 use super::{
     any::AnyArray,
     graph::{Graph, Step},
+    loops::{self, LoopBody, entered},
     operation::Operation,
     spec::{Spec, SpecKind},
 };
@@ -199,6 +200,84 @@ impl Recorder {
         Ok(narrowed[0])
     }
 
+    /// Begins a loop: returns the state as each round finds it, after a bootstrap.
+    ///
+    /// The body of the loop is recorded by performing its operations on the returned values. Then
+    /// [`Recorder::repeat`] makes one step of it.
+    ///
+    /// # Errors
+    /// [`Error::Argument`] if the state does not hold numbers, and as
+    /// [`Server::bootstrap_to`].
+    pub fn enter_loop(&self, state: &[usize]) -> Result<Vec<usize>, Error> {
+        let mut recorded = locked(&self.recorded);
+        let enter = |value: &usize| {
+            let array = recorded.values.get(*value).ok_or_else(|| unknown(*value))?;
+            let array = entered(&self.server, array, None)?;
+            let bootstrap = Operation::Bootstrap { capacity: None };
+            let result = recorded.perform(&self.server, &self.log, bootstrap, &[*value], false)?[0];
+            if let AnyArray::Numbers(array) = &array {
+                // The values of the first round say nothing about those of the others.
+                let unknown = self.simulation.server().stand_in::<Numbers>(array)?;
+                recorded.values[result] = unknown.into();
+            }
+            Ok(result)
+        };
+        state.iter().map(enter).collect()
+    }
+
+    /// Makes one step of a loop that was begun by [`Recorder::enter_loop`] with this state, and
+    /// returns the state after this number of rounds. `results` is the state after one round.
+    ///
+    /// ```
+    /// use hippocrene::{
+    ///     Bootstrapping, KeyRequest, Operation, PlainNumber, Preset, Recorder, Spec, SpecKind,
+    /// };
+    ///
+    /// let settings = Preset::by_name("n15")?.settings()?;
+    /// let how = Bootstrapping::default();
+    /// let request = KeyRequest { bootstrapping: Some(how), ..KeyRequest::only([]) };
+    /// let recorder = Recorder::new(settings, &request, None)?;
+    /// let x = recorder.input("x", Spec::new(SpecKind::Numbers, vec![4], Some((-1.0, 1.0)))?, None)?;
+    /// let state = recorder.enter_loop(&[x])?;
+    /// let half = Operation::MulNumber(PlainNumber::Real(0.5));
+    /// let next = recorder.perform(recorder.server(), half, &state)?;
+    /// let after = recorder.repeat(&[x], &state, &next, 3)?;
+    /// assert_eq!(recorder.array(after[0])?.shape(), [4]);
+    /// # Ok::<(), hippocrene::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// [`Error::Argument`] or [`Error::Shape`] if a round changes the shape, the kind or the
+    /// precision of the state or widens its interval, and as the steps of the body.
+    pub fn repeat(
+        &self,
+        state: &[usize],
+        entered: &[usize],
+        results: &[usize],
+        times: usize,
+    ) -> Result<Vec<usize>, Error> {
+        let mut recorded = locked(&self.recorded);
+        if [entered.len(), results.len()] != [state.len(); 2] {
+            let (have, need) = (results.len(), state.len());
+            let what = format!("a round returns {have} arrays, and the state has {need}");
+            return Err(Error::argument(loops::OPERATION, what));
+        }
+        let all = [state, entered, results].concat();
+        if let Some(value) = all.iter().find(|value| **value >= recorded.values.len()) {
+            return Err(unknown(*value));
+        }
+        for (i, (before, after)) in entered.iter().zip(results).enumerate() {
+            check_header(i, &recorded.values[*before], &recorded.values[*after])?;
+        }
+        let (steps, others) = recorded.graph.body(entered, results);
+        let inputs = [entered, &others[..]].concat();
+        let spec = |value: usize| Spec::of(&recorded.values[value]);
+        let body = LoopBody(recorded.graph.taken_out(&steps, &inputs, results, spec));
+        let operands = [state, &others[..]].concat();
+        let repeat = Operation::Repeat { body, times };
+        recorded.perform(&self.server, &self.log, repeat, &operands, false)
+    }
+
     /// Returns the graph that leads to these outputs, and the names of its inputs.
     pub(super) fn graph(&self, outputs: &[usize]) -> Result<(Graph, Vec<String>), Error> {
         let recorded = locked(&self.recorded);
@@ -214,6 +293,33 @@ impl Recorder {
 
 fn unknown(value: usize) -> Error {
     Error::argument(OPERATION, format!("there is no value {value}"))
+}
+
+/// Checks that a round keeps what all rounds rely on. `i` is the number of the array in the state.
+fn check_header(i: usize, before: &AnyArray, after: &AnyArray) -> Result<(), Error> {
+    let (have, need) = (Spec::of(after), Spec::of(before));
+    let what = if (have.kind, &have.shape) != (need.kind, &need.shape) {
+        format!("array {i} of the state is {need}, and one round makes {have} of it")
+    } else if let (AnyArray::Numbers(before), AnyArray::Numbers(after)) = (before, after)
+        && before.precision() != after.precision()
+    {
+        let (have, need) = (after.precision(), before.precision());
+        format!(
+            "the precision of array {i} of the state grows from {need} to {have} bits in one round. \
+             Declare it at the end of the round (with_precision)."
+        )
+    } else if let (Some((low, high)), Some((least, most))) = (have.interval, need.interval)
+        && (low < least || most < high)
+    {
+        format!(
+            "the interval of array {i} of the state grows from [{least}, {most}] to [{low}, {high}] \
+             in one round. Declare an interval that all rounds keep, before the loop and at the end \
+             of the round (with_interval)."
+        )
+    } else {
+        return Ok(());
+    };
+    Err(Error::argument(loops::OPERATION, what))
 }
 
 impl Recorded {

@@ -16,6 +16,16 @@ pub(super) fn run(
     graph: &Graph,
     server: &Server,
     inputs: Vec<AnyArray>,
+    after: impl FnMut(&Step, &[AnyArray]) -> bool,
+) -> Result<Vec<AnyArray>, Error> {
+    run_on(graph, |step| server.planned_with(step.policy, step.decisions.clone()), inputs, after)
+}
+
+/// As [`run`], with the server that performs each step.
+pub(super) fn run_on(
+    graph: &Graph,
+    server: impl Fn(&Step) -> Server,
+    inputs: Vec<AnyArray>,
     mut after: impl FnMut(&Step, &[AnyArray]) -> bool,
 ) -> Result<Vec<AnyArray>, Error> {
     let last_uses = graph.last_uses();
@@ -24,8 +34,7 @@ pub(super) fn run(
     for (i, step) in graph.steps.iter().enumerate() {
         let operands = step.inputs.iter().map(|value| values[*value].as_ref().ok_or(*value));
         let operands = operands.collect::<Result<Vec<_>, _>>().map_err(missing)?;
-        let planned = server.planned_with(step.policy, step.decisions.clone());
-        let results = step.operation.perform(&planned, &operands)?;
+        let results = step.operation.perform(&server(step), &operands)?;
         if results.len() != step.results {
             let what = format!("step {i} has {} results, not {}", results.len(), step.results);
             return Err(Error::argument(RUN, what));
