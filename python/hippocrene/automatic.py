@@ -187,10 +187,9 @@ def chosen(
         # No preset makes these functions more precise.
         raise limits[-1]
     preset, reason = refused[-1]
-    for _, refusal in refused:
-        if isinstance(refusal, MissingKeyError):
-            # No preset can replace keys.
-            raise refusal
+    if isinstance(reason, MissingKeyError):
+        # No preset can replace keys.
+        raise reason
     if len({str(error) for _, error in refused}) == 1 and (len(refused) > 1 or need is None):
         # All presets fail for the same reason, so the preset is not at fault.
         raise reason

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from distributed import Worker
 
 # The share of the predicted time from which on a step begins a part (chosen).
-_LONG_SHARE = 1 / 50
+_LONG_SHARE = 1 / 20
 
 Prepared = TypeVar("Prepared")
 Item = TypeVar("Item")
@@ -90,13 +90,13 @@ def _part(
 def parts(program: Program) -> list[list[int]]:
     """Divide the steps of a program into parts that can run on different machines.
 
-    Each part begins with a step that takes a fiftieth of the predicted time or more. Shorter steps
+    Each part begins with a step that takes a twentieth of the predicted time or more. Shorter steps
     belong to the last part that they use values of. So each part needs only parts before it.
 
     >>> import hippocrene as hp
     >>> program = hp.compile(lambda x: (x * x, x + 1), hp.spec(8, bound=1), preset="n13")
     >>> [[program.steps[i].operation for i in part] for part in parts(program)]
-    [['lower', 'add_number'], ['mul']]
+    [['lower', 'lower'], ['mul'], ['add_number']]
     """
     found: list[list[int]] = []
     # The part of each value.

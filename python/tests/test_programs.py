@@ -825,3 +825,15 @@ def test_rounds_that_change_the_header_of_a_loop_are_refused(step: Any, message:
         hp.compile(
             lambda x: hp.repeat(step, 30, x), hp.spec(32, bound=1), preset="n15", precision=14
         )
+
+
+def test_a_refusal_is_that_of_the_preset_that_comes_nearest() -> None:
+    def ordered(x: Any) -> Any:
+        with x.server.at_distance(0.05):
+            return np.sort(x)
+
+    # Presets without bootstraps lack keys, but those are not what is missing.
+    with pytest.raises(
+        hp.ParameterError, match=r"nearest miss is 'n17.*': sort: .* a gap of 2.5e-2"
+    ):
+        hp.compile(ordered, hp.spec(16, bound=1), precision=12)
