@@ -8,15 +8,45 @@ import time
 import zipfile
 from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 from hippocrene.arrays.encrypted import EncryptedArray
 from hippocrene.errors import ArgumentError, FormatError, file_errors
 
 if TYPE_CHECKING:
     from hippocrene import _native
-    from hippocrene.program import Program
-    from hippocrene.server import Server
+
+
+class _Program(Protocol):
+    """The parts of a program that a run needs."""
+
+    @property
+    def _raw(self) -> _native.Program:
+        """The program of the extension module."""
+
+    @property
+    def _outputs(self) -> list[int]:
+        """The values that are returned."""
+
+    @property
+    def steps(self) -> tuple[Any, ...]:
+        """The steps in order."""
+
+    def to_bytes(self) -> bytes:
+        """Return the bytes of its file."""
+
+
+class _Server(Protocol):
+    """The parts of a server that a run needs."""
+
+    _raw: _native.Server
+
+    def load(self, array: EncryptedArray, /) -> EncryptedArray:
+        """Load an array."""
+
+    def _wrap(self, raw: _native.EncryptedArray, /) -> EncryptedArray:
+        """Return an array of this server."""
+
 
 # The shortest time between two checkpoints, in seconds (chosen). Writing one takes much less.
 SECONDS = 10.0
@@ -25,8 +55,8 @@ _VERSION = 1
 
 
 def run_with_checkpoints(
-    program: Program,
-    server: Server,
+    program: _Program,
+    server: _Server,
     inputs: list[EncryptedArray],
     path: Path,
     progress: Callable[[int], object] | None,
@@ -59,7 +89,7 @@ def run_with_checkpoints(
     return [values[value] for value in outputs]
 
 
-def _digest(program: Program, inputs: list[EncryptedArray]) -> str:
+def _digest(program: _Program, inputs: list[EncryptedArray]) -> str:
     """Return a number that identifies a program with its inputs."""
     digest = hashlib.sha256(program.to_bytes())
     for array in inputs:
@@ -68,7 +98,7 @@ def _digest(program: Program, inputs: list[EncryptedArray]) -> str:
 
 
 def _write(
-    path: Path, digest: str, server: Server, done: int, values: dict[int, _native.EncryptedArray]
+    path: Path, digest: str, server: _Server, done: int, values: dict[int, _native.EncryptedArray]
 ) -> None:
     """Write a checkpoint, either completely or not at all."""
     state = {"version": _VERSION, "digest": digest, "steps": done, "values": sorted(values)}
@@ -82,7 +112,7 @@ def _write(
 
 
 def _read(
-    path: Path, digest: str, server: Server, steps: int
+    path: Path, digest: str, server: _Server, steps: int
 ) -> tuple[int, dict[int, _native.EncryptedArray]]:
     """Return the number of steps that are done, and the values of a checkpoint.
 

@@ -24,7 +24,6 @@ from hippocrene.units import size_of, size_text
 
 if TYPE_CHECKING:
     from hippocrene.models.model_interface import ModelInterface
-    from hippocrene.server import Server
 
 
 @dataclass(frozen=True)
@@ -297,7 +296,7 @@ class Program(_Described):
 
     def _run(
         self,
-        server: Server,
+        server: Any,
         arrays: tuple[Any, ...],
         progress: Callable[[int], object] | None,
         checkpoint: FilePath | None,

@@ -569,7 +569,8 @@ impl ClientKey {
         let count = values.iter().filter(|one| is_outside(one)).count();
         let (size, first) = (values.len(), place(array.shape(), first));
         wipe(std::slice::from_mut(&mut values));
-        Err(Error::OutOfInterval { count, size, first, interval })
+        let (low, high) = (interval.low(), interval.high());
+        Err(Error::OutOfInterval { count, size, first, low, high })
     }
 
     /// The default number of bits of noise for [`ClientKey::decrypt_for_sharing`].

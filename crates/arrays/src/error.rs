@@ -13,7 +13,7 @@ use hippocrene_ring::RingError;
 use hippocrene_rlwe::RlweError;
 use thiserror::Error;
 
-use crate::{Interval, format::FormatError};
+use crate::format::FormatError;
 
 /// An error of this library.
 ///
@@ -122,9 +122,11 @@ pub enum Error {
     /// Decrypted elements that lie far outside of the interval that they were computed to have.
     #[error(
         "decrypt: {count} of {size} values are wrong, the first one{first}. They lie far outside of \
-         the interval {interval}, which contains all results. An input led to a value outside of \
+         the interval from {} to {}, which contains all results. An input led to a value outside of \
          an interval that was declared or seen in a sample, or the server computed wrongly. Leave \
-         such inputs out, or declare wider intervals."
+         such inputs out, or declare wider intervals.",
+        Short(*low),
+        Short(*high)
     )]
     OutOfInterval {
         /// The number of these elements.
@@ -133,8 +135,10 @@ pub enum Error {
         size: usize,
         /// The place of the first one in words, or nothing for a single value.
         first: String,
-        /// The interval of the array.
-        interval: Interval,
+        /// The lower end of the interval of the array.
+        low: f64,
+        /// The upper end of the interval of the array.
+        high: f64,
     },
     /// The machine lacks the requested kernel, or cannot provide threads or random bytes.
     #[error(transparent)]

@@ -4,16 +4,34 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use serde::{Deserialize, Serialize};
 
-use super::{operation::Operation, spec::Spec};
+use super::{any::AnyArray, spec::Spec};
 use crate::{
-    Error,
+    Error, Server,
     server::{Decision, Policy},
 };
 
+/// The name of loops in errors.
+pub(super) const LOOP: &str = "repeat";
+
+/// Maximum number of rounds of a loop (chosen; a dry run performs all of them).
+const MAX_TIMES: usize = 1 << 20;
+
+/// An operation that a graph can consist of.
+pub trait Perform: Sized {
+    /// Performs the operation on the server.
+    fn perform(&self, server: &Server, inputs: &[&AnyArray]) -> Result<Vec<AnyArray>, Error>;
+
+    /// The number of results.
+    fn results(&self) -> usize;
+
+    /// The graph that is repeated, and the number of rounds, if this is a loop.
+    fn looped(&self) -> Option<(&Graph<Self>, usize)>;
+}
+
 /// An operation of a program, with its operands and the decisions on how it is performed.
 #[derive(Debug, Clone, Serialize, Deserialize)]
-pub(crate) struct Step {
-    pub(crate) operation: Operation,
+pub struct Step<O> {
+    pub(crate) operation: O,
     /// The values that it computes from.
     pub(crate) inputs: Vec<usize>,
     /// The number of its results.
@@ -29,63 +47,20 @@ pub(crate) struct Step {
 ///
 /// Values are numbered. The inputs come first, and then the results of each step, in order. A step
 /// computes only from values with smaller numbers than its own.
-#[derive(Debug, Clone, Default, Serialize, Deserialize)]
-pub(crate) struct Graph {
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub struct Graph<O> {
     pub(crate) inputs: Vec<Spec>,
-    pub(crate) steps: Vec<Step>,
+    pub(crate) steps: Vec<Step<O>>,
     pub(crate) outputs: Vec<usize>,
 }
 
-/// Some steps of a program, which can run apart from the others.
-///
-/// See [`Program::part`](crate::Program::part) for an example.
-#[derive(Debug, Clone)]
-pub struct Part {
-    /// The steps, with values of their own numbers.
-    pub(super) graph: Graph,
-    pub(super) inputs: Vec<usize>,
-    results: Vec<usize>,
-}
-
-impl Part {
-    /// The values that its steps use and other steps compute, or that are inputs of the program.
-    pub fn inputs(&self) -> &[usize] {
-        &self.inputs
-    }
-
-    /// The values that its steps compute, and that other steps use or the program returns.
-    pub fn results(&self) -> &[usize] {
-        &self.results
+impl<O> Default for Graph<O> {
+    fn default() -> Self {
+        Graph { inputs: Vec::new(), steps: Vec::new(), outputs: Vec::new() }
     }
 }
 
-impl Graph {
-    /// Returns some of the steps, which are in ascending order, as a part. `specs` are those of all
-    /// values.
-    ///
-    /// # Errors
-    /// [`Error::Argument`] if there is no such step, or if the order is wrong.
-    pub(super) fn part(&self, steps: &[usize], specs: &[&Spec]) -> Result<Part, Error> {
-        if !steps.is_sorted_by(|a, b| a < b) || steps.last() >= Some(&self.steps.len()) {
-            let what = format!("steps {steps:?} of {} are not in order", self.steps.len());
-            return Err(Error::argument("take a part of a program", what));
-        }
-        let first = self.first_results();
-        let results_of = |i: usize| first[i]..first[i] + self.steps[i].results;
-        let own: BTreeSet<usize> = steps.iter().flat_map(|i| results_of(*i)).collect();
-        let used = steps.iter().flat_map(|i| &self.steps[*i].inputs).copied();
-        let inputs: BTreeSet<usize> = used.filter(|value| !own.contains(value)).collect();
-        let others = (0..self.steps.len()).filter(|i| steps.binary_search(i).is_err());
-        let elsewhere = others.flat_map(|i| &self.steps[i].inputs).chain(&self.outputs);
-        let results: BTreeSet<usize> =
-            elsewhere.copied().filter(|value| own.contains(value)).collect();
-        let [inputs, results]: [Vec<usize>; 2] =
-            [inputs, results].map(|values| values.into_iter().collect());
-        let spec = |value: usize| specs[value].clone();
-        let graph = self.taken_out(steps, &inputs, &results, spec);
-        Ok(Part { graph, inputs, results })
-    }
-
+impl<O: Perform + Clone> Graph<O> {
     /// Returns these steps as a graph of their own, which leads from the values `inputs` to
     /// `outputs`.
     pub(super) fn taken_out(
@@ -94,7 +69,7 @@ impl Graph {
         inputs: &[usize],
         outputs: &[usize],
         spec: impl Fn(usize) -> Spec,
-    ) -> Graph {
+    ) -> Self {
         let first = self.first_results();
         let own = steps.iter().flat_map(|i| first[*i]..first[*i] + self.steps[*i].results);
         let numbers: BTreeMap<usize, usize> =
@@ -116,8 +91,8 @@ impl Graph {
         let mut policies = Vec::new();
         for step in &self.steps {
             policies.push(step.policy);
-            if let Operation::Repeat { body, .. } = &step.operation {
-                policies.extend(body.0.policies());
+            if let Some((body, _)) = step.operation.looped() {
+                policies.extend(body.policies());
             }
         }
         policies
@@ -125,7 +100,7 @@ impl Graph {
 
     /// True if a step is a loop.
     pub(super) fn has_loops(&self) -> bool {
-        self.steps.iter().any(|step| matches!(step.operation, Operation::Repeat { .. }))
+        self.steps.iter().any(|step| step.operation.looped().is_some())
     }
 
     /// The number of values.
@@ -136,7 +111,7 @@ impl Graph {
     /// The number of the first result of each step.
     pub(crate) fn first_results(&self) -> Vec<usize> {
         let mut next = self.inputs.len();
-        let first = |step: &Step| {
+        let first = |step: &Step<O>| {
             let first = next;
             next += step.results;
             first
@@ -165,8 +140,8 @@ impl Graph {
                 let what = format!("step {i} has {} results, and {need} are needed", step.results);
                 return Err(Error::argument(OPERATION, what));
             }
-            if let Operation::Repeat { body, times } = &step.operation {
-                body.check(*times, step.inputs.len())?;
+            if let Some((body, times)) = step.operation.looped() {
+                body.check_loop(times, step.inputs.len())?;
             }
             known += step.results;
         }
@@ -174,6 +149,25 @@ impl Graph {
             Some(value) => unknown("an output", *value),
             None => Ok(()),
         }
+    }
+
+    /// Checks the body of a loop with this number of rounds and operands.
+    ///
+    /// # Errors
+    /// [`Error::Argument`] if it has another number of inputs, if there are no rounds or too many,
+    /// and as [`Graph::check`].
+    pub(super) fn check_loop(&self, times: usize, operands: usize) -> Result<(), Error> {
+        self.check()?;
+        let fits = self.inputs.len() == operands && (1..=operands).contains(&self.outputs.len());
+        if fits && (1..=MAX_TIMES).contains(&times) {
+            return Ok(());
+        }
+        let what = format!(
+            "a loop with {times} rounds, {operands} operands and {} inputs is not possible. 1 to \
+             {MAX_TIMES} rounds are.",
+            self.inputs.len()
+        );
+        Err(Error::argument(LOOP, what))
     }
 
     /// The last step that uses each value, or `None` if it is an output or nothing uses it.
@@ -187,7 +181,7 @@ impl Graph {
     }
 
     /// Returns the graph without the steps whose results nothing uses. The inputs stay.
-    pub(crate) fn without_dead_steps(self) -> Graph {
+    pub(crate) fn without_dead_steps(self) -> Self {
         let first = self.first_results();
         let mut used: BTreeSet<usize> = self.outputs.iter().copied().collect();
         let mut is_used = vec![false; self.steps.len()];

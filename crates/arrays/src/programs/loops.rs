@@ -7,23 +7,21 @@ use std::collections::BTreeSet;
 
 use serde::{Deserialize, Serialize};
 
-use super::{any::AnyArray, graph::Graph, run::run_on};
+use super::{
+    any::AnyArray,
+    graph::{Graph, LOOP, Perform},
+    run::run_on,
+};
 use crate::{Error, Interval, Layout, Numbers, Server};
-
-/// The name of loops in errors.
-pub(super) const OPERATION: &str = "repeat";
-
-/// Maximum number of rounds (chosen; a dry run performs all of them).
-const MAX_TIMES: usize = 1 << 20;
 
 /// The body of a loop: the steps that compute the next state from a state.
 ///
 /// Its first inputs are the arrays of the state after a bootstrap. The others are the same in all
 /// rounds. See [`Recorder::repeat`](crate::Recorder::repeat) for an example.
 #[derive(Debug, Clone, Serialize, Deserialize)]
-pub struct LoopBody(pub(super) Graph);
+pub struct LoopBody<O>(pub(super) Graph<O>);
 
-impl PartialEq for LoopBody {
+impl<O: PartialEq> PartialEq for LoopBody<O> {
     /// True if both have the same steps, whatever was decided about them.
     fn eq(&self, other: &Self) -> bool {
         let (a, b) = (&self.0, &other.0);
@@ -34,29 +32,10 @@ impl PartialEq for LoopBody {
     }
 }
 
-impl LoopBody {
+impl<O: Perform + Clone> LoopBody<O> {
     /// The number of arrays of the state.
     pub(super) fn states(&self) -> usize {
         self.0.outputs.len()
-    }
-
-    /// Checks a loop from a file.
-    ///
-    /// # Errors
-    /// [`Error::Argument`] if it has another number of inputs, no rounds or too many, and as
-    /// [`Graph::check`].
-    pub(super) fn check(&self, times: usize, inputs: usize) -> Result<(), Error> {
-        self.0.check()?;
-        let fits = self.0.inputs.len() == inputs && (1..=inputs).contains(&self.states());
-        if fits && (1..=MAX_TIMES).contains(&times) {
-            return Ok(());
-        }
-        let what = format!(
-            "a loop with {times} rounds, {inputs} operands and {} inputs is not possible. 1 to \
-             {MAX_TIMES} rounds are.",
-            self.0.inputs.len()
-        );
-        Err(Error::argument(OPERATION, what))
     }
 
     /// Applies the body to a state, which comes first among the inputs.
@@ -66,7 +45,7 @@ impl LoopBody {
         times: usize,
         inputs: &[&AnyArray],
     ) -> Result<Vec<AnyArray>, Error> {
-        self.check(times, inputs.len())?;
+        self.0.check_loop(times, inputs.len())?;
         let (state, same) = inputs.split_at(self.states());
         let mut state: Vec<AnyArray> = state.iter().copied().cloned().collect();
         for _ in 0..times {
@@ -94,7 +73,7 @@ pub(super) fn entered(
 ) -> Result<AnyArray, Error> {
     let AnyArray::Numbers(array) = array else {
         let what = format!("the state of a loop holds numbers, not {}", array.holds());
-        return Err(Error::argument(OPERATION, what));
+        return Err(Error::argument(LOOP, what));
     };
     let packed = Layout::packed(array.shape(), server.session().slots())?;
     let packed = server.relayout::<Numbers>(array, packed)?;
@@ -102,7 +81,7 @@ pub(super) fn entered(
     Ok(server.bootstrap_to(&clean, None)?.into())
 }
 
-impl Graph {
+impl<O: Perform + Clone> Graph<O> {
     /// Takes the steps out of a recorded graph that lead from the `entered` state to `results`.
     /// `others` are the values from elsewhere that they use. They become the last inputs.
     pub(super) fn body(&self, entered: &[usize], results: &[usize]) -> (Vec<usize>, Vec<usize>) {

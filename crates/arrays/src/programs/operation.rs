@@ -11,6 +11,7 @@ use serde::{Deserialize, Serialize};
 
 use super::{
     any::{AnyArray, AnyKind},
+    graph::{self, Perform},
     loops::LoopBody,
     plain::{FromPlain, Plain, PlainNumber},
 };
@@ -173,7 +174,7 @@ pub enum Operation {
     // Loops
     /// Applies a function this number of times. The first operands are the state, and the others
     /// are the same in all rounds.
-    Repeat { body: LoopBody, times: usize },
+    Repeat { body: LoopBody<Operation>, times: usize },
 
     // Gates
     /// Gates of the same arrays of bits, with a result for each of them.
@@ -281,6 +282,32 @@ macro_rules! arithmetic {
     };
 }
 
+/// The graph of a program.
+pub(super) type Graph = graph::Graph<Operation>;
+/// A step of a program.
+pub(super) type Step = graph::Step<Operation>;
+
+impl Perform for Operation {
+    fn perform(&self, server: &Server, inputs: &[&AnyArray]) -> Result<Vec<AnyArray>, Error> {
+        Operation::perform(self, server, inputs)
+    }
+
+    fn results(&self) -> usize {
+        match self {
+            Operation::Gates(gates) => gates.len(),
+            Operation::Repeat { body, .. } => body.states(),
+            _ => 1,
+        }
+    }
+
+    fn looped(&self) -> Option<(&Graph, usize)> {
+        match self {
+            Operation::Repeat { body, times } => Some((&body.0, *times)),
+            _ => None,
+        }
+    }
+}
+
 impl Operation {
     /// The name, in lower case with underscores. It is that of the function, if there are several.
     pub fn name(&self) -> &'static str {
@@ -292,15 +319,6 @@ impl Operation {
                 Function::by_name(name).map_or("apply_named", Function::name)
             }
             _ => self.into(),
-        }
-    }
-
-    /// The number of results.
-    pub(super) fn results(&self) -> usize {
-        match self {
-            Operation::Gates(gates) => gates.len(),
-            Operation::Repeat { body, .. } => body.states(),
-            _ => 1,
         }
     }
 

@@ -9,8 +9,7 @@ use std::{collections::BTreeMap, sync::atomic::Ordering};
 
 use super::{
     any::AnyArray,
-    graph::{Graph, Step},
-    operation::Operation,
+    operation::{Graph, Operation, Step},
     placement::{Depth, Limits, Node, Placement, Seconds, place},
     rewrites::{Known, RULES},
     run::run,

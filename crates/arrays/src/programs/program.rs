@@ -5,8 +5,9 @@ use serde::{Deserialize, Serialize};
 use super::{
     any::AnyArray,
     error_bound::{Approximated, jumps},
-    graph::{Graph, Part, Step},
     interface::{Input, Interface, InterfaceBody, Results},
+    operation::{Graph, Step},
+    part::Part,
     planner::planned,
     recorder::Recorder,
     run::{RUN, run},
@@ -303,7 +304,7 @@ impl Program {
     /// # Errors
     /// [`Error::Argument`] if there is no such step, or if the order is wrong.
     pub fn part(&self, steps: &[usize]) -> Result<Part, Error> {
-        self.body.graph.part(steps, &self.values())
+        Part::of(&self.body.graph, steps, &self.values())
     }
 
     /// Runs a part of the program on the values that it uses, in the order of [`Part::inputs`]. It

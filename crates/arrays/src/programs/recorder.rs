@@ -6,9 +6,9 @@ use hippocrene_ckks::Values;
 
 use super::{
     any::AnyArray,
-    graph::{Graph, Step},
-    loops::{self, LoopBody, entered},
-    operation::Operation,
+    graph::LOOP,
+    loops::{LoopBody, entered},
+    operation::{Graph, Operation, Step},
     spec::{Spec, SpecKind},
 };
 use crate::{
@@ -260,7 +260,7 @@ impl Recorder {
         if [entered.len(), results.len()] != [state.len(); 2] {
             let (have, need) = (results.len(), state.len());
             let what = format!("a round returns {have} arrays, and the state has {need}");
-            return Err(Error::argument(loops::OPERATION, what));
+            return Err(Error::argument(LOOP, what));
         }
         let all = [state, entered, results].concat();
         if let Some(value) = all.iter().find(|value| **value >= recorded.values.len()) {
@@ -319,7 +319,7 @@ fn check_header(i: usize, before: &AnyArray, after: &AnyArray) -> Result<(), Err
     } else {
         return Ok(());
     };
-    Err(Error::argument(loops::OPERATION, what))
+    Err(Error::argument(LOOP, what))
 }
 
 impl Recorded {

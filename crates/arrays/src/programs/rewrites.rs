@@ -10,8 +10,7 @@ use std::{
 
 use super::{
     any::{AnyArray, each_kind},
-    graph::{Graph, Step},
-    operation::{OfDifference, OfSign, Operation},
+    operation::{Graph, OfDifference, OfSign, Operation, Step},
     plain::Plain,
 };
 use crate::{

@@ -4,7 +4,7 @@ use hippocrene_rlwe::RlweError;
 
 use super::{
     any::AnyArray,
-    graph::{Graph, Step},
+    graph::{Graph, Perform, Step},
 };
 use crate::{Error, Server};
 
@@ -12,21 +12,21 @@ pub(super) const RUN: &str = "run a program";
 
 /// Runs the steps of a graph in order. `after` is called with each step and its results, and stops
 /// the run if it returns false.
-pub(super) fn run(
-    graph: &Graph,
+pub(super) fn run<O: Perform + Clone>(
+    graph: &Graph<O>,
     server: &Server,
     inputs: Vec<AnyArray>,
-    after: impl FnMut(&Step, &[AnyArray]) -> bool,
+    after: impl FnMut(&Step<O>, &[AnyArray]) -> bool,
 ) -> Result<Vec<AnyArray>, Error> {
     run_on(graph, |step| server.planned_with(step.policy, step.decisions.clone()), inputs, after)
 }
 
 /// As [`run`], with the server that performs each step.
-pub(super) fn run_on(
-    graph: &Graph,
-    server: impl Fn(&Step) -> Server,
+pub(super) fn run_on<O: Perform + Clone>(
+    graph: &Graph<O>,
+    server: impl Fn(&Step<O>) -> Server,
     inputs: Vec<AnyArray>,
-    mut after: impl FnMut(&Step, &[AnyArray]) -> bool,
+    mut after: impl FnMut(&Step<O>, &[AnyArray]) -> bool,
 ) -> Result<Vec<AnyArray>, Error> {
     let last_uses = graph.last_uses();
     let mut values: Vec<Option<AnyArray>> = inputs.into_iter().map(Some).collect();
