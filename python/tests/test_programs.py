@@ -789,6 +789,17 @@ def test_a_loop_is_one_step_of_a_program_with_bootstraps() -> None:
         np.testing.assert_allclose(result, expected, atol=2e-3)
 
 
+def test_a_declared_precision_replaces_the_error_of_a_loop() -> None:
+    program = hp.compile(
+        lambda x: shrinking(x)[0].with_precision_bits(10),
+        hp.spec(16, bound=1),
+        preset="n15",
+        precision=14,
+    )
+    # The bound is 20 standard deviations.
+    assert program.error_bound == pytest.approx(20 * 2**-10, rel=0.01)
+
+
 def test_loops_without_bootstraps_are_unrolled_and_work_on_all_arrays() -> None:
     def halves(x: Any) -> Any:
         return hp.repeat(lambda y: y * 0.5 + 0.25, 3, x)

@@ -61,6 +61,8 @@ impl Approximated {
         let error = match operation {
             // Rounds may carry errors on, or correct them.
             Operation::Repeat { .. } => f64::INFINITY,
+            // The declaration replaces everything that is known about the error.
+            Operation::WithPrecisionBits(_) => 0.0,
             _ => carried(operation, inputs, &spec) + own_share(operation) * stated,
         };
         let unevenness = unevenness(operation, inputs, &spec, stated);
@@ -253,6 +255,7 @@ fn unevenness(operation: &Operation, inputs: &[&Approximated], result: &Spec, st
             let length = result.shape.get(*axis).copied().unwrap_or(1);
             (1..=length).map(|count| count as f64).collect()
         }
+        Operation::WithPrecisionBits(_) => return 1.0,
         // Elements of different arrays have different noise.
         Operation::Gather { .. } => {
             let largest = inputs.iter().map(|input| input.unevenness * input.stated);
