@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import tempfile
 import time
 import zipfile
 from collections.abc import Callable
@@ -11,7 +12,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
 from hippocrene.arrays.encrypted import EncryptedArray
-from hippocrene.errors import ArgumentError, FormatError, file_errors
+from hippocrene.errors import (
+    ArgumentError,
+    FileError,
+    FormatError,
+    KeyMismatchError,
+    file_errors,
+)
 
 if TYPE_CHECKING:
     from hippocrene import _native
@@ -69,7 +76,18 @@ def run_with_checkpoints(
     digest = _digest(program, inputs)
     outputs = program._outputs
     last = {value: i for i, step in enumerate(program.steps) for value in step.inputs}
-    done, values = _read(path, digest, server, len(program.steps))
+    # The step that computes each value.
+    made = [-1] * len(inputs)
+    for i, step in enumerate(program.steps):
+        made += [i] * len(step.results)
+
+    def needed(done: int) -> set[int]:
+        """Return the values that are computed by the first steps and used after them."""
+        return {
+            v for v, i in enumerate(made) if i < done and (last.get(v, -1) >= done or v in outputs)
+        }
+
+    done, values = _read(path, digest, server, needed, len(program.steps))
     if not done:
         values = {i: server.load(array)._elements() for i, array in enumerate(inputs)}
     written = time.monotonic()
@@ -78,7 +96,7 @@ def run_with_checkpoints(
         arrays = [values[value] for value in used]
         results = program._raw.run_part(server._raw, [i], arrays)
         values.update(zip(computed, results, strict=True))
-        values = {v: one for v, one in values.items() if last.get(v, -1) > i or v in outputs}
+        values = {value: values[value] for value in needed(i + 1)}
         if progress is not None:
             progress(i + 1)
         if time.monotonic() - written >= SECONDS and i + 1 < len(program.steps):
@@ -97,51 +115,81 @@ def _digest(program: _Program, inputs: list[EncryptedArray]) -> str:
     return digest.hexdigest()
 
 
+def kept(
+    server: _Server, raw: _native.EncryptedArray
+) -> tuple[EncryptedArray, tuple[int, bool] | None]:
+    """Return a value with what its file does not store: the period of its slots."""
+    return server._wrap(raw), server._raw.slot_period(raw)
+
+
+def loaded(
+    server: _Server, array: EncryptedArray, period: tuple[int, bool] | None
+) -> _native.EncryptedArray:
+    """Return a value that was kept."""
+    raw = server.load(array)._elements()
+    return raw if period is None else server._raw.with_slot_period(raw, *period)
+
+
 def _write(
     path: Path, digest: str, server: _Server, done: int, values: dict[int, _native.EncryptedArray]
 ) -> None:
     """Write a checkpoint, either completely or not at all."""
-    state = {"version": _VERSION, "digest": digest, "steps": done, "values": sorted(values)}
-    partial = path.with_name(f"{path.name}.part")
-    with file_errors():
+    arrays = {value: kept(server, raw) for value, raw in values.items()}
+    periods = {str(value): period for value, (_, period) in arrays.items()}
+    state = {"version": _VERSION, "digest": digest, "steps": done, "values": periods}
+    with file_errors(), tempfile.TemporaryDirectory(dir=path.parent, prefix=path.name) as folder:
+        partial = Path(folder) / "checkpoint"
         with zipfile.ZipFile(partial, "w") as file:
             file.writestr(_STATE, json.dumps(state))
-            for value, array in values.items():
-                file.writestr(str(value), server._wrap(array).to_bytes())
+            for value, (array, _) in arrays.items():
+                file.writestr(str(value), array.to_bytes())
         partial.replace(path)
 
 
 def _read(
-    path: Path, digest: str, server: _Server, steps: int
+    path: Path, digest: str, server: _Server, needed: Callable[[int], set[int]], steps: int
 ) -> tuple[int, dict[int, _native.EncryptedArray]]:
     """Return the number of steps that are done, and the values of a checkpoint.
 
-    Without a file, no steps are done.
+    Without a file, no steps are done. `needed` returns the values that are used after some steps.
     """
-    if not path.exists():
-        return 0, {}
+    with file_errors():
+        if not path.exists():
+            # The first checkpoint could not be written.
+            path.parent.stat()
+            return 0, {}
+        size = path.stat().st_size
     try:
         with file_errors(), zipfile.ZipFile(path) as file:
-            state: dict[str, Any] = json.loads(file.read(_STATE))
-            if state["version"] != _VERSION:
-                raise FormatError(
-                    f"run: the checkpoint {path} is of version {state['version']}, and this version "
-                    f"of the package reads version {_VERSION}. Remove it to start again."
-                )
-            if state["digest"] != digest:
-                raise ArgumentError(
-                    f"run: the checkpoint {path} is of another program or of other inputs. Remove it "
-                    "to start again, or name another file."
-                )
-            done = int(state["steps"])
-            arrays = {int(v): EncryptedArray.from_bytes(file.read(str(v))) for v in state["values"]}
-    except (zipfile.BadZipFile, ValueError, KeyError, TypeError, NotImplementedError) as error:
-        if isinstance(error, (ArgumentError, FormatError)) and str(error).startswith("run:"):
-            raise
+            if any(
+                one.compress_type != zipfile.ZIP_STORED or one.file_size > size
+                for one in file.infolist()
+            ):
+                raise ValueError("the entries are compressed")
+            state = json.loads(file.read(_STATE))
+            version, own, done = state["version"], state["digest"], int(state["steps"])
+            if version == _VERSION and own == digest:
+                periods = {int(value): period for value, period in state["values"].items()}
+                if not 0 < done < steps or periods.keys() != needed(done):
+                    raise ValueError("the values are not those of the step")
+                return done, {
+                    value: loaded(server, EncryptedArray.from_bytes(file.read(str(value))), period)
+                    for value, period in periods.items()
+                }
+    except (FileError, KeyMismatchError):
+        raise
+    except Exception as error:
+        # A damaged archive raises errors of many modules.
         raise FormatError(
             f"run: {path} is no checkpoint, or is damaged. Remove it to start again, or name another "
             "file."
         ) from error
-    if not 0 < done < steps:
-        raise FormatError(f"run: the checkpoint {path} has {done} of {steps} steps. Remove it.")
-    return done, {value: server.load(array)._elements() for value, array in arrays.items()}
+    if version != _VERSION:
+        raise FormatError(
+            f"run: the checkpoint {path} is of version {version}, and this version of the package "
+            f"reads version {_VERSION}. Remove it to start again."
+        )
+    raise ArgumentError(
+        f"run: the checkpoint {path} is of another program or of other inputs. Remove it to start "
+        "again, or name another file."
+    )

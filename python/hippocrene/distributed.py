@@ -23,6 +23,7 @@ except ImportError as _missing:  # pragma: no cover
     ) from _missing
 
 from hippocrene.arrays.encrypted import EncryptedArray
+from hippocrene.checkpoints import kept, loaded
 from hippocrene.errors import ArgumentError
 from hippocrene.program import Program
 from hippocrene.server import Server
@@ -80,9 +81,9 @@ def _part(
         check_type(
             server, Server, "run: the workers of this cluster have to be prepared with servers"
         )
-        arrays = [part[place] for part, place in zip(sources, places, strict=True)]
-        raw = [server.load(array)._elements() for array in arrays]
-        return [server._wrap(one) for one in program._raw.run_part(server._raw, steps, raw)]
+        values = [part[place] for part, place in zip(sources, places, strict=True)]
+        raw = [loaded(server, *value) for value in values]
+        return [kept(server, one) for one in program._raw.run_part(server._raw, steps, raw)]
 
     return cast("list[Any]", _task(name, run, None))
 
@@ -192,8 +193,8 @@ class Cluster(Generic[Prepared]):
 
         The workers must be prepared with servers. The stored plan is divided into parts, each of
         which begins with a long step (see `parts`). Parts that do not depend on each other run at
-        the same time. The result is the same, bit for bit, as that of one server. If a worker dies,
-        other workers repeat only what is lost.
+        the same time. The residues of the results are those of one server. If a worker dies, other
+        workers repeat only what is lost.
 
         After each part, `progress` is called with the number of finished parts and the total.
         """
@@ -209,7 +210,7 @@ class Cluster(Generic[Prepared]):
         # Each value, as a future and a place in its result. The scheduler can compute lost inputs
         # again, since they are part of their tasks.
         sources: dict[int, tuple[Any, int]] = {
-            i: (submit(_held, [array]), 0) for i, array in enumerate(inputs)
+            i: (submit(_held, [(array, None)]), 0) for i, array in enumerate(inputs)
         }
         stored = submit(_held, program)
         futures = []
@@ -227,7 +228,7 @@ class Cluster(Generic[Prepared]):
                 if progress is not None:
                     progress(count, len(futures))
             results = [sources[value] for value in program._outputs]
-            return program._structured([future.result()[place] for future, place in results])
+            return program._structured([future.result()[place][0] for future, place in results])
         finally:
             self._client.cancel([*futures, stored, *(future for future, _ in sources.values())])
 

@@ -70,4 +70,6 @@ def _check_count(after: Any, count: int) -> None:
 
 def _like(state: Any, arrays: list[Any]) -> Any:
     """Return arrays in the structure of a state."""
+    if hasattr(state, "_make"):  # a named tuple
+        return state._make(arrays)
     return type(state)(arrays) if isinstance(state, (tuple, list)) else arrays[0]

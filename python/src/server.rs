@@ -141,6 +141,31 @@ impl Server {
         self.recorder.is_some() && self.inner.bootstrap_reserve().is_some()
     }
 
+    /// The period of the slots of an array, and whether slots without an element are zero. Files do
+    /// not store it.
+    fn slot_period(
+        &self,
+        py: Python<'_>,
+        array: &EncryptedArray,
+    ) -> PyResult<Option<(usize, bool)>> {
+        detached(py, || Ok(array.any(self.inner.session())?.slot_period()))
+    }
+
+    /// Returns an array with the period of its slots.
+    fn with_slot_period(
+        &self,
+        py: Python<'_>,
+        array: &EncryptedArray,
+        period: usize,
+        has_zeros: bool,
+    ) -> PyResult<EncryptedArray> {
+        let session = self.inner.session();
+        detached(py, || {
+            let array = array.any(session)?.into_owned().with_slot_period(period, has_zeros)?;
+            Ok(EncryptedArray::hold(array, session))
+        })
+    }
+
     /// Begins a loop, and returns the state as each round finds it.
     fn enter_loop(
         &self,

@@ -630,15 +630,6 @@ def test_products_are_added_before_they_are_relinearised() -> None:
     assert "mul" not in names
 
 
-def test_matrices_of_one_array_are_joined() -> None:
-    x, weights = RNG.uniform(-1, 1, (16, 64)), RNG.normal(size=(4, 64, 8)) / 16
-
-    def heads(x: Any) -> Any:
-        return tuple(x @ w for w in weights)
-
-    assert check_rewritten(heads, x, preset="n13").count("matmul_plain") == 1
-
-
 def test_values_are_moved_once_to_the_layout_of_several_others() -> None:
     x, y = RNG.uniform(-1, 1, (64, 16)), RNG.uniform(-1, 1, 64)
     weights = RNG.normal(size=(3, 16)) / 8
@@ -848,3 +839,68 @@ def test_a_refusal_is_that_of_the_preset_that_comes_nearest() -> None:
         hp.ParameterError, match=r"nearest miss is 'n17.*': sort: .* a gap of 2.5e-2"
     ):
         hp.compile(ordered, hp.spec(16, bound=1), precision=12)
+
+
+def test_functions_on_unlike_intervals_are_not_packed() -> None:
+    def both(x: Any, y: Any) -> Any:
+        return np.exp(x), np.exp(y)
+
+    program = hp.compile(
+        both, hp.spec(16, interval=(0, 1)), hp.spec(16, interval=(0, 5)), preset="n15", precision=16
+    )
+    small = Parties(program)(np.linspace(0, 1, 16), np.linspace(0, 5, 16))[0]
+    # The default error is a 1024th of the range of each function.
+    np.testing.assert_allclose(small, np.exp(np.linspace(0, 1, 16)), atol=2.5e-3)
+
+
+def test_equal_states_of_a_loop_are_two_states() -> None:
+    def swapped(state: Any) -> Any:
+        y, z = state
+        return (0.5 * y**16 + 0.25 * z).with_interval((-1, 1)), (y * 1).with_interval((-1, 1))
+
+    class Plain(np.ndarray):
+        def with_interval(self, _: tuple[float, float]) -> Any:
+            return self
+
+    def looped(x: Any) -> Any:
+        return hp.repeat(swapped, 6, (x, x))
+
+    program = hp.compile(looped, hp.spec(16, bound=1), preset="n15", precision=14)
+    assert "repeat" in operations(program)
+    values = np.linspace(-1, 1, 16)
+    for result, expected in zip(Parties(program)(values), looped(values.view(Plain)), strict=True):
+        np.testing.assert_allclose(result, expected, atol=2e-3)
+
+
+def test_values_of_a_round_stay_in_the_loop() -> None:
+    def leaking(x: Any) -> Any:
+        seen = []
+
+        def step(y: Any) -> Any:
+            seen.append(y * y)
+            return (0.5 * y**16).with_interval((-1, 1))
+
+        return hp.repeat(step, 20, x), seen[-1]
+
+    with pytest.raises(hp.ArgumentError, match="a value of a round is used outside of its loop"):
+        hp.compile(leaking, hp.spec(16, bound=1), preset="n15", precision=14)
+
+
+def test_values_that_repeat_in_their_slots_go_through_checkpoints(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("hippocrene.checkpoints.SECONDS", 0.0)
+    program = hp.compile(lambda x: x * x.sum(), hp.spec(4096, bound=1), preset="n13")
+    parties = Parties(program)
+    x = parties.client.encrypt(parties.interface, np.full(4096, 2**-10))
+    file = tmp_path / "run.checkpoint"
+
+    def stop(done: int) -> None:
+        if done == len(program.steps) - 1:
+            raise RuntimeError("stopped")
+
+    with pytest.raises(RuntimeError, match="stopped"):
+        parties.server.run(program, x, progress=stop, checkpoint=file)
+    result = parties.server.run(program, x, checkpoint=file)
+    np.testing.assert_allclose(parties.client.decrypt(result), 2**-8, atol=1e-4)
+    assert list(tmp_path.iterdir()) == []

@@ -2,7 +2,10 @@
 
 use hippocrene_rlwe::Fingerprint;
 
-use crate::{Array, BitArray, Bits, Elements, EncryptedArray, IntegerArray, Numbers, Residues};
+use crate::{
+    Array, BitArray, Bits, Elements, EncryptedArray, Error, IntegerArray, Numbers, Padding,
+    Residues, SlotContents,
+};
 
 /// An encrypted array of numbers, integers or bits.
 ///
@@ -95,6 +98,30 @@ impl AnyArray {
     /// The length of each axis.
     pub fn shape(&self) -> &[usize] {
         each_kind!(self, array => array.shape())
+    }
+
+    /// The period with which the slots of each ciphertext repeat, if they do, and whether slots
+    /// without an element are zero. Files do not store it.
+    pub fn slot_period(&self) -> Option<(usize, bool)> {
+        match each_kind!(self, array => array.slot_contents()) {
+            SlotContents::Repeats { period, padding } => Some((period, padding == Padding::Zero)),
+            _ => None,
+        }
+    }
+
+    /// Declares that the slots of each ciphertext repeat with this period, as
+    /// [`AnyArray::slot_period`] said of the same array.
+    ///
+    /// # Errors
+    /// [`Error::Argument`] if the period is not a power of two up to the number of slots.
+    pub fn with_slot_period(self, period: usize, has_zeros: bool) -> Result<Self, Error> {
+        let slots = each_kind!(&self, array => array.layout().slots());
+        if !period.is_power_of_two() || period > slots {
+            let what = format!("a period of {period} in {slots} slots is not possible");
+            return Err(Error::argument("declare a period", what));
+        }
+        let contents = SlotContents::repeating(Some(period), has_zeros);
+        Ok(each_kind!(self, array => array.with_slot_contents(contents).into()))
     }
 
     /// The key that the array is encrypted under.

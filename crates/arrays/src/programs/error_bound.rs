@@ -63,6 +63,7 @@ impl Approximated {
             Operation::Repeat { .. } => f64::INFINITY,
             // The declaration replaces everything that is known about the error.
             Operation::WithPrecisionBits(_) => 0.0,
+            _ if inputs.iter().any(|input| !input.error.is_finite()) => f64::INFINITY,
             _ => carried(operation, inputs, &spec) + own_share(operation) * stated,
         };
         let unevenness = unevenness(operation, inputs, &spec, stated);

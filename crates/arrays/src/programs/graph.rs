@@ -151,6 +151,16 @@ impl<O: Perform + Clone> Graph<O> {
         }
     }
 
+    /// The largest number of rounds of a loop in this graph, with those of the loops in it.
+    fn most_rounds(&self) -> usize {
+        let rounds = |step: &Step<O>| {
+            step.operation
+                .looped()
+                .map_or(1, |(body, times)| times.saturating_mul(body.most_rounds()))
+        };
+        self.steps.iter().map(rounds).max().unwrap_or(1)
+    }
+
     /// Checks the body of a loop with this number of rounds and operands.
     ///
     /// # Errors
@@ -159,12 +169,12 @@ impl<O: Perform + Clone> Graph<O> {
     pub(super) fn check_loop(&self, times: usize, operands: usize) -> Result<(), Error> {
         self.check()?;
         let fits = self.inputs.len() == operands && (1..=operands).contains(&self.outputs.len());
-        if fits && (1..=MAX_TIMES).contains(&times) {
+        if fits && (1..=MAX_TIMES).contains(&times.saturating_mul(self.most_rounds())) {
             return Ok(());
         }
         let what = format!(
             "a loop with {times} rounds, {operands} operands and {} inputs is not possible. 1 to \
-             {MAX_TIMES} rounds are.",
+             {MAX_TIMES} rounds are, with those of loops inside.",
             self.inputs.len()
         );
         Err(Error::argument(LOOP, what))

@@ -12,7 +12,7 @@ use serde::{Deserialize, Serialize};
 use super::{
     any::{AnyArray, AnyKind},
     graph::{self, Perform},
-    loops::LoopBody,
+    loops::{LoopBody, entered},
     plain::{FromPlain, Plain, PlainNumber},
 };
 use crate::{
@@ -175,6 +175,9 @@ pub enum Operation {
     /// Applies a function this number of times. The first operands are the state, and the others
     /// are the same in all rounds.
     Repeat { body: LoopBody<Operation>, times: usize },
+    /// The state at this place as a round of a loop finds it. It stands for that state while a loop
+    /// is recorded, and occurs in no program.
+    EnterLoop { place: usize },
 
     // Gates
     /// Gates of the same arrays of bits, with a result for each of them.
@@ -421,6 +424,10 @@ impl Operation {
             }),
             Operation::IsZero => self.of_integers(inputs, |[a]| server.is_zero(a)),
             Operation::Repeat { body, times } => body.repeat(server, *times, inputs),
+            Operation::EnterLoop { .. } => match inputs {
+                [state] => Ok(vec![entered(server, state, None)?]),
+                _ => Err(Error::argument(name, "a state is one array")),
+            },
             Operation::Gates(gates) => self.gates(server, inputs, gates),
             Operation::GatePlain { gate, bits } => {
                 let [a] = self.operands::<Bits, _>(inputs)?;

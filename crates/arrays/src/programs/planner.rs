@@ -56,8 +56,8 @@ struct Measured<'s> {
     capacities: Vec<Option<f64>>,
     /// Seconds of the whole graph as it is.
     seconds: f64,
-    /// The lowest precision of an output in bits, or infinity if none holds numbers.
-    precision: f64,
+    /// The precision of each output in bits, or infinity if it does not hold numbers.
+    precisions: Vec<f64>,
     /// Costs of bootstraps, by the number of ciphertexts and whether they are complex.
     bootstraps: BTreeMap<(usize, bool), Seconds>,
 }
@@ -101,8 +101,8 @@ fn placed(
         let rebuilt = rebuilt(graph, measured, &placement, most, margin);
         let Ok(decided) = decided(rebuilt, simulation) else { continue };
         let Ok(again) = Measured::of(&decided, simulation) else { continue };
-        let is_precise = again.precision + MAX_LOST_PRECISION >= recorded.precision;
-        if again.seconds < recorded.seconds && is_precise {
+        if again.seconds < recorded.seconds && again.is_as_precise_as(recorded, MAX_LOST_PRECISION)
+        {
             return Some(decided);
         }
     }
@@ -128,7 +128,7 @@ fn improved<'s>(
         let Ok(again) = Measured::of(&decided, simulation) else { continue };
         // Planning changes the precision again.
         if again.seconds < MAX_SHARE_OF_REWRITTEN * seconds
-            && again.precision + MAX_CHANGED_PRECISION >= recorded.precision
+            && again.is_as_precise_as(recorded, MAX_CHANGED_PRECISION)
         {
             improved = Some((decided, again));
         }
@@ -181,6 +181,11 @@ fn capacity_of(array: &AnyArray, server: &Server) -> Option<f64> {
 }
 
 impl<'s> Measured<'s> {
+    /// True if no output has lost more than this number of bits of precision.
+    fn is_as_precise_as(&self, other: &Measured, lost: f64) -> bool {
+        self.precisions.iter().zip(&other.precisions).all(|(own, other)| own + lost >= *other)
+    }
+
     /// Runs the graph and measures every step.
     fn of(graph: &Graph, simulation: &'s Simulation) -> Result<Self, Error> {
         let inputs = graph.inputs.iter().map(|spec| spec.stand_in(simulation, None));
@@ -189,7 +194,7 @@ impl<'s> Measured<'s> {
             nodes: Vec::new(),
             capacities: Vec::new(),
             seconds: 0.0,
-            precision: f64::INFINITY,
+            precisions: Vec::new(),
             bootstraps: BTreeMap::new(),
             simulation,
         };
@@ -220,11 +225,11 @@ impl<'s> Measured<'s> {
             failed.is_none()
         })
         .map_err(|error| failed.take().unwrap_or(error))?;
-        for output in &outputs {
-            if let AnyArray::Numbers(array) = output {
-                measured.precision = measured.precision.min(useful_precision(array, server));
-            }
-        }
+        let precision = |output: &AnyArray| match output {
+            AnyArray::Numbers(array) => useful_precision(array, server),
+            _ => f64::INFINITY,
+        };
+        measured.precisions = outputs.iter().map(precision).collect();
         for output in &graph.outputs {
             measured.nodes[*output].is_output = true;
         }
@@ -365,14 +370,18 @@ fn rebuilt(
         let is_lowered = least.is_finite()
             && of_operands + MIN_LOWERED_BITS < least
             && saved * step.results as f64 > MIN_SAVED_SHARE * measured.seconds;
-        let inputs = step.inputs.iter().map(|value| match is_lowered {
-            true => {
-                let lower = Operation::Lower { capacity: of_operands };
-                rebuilt.append(lower, values[*value], of_operands)
-            }
-            false => values[*value],
-        });
-        let inputs = inputs.collect();
+        // An operand that occurs several times stays one value.
+        let mut operands: BTreeMap<usize, usize> = BTreeMap::new();
+        for value in &step.inputs {
+            operands.entry(*value).or_insert_with(|| match is_lowered {
+                true => {
+                    let lower = Operation::Lower { capacity: of_operands };
+                    rebuilt.append(lower, values[*value], of_operands)
+                }
+                false => values[*value],
+            });
+        }
+        let inputs = step.inputs.iter().map(|value| operands[value]).collect();
         let policy = Policy { capacity: Some((need - TOLERANCE).max(0.0)), ..step.policy };
         let own = rebuilt.values();
         // Steps that bootstrap by themselves decide again.

@@ -323,10 +323,15 @@ impl Program {
             let what = format!("{} values for a part with {}", inputs.len(), part.inputs.len());
             return Err(Error::argument(RUN, what));
         }
+        let precision = self.interface.settings().precision();
         for ((value, spec), array) in part.inputs.iter().zip(&part.graph.inputs).zip(&inputs) {
-            let input = self.interface.inputs().get(*value);
-            let name = input.map_or_else(|| format!("%{value}"), |input| input.name.clone());
-            spec.check(array, &name)?;
+            match self.interface.inputs().get(*value) {
+                Some(input) => {
+                    spec.check(array, &input.name)?;
+                    spec.check_precision(array, &input.name, precision)?;
+                }
+                None => spec.check(array, &format!("%{value}"))?,
+            }
         }
         run(&part.graph, server, inputs, |_, _| true)
     }

@@ -7,7 +7,7 @@ use hippocrene_ckks::Values;
 use super::{
     any::AnyArray,
     graph::LOOP,
-    loops::{LoopBody, entered},
+    loops::LoopBody,
     operation::{Graph, Operation, Step},
     spec::{Spec, SpecKind},
 };
@@ -210,19 +210,17 @@ impl Recorder {
     /// [`Server::bootstrap_to`].
     pub fn enter_loop(&self, state: &[usize]) -> Result<Vec<usize>, Error> {
         let mut recorded = locked(&self.recorded);
-        let enter = |value: &usize| {
-            let array = recorded.values.get(*value).ok_or_else(|| unknown(*value))?;
-            let array = entered(&self.server, array, None)?;
-            let bootstrap = Operation::Bootstrap { capacity: None };
-            let result = recorded.perform(&self.server, &self.log, bootstrap, &[*value], false)?[0];
-            if let AnyArray::Numbers(array) = &array {
+        let enter = |(place, value): (usize, &usize)| {
+            let enter = Operation::EnterLoop { place };
+            let result = recorded.perform(&self.server, &self.log, enter, &[*value], false)?[0];
+            if let AnyArray::Numbers(array) = &recorded.values[result] {
                 // The values of the first round say nothing about those of the others.
                 let unknown = self.simulation.server().stand_in::<Numbers>(array)?;
                 recorded.values[result] = unknown.into();
             }
             Ok(result)
         };
-        state.iter().map(enter).collect()
+        state.iter().enumerate().map(enter).collect()
     }
 
     /// Makes one step of a loop that was begun by [`Recorder::enter_loop`] with this state, and
@@ -285,7 +283,14 @@ impl Recorder {
             Some(value) => Err(unknown(*value)),
             None => {
                 let graph = Graph { outputs: outputs.to_vec(), ..recorded.graph.clone() };
-                Ok((graph.without_dead_steps(), recorded.names.clone()))
+                let graph = graph.without_dead_steps();
+                let enters = |step: &Step| matches!(step.operation, Operation::EnterLoop { .. });
+                if graph.steps.iter().any(enters) {
+                    let what = "a value of a round is used outside of its loop. Return it as a part \
+                                of the state.";
+                    return Err(Error::argument(LOOP, what));
+                }
+                Ok((graph, recorded.names.clone()))
             }
         }
     }

@@ -30,6 +30,8 @@ pub(super) fn packed_functions(known: &Known<'_>) -> Option<Graph> {
             *own == level
                 && (&other.operation, other.policy) == (&step.operation, step.policy)
                 && shapes.clone().all(|(a, b)| known.shape(*a) == known.shape(*b))
+                && (is_comparison(step)
+                    || shapes.clone().all(|(a, b)| known.interval(*a) == known.interval(*b)))
         });
         match alike {
             Some((_, members)) => members.push(i),
@@ -62,6 +64,12 @@ pub(super) fn packed_functions(known: &Known<'_>) -> Option<Graph> {
         }
     }
     Some(rebuilt.finished(&known.graph.outputs))
+}
+
+/// True for comparisons, whose errors do not depend on the interval if the gap is given. The errors of
+/// other functions depend on it, so these are packed only for equal intervals.
+fn is_comparison(step: &Step) -> bool {
+    matches!(step.operation, Operation::OfSign { .. } | Operation::OfDifference { .. })
 }
 
 /// True for functions of elements whose results depend on nothing but the elements.

@@ -7,9 +7,9 @@ use crate::programs::operation::{Graph, Operation};
 
 /// Composes gathers: elements that are moved twice are moved once.
 ///
-/// A declared interval between two gathers is declared for the result instead.
+/// An interval that was declared between two gathers is declared for the result instead.
 pub(super) fn composed_gathers(known: &Known<'_>) -> Option<Graph> {
-    let (makers, first) = (known.makers(), known.graph.first_results());
+    let first = known.graph.first_results();
     // The array and place that each element of a value is a copy of.
     let mut sources: BTreeMap<usize, Vec<Option<(usize, usize)>>> = BTreeMap::new();
     let mut is_found = false;
@@ -38,11 +38,10 @@ pub(super) fn composed_gathers(known: &Known<'_>) -> Option<Graph> {
                 if step.inputs.iter().any(|value| sources.contains_key(value)) {
                     is_found = true;
                     let gathered = rebuilt.gathered(known, &from, shape, step.policy);
-                    let interval = known.interval(result).filter(|_| {
-                        let declared = |value: &usize| {
-                            makers[*value].is_some_and(|i| known.graph.steps[i].rests_on_sample)
-                        };
-                        step.inputs.iter().any(declared)
+                    let interval = known.interval(result).filter(|own| {
+                        from.iter().flatten().any(|(value, _)| {
+                            known.interval(*value).is_some_and(|of| of.0 < own.0 || own.1 < of.1)
+                        })
                     });
                     rebuilt.values[result] = match interval {
                         Some((low, high)) => rebuilt.declared(gathered, low, high, step.policy),

@@ -6,7 +6,6 @@
 mod functions;
 mod gathers;
 mod layouts;
-mod matrices;
 mod products;
 mod rebuilt;
 #[cfg(test)]
@@ -16,9 +15,8 @@ pub(super) use rebuilt::Known;
 use rebuilt::Rule;
 
 /// All rules, in the order in which they are tried.
-pub(super) const RULES: [Rule; 5] = [
+pub(super) const RULES: [Rule; 4] = [
     gathers::composed_gathers,
-    matrices::joined_matrices,
     products::added_products,
     functions::packed_functions,
     layouts::shared_layouts,
