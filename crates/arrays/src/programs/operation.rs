@@ -177,6 +177,7 @@ pub enum Operation {
     Repeat { body: LoopBody<Operation>, times: usize },
     /// The state at this place as a round of a loop finds it. It stands for that state while a loop
     /// is recorded, and occurs in no program.
+    #[serde(skip)]
     EnterLoop { place: usize },
 
     // Gates
