@@ -1,7 +1,14 @@
 from __future__ import annotations
 
+import os
+import tempfile
+from pathlib import Path
+
 import numpy as np
 import pytest
+
+# Tests do not depend on the profile of this machine that its user may have measured.
+os.environ["XDG_CONFIG_HOME"] = str(Path(tempfile.gettempdir()) / "hippocrene-tests-have-none")
 
 import hippocrene
 
