@@ -30,7 +30,6 @@ import argparse
 import contextlib
 import json
 import os
-import platform
 import statistics
 import subprocess
 import sys
@@ -44,6 +43,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from processor import processor
 
 import hippocrene as hp
 
@@ -519,13 +519,6 @@ def megabytes(count: int) -> str:
     return f"{count / 1e6:.0f} MB"
 
 
-def machine() -> str:
-    """Return the model of the processor."""
-    lines = Path("/proc/cpuinfo").read_text().splitlines()
-    models = [line.split(":")[1].strip() for line in lines if line.startswith("model name")]
-    return models[0] if models else platform.processor()
-
-
 def main() -> None:
     """Measure the named programs, or all of them."""
     parser = argparse.ArgumentParser(
@@ -544,9 +537,9 @@ def main() -> None:
     programs = {name: figures(name, predict=arguments.predict) for name in arguments.names or CASES}
     ratios = [one.get("measured", one["predicted"])["ratio"] for one in programs.values()]
     mean, lowest = statistics.geometric_mean(ratios), min(ratios)
-    print(f"geometric mean of ratios {mean:.2f}, lowest {lowest:.2f}; {machine()}")
+    print(f"geometric mean of ratios {mean:.2f}, lowest {lowest:.2f}; {processor()}")
     if arguments.json:
-        all_figures = {"machine": machine(), "geometric_mean": mean, "programs": programs}
+        all_figures = {"machine": processor(), "geometric_mean": mean, "programs": programs}
         Path(arguments.json).write_text(json.dumps(all_figures, indent=1) + "\n")
 
 

@@ -16,7 +16,6 @@ import argparse
 import functools
 import json
 import os
-import platform
 import random
 import statistics
 import subprocess
@@ -28,6 +27,7 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "python" / "tests"))
 
 from goldens.programs import BFV, BGV, N14, N15, N15_BOOTSTRAPS, N15_TABLES, Program, programs
+from processor import processor
 
 # The number of measured programs for each kind of keys, 60 in all (chosen).
 COUNTS = ((N14, 24), (N15, 16), (BGV, 7), (BFV, 5), (N15_BOOTSTRAPS, 5), (N15_TABLES, 3))
@@ -143,14 +143,7 @@ def compare(old: str, new: str) -> None:
             flush=True,
         )
         names = [asked(version, "next") for version in versions]
-    print(f"{slower} of {count} may be more than 5 % slower; {machine()}")
-
-
-def machine() -> str:
-    """Return the model of the processor."""
-    lines = Path("/proc/cpuinfo").read_text().splitlines()
-    models = [line.split(":")[1].strip() for line in lines if line.startswith("model name")]
-    return models[0] if models else platform.processor()
+    print(f"{slower} of {count} may be more than 5 % slower; {processor()}")
 
 
 def main() -> None:
@@ -171,7 +164,7 @@ def main() -> None:
     if arguments.serve:
         serve()
         return
-    text = json.dumps({"machine": machine(), "seconds": measured()}, indent=1)
+    text = json.dumps({"machine": processor(), "seconds": measured()}, indent=1)
     if arguments.record in (None, "-"):
         print(text)
     else:

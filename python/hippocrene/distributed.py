@@ -194,7 +194,7 @@ class Cluster(Generic[Prepared]):
         The workers must be prepared with servers. The stored plan is divided into parts, each of
         which begins with a long step (see `parts`). Parts that do not depend on each other run at
         the same time. The residues of the results are those of one server. If a worker dies, other
-        workers repeat only what is lost.
+        workers repeat only the parts that it held.
 
         After each part, `progress` is called with the number of finished parts and the total.
         """
