@@ -19,7 +19,7 @@
 //! `2^(f+k)` rows. Each stage is `sqrt(2)` times a unitary matrix, so the inverse is the conjugate
 //! transpose divided by `2^k`.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use crate::circuits::linear_transform::Roots;
 
@@ -55,63 +55,79 @@ impl Stages {
 
     /// Returns the map from coefficients to slots. The mask applies to the columns.
     pub fn forward(self, mask: Mask) -> Exponents {
-        self.diagonals(mask, |fives, row, column| self.entry(fives, row, column), 1)
+        self.diagonals(mask, true)
     }
 
     /// Returns `2^count` times the inverse map. The mask applies to the rows.
     pub fn inverse(self, mask: Mask) -> Exponents {
-        self.diagonals(mask, |fives, row, column| self.entry(fives, column, row).wrapping_neg(), -1)
+        self.diagonals(mask, false)
     }
 
-    /// Returns the diagonals of a matrix with these entries, multiplied by `mask`. The factor of
-    /// its second half is `i^quarter`.
-    fn diagonals(
-        self,
-        mask: Mask,
-        entry: impl Fn(&[u32], usize, usize) -> u32,
-        quarter: i32,
-    ) -> Exponents {
+    /// Returns the diagonals of the forward matrix, or of its conjugate transpose, multiplied by
+    /// `mask`. The factor of its second half is `i`, or `-i` for the transpose.
+    fn diagonals(self, mask: Mask, forward: bool) -> Exponents {
         let (slots, order) = (1usize << self.log_slots, 1u32 << self.log_order());
         let fives = powers_of_five(slots, order);
-        let columns_masked = quarter > 0;
         let (rows, length, modulus) = match mask {
             Mask::None => (1 << (self.first + self.count), 1 << (self.first + self.count), slots),
             Mask::HalveFirst => (slots, slots, slots),
             // The inverse transform has operands that repeat after `slots` slots. Those of the
             // forward transform do not repeat.
-            Mask::Halves => (2 * slots, 2 * slots, if columns_masked { 2 * slots } else { slots }),
+            Mask::Halves => (2 * slots, 2 * slots, if forward { 2 * slots } else { slots }),
             Mask::Only(all) => (slots, all, all),
         };
-        let mut diagonals = Exponents::new();
-        let within = ((1usize << self.count) - 1) << self.first;
-        for row in 0..rows {
-            for bits in 0..1usize << self.count {
-                let column = row & !within | bits << self.first;
-                let mut exponent = entry(&fives, row % slots, column % slots);
+        // Column minus row is a multiple of `2^first`. Several multiples are the same rotation if
+        // the last stage is included.
+        let entries = 1usize << self.count;
+        let rotation = |multiple: usize| {
+            (modulus + (multiple << self.first) - ((entries - 1) << self.first)) % modulus
+        };
+        let rotations: BTreeSet<usize> = (0..2 * entries - 1).map(rotation).collect();
+        let places: BTreeMap<usize, usize> = rotations.iter().copied().zip(0..).collect();
+        let places: Vec<usize> =
+            (0..2 * entries - 1).map(|multiple| places[&rotation(multiple)]).collect();
+        let mut diagonals = vec![vec![Roots::ZERO; length]; rotations.len()];
+
+        let within = (entries - 1) << self.first;
+        let mut exponents = vec![0; entries];
+        // The exponents of the entries with this row, or with this column of the transpose.
+        for line in 0..rows {
+            self.exponents(&fives, line % slots, &mut exponents);
+            let own = (line & within) >> self.first;
+            for (bits, exponent) in exponents.iter().enumerate() {
+                let other = line & !within | bits << self.first;
+                let (row, column, mut exponent, multiple) = match forward {
+                    true => (line, other, *exponent, bits + entries - 1 - own),
+                    false => (other, line, exponent.wrapping_neg(), own + entries - 1 - bits),
+                };
                 if mask == Mask::Halves && row >= slots {
-                    exponent = exponent.wrapping_add_signed(quarter * (order / 4) as i32);
+                    let quarter = order / 4;
+                    exponent = exponent.wrapping_add(if forward { quarter } else { 3 * quarter });
                 }
                 exponent %= order;
                 if mask == Mask::HalveFirst && column == 0 {
                     exponent |= Roots::HALF;
                 }
-                let rotation = (column + modulus - row % modulus) % modulus;
-                diagonals.entry(rotation).or_insert_with(|| vec![Roots::ZERO; length])[row] =
-                    exponent;
+                diagonals[places[multiple]][row] = exponent;
             }
         }
-        diagonals
+        rotations.into_iter().zip(diagonals).collect()
     }
 
-    /// Returns the exponent of an entry of the forward matrix, modulo the order.
-    fn entry(self, fives: &[u32], row: usize, column: usize) -> u32 {
+    /// Writes the exponents of the entries of a row of the forward matrix, in order of the columns.
+    fn exponents(self, fives: &[u32], row: usize, exponents: &mut [u32]) {
         let half = 1u32 << (self.log_order() - 1);
-        let stages = (self.first..self.first + self.count).filter(|e| column >> e & 1 == 1);
-        stages.fold(0, |sum: u32, e| {
+        exponents[0] = 0;
+        for bit in 0..self.count {
+            let e = self.first + bit;
             let root = fives[row & ((1 << e) - 1)] << (self.log_slots - 1 - e);
-            let sign = if row >> e & 1 == 1 { half } else { 0 };
-            sum.wrapping_add(root).wrapping_add(sign)
-        })
+            let term = if row >> e & 1 == 1 { root.wrapping_add(half) } else { root };
+            let (known, next) = exponents.split_at_mut(1 << bit);
+            // Columns with this bit differ by one more factor from those without it.
+            for (next, known) in next.iter_mut().zip(known) {
+                *next = known.wrapping_add(term);
+            }
+        }
     }
 }
 

@@ -122,6 +122,13 @@ impl Diagonal {
 
     /// The absolute values of the stored numbers, each with its slot.
     fn absolute_values(&self) -> impl Iterator<Item = (usize, f64)> + '_ {
+        // Roots of unity have two sizes, and computing one takes longer than looking it up.
+        let [whole, half] = match self {
+            Diagonal::Roots(roots) => {
+                [0, -1].map(|shift| roots.factor.times(Scale::power_of_two(shift)).to_f64())
+            }
+            _ => [0.0; 2],
+        };
         (0..self.stored()).map(move |i| match self {
             Diagonal::Double(v) => (i, v[i].norm()),
             Diagonal::Sparse(sparse) => {
@@ -130,9 +137,8 @@ impl Diagonal {
             }
             Diagonal::Big(v) => (i, to_double(&v[i]).norm()),
             Diagonal::Roots(roots) => {
-                let size = |shift| roots.factor.times(Scale::power_of_two(shift)).to_f64();
                 let parts = Roots::parts(roots.exponents[i]);
-                (i, parts.map_or(0.0, |(_, shift)| size(shift)))
+                (i, parts.map_or(0.0, |(_, shift)| if shift == 0 { whole } else { half }))
             }
         })
     }

@@ -171,7 +171,9 @@ impl LinearTransform {
             let have = d.period();
             return fail(format!("diagonal {r} has {have} numbers, {slots} slots are needed"));
         }
-        let mut rows = vec![0.0; slots];
+        // Rows repeat with the longest period, of which the others are divisors.
+        let period = diagonals.values().map(Diagonal::period).max().unwrap_or(slots);
+        let mut rows = vec![0.0; period];
         for diagonal in diagonals.values() {
             stop::check(OPERATION)?;
             if let Some(error) = diagonal.not_finite() {
@@ -182,7 +184,7 @@ impl LinearTransform {
         let norm = rows.iter().copied().fold(0.0, f64::max);
         let occupied = rows.iter().filter(|row| **row > 0.0).count();
         // A map to zero has no noise in any case.
-        let occupied = occupied.max(1) as f64 / slots as f64;
+        let occupied = occupied.max(1) as f64 / period as f64;
         let rotations: Vec<(bool, usize)> = diagonals.keys().map(|r| (false, *r)).collect();
         // The levels of a DFT are made for powers of two and share keys.
         let (split, spread) = match diagonals.values().any(Diagonal::are_roots) {
