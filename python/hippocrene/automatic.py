@@ -32,6 +32,10 @@ class Run(Protocol):
         """The peak of memory in bytes."""
 
     @property
+    def key_bytes(self) -> int:
+        """The size of the evaluation keys in bytes."""
+
+    @property
     def bootstraps(self) -> int:
         """The number of bootstraps."""
 
@@ -59,6 +63,35 @@ class _Dry(Protocol[_Result]):
         `bootstraps` is True if bootstraps are allowed. Functions have `extra` more bits of precision
         than by default.
         """
+
+
+@dataclass(frozen=True)
+class Goal:
+    """The figure of a run that is to be as small as possible.
+
+    - `cost`: the figure.
+    - `told`: the figure in words.
+    """
+
+    cost: Callable[[Run], float]
+    told: Callable[[Run], str]
+
+
+LEAST_TIME = Goal(lambda run: run.seconds, lambda run: time_text(run.seconds))
+LEAST_KEYS = Goal(lambda run: run.key_bytes, lambda run: f"{size_text(run.key_bytes)} of keys")
+
+
+def most_throughput(max_memory: int, cores: int) -> Goal:
+    """Return the goal of the most runs per second on a machine.
+
+    Each run has a core of its own, and all runs share the memory.
+    """
+
+    def seconds(run: Run) -> float:
+        at_once = max(min(cores, max_memory // max(run.peak_memory, 1)), 1)
+        return run.seconds / at_once
+
+    return Goal(seconds, lambda run: f"{time_text(seconds(run))} for each of many runs")
 
 
 class _LimitedByFunctionsError(Exception):
@@ -117,10 +150,11 @@ def chosen(
     max_memory: int,
     *,
     bootstraps: bool,
+    goal: Goal = LEAST_TIME,
     finished: Callable[[_R], _R] = lambda run: run,
     largest: Callable[[_R], float] | None = None,
 ) -> tuple[_R, dict[str, str]]:
-    """Return the run with the least predicted time among those that fit the memory.
+    """Return the run that is best for the goal among those that fit the memory.
 
     The other presets that were tried are returned with the reasons against them.
 
@@ -163,7 +197,7 @@ def chosen(
             enough = min(enough, degree if fits_one else 2 * degree)
     memory = size_text(max_memory)
     if fits:
-        best = min(fits, key=lambda run: run.seconds)
+        best = min(fits, key=goal.cost)
         # The first sentence says what is wrong, and advice would not help here.
         others = {preset: str(error).split(". ")[0] for preset, error in refused}
         for one in too_large:
@@ -171,7 +205,7 @@ def chosen(
                 f"{size_text(one.peak_memory)} of memory, and {memory} is the limit"
             )
         for one in fits:
-            others[one.preset] = f"{time_text(one.seconds)}, and {best.preset} takes less"
+            others[one.preset] = f"{goal.told(one)}, and {best.preset} takes less"
         return best, {
             name: others[name] for name in presets if name in others and name != best.preset
         }

@@ -46,7 +46,9 @@ class _Program(Protocol):
 class _Server(Protocol):
     """The parts of a server that a run needs."""
 
-    _raw: _native.Server
+    @property
+    def _raw(self) -> _native.Server:
+        """The server of the extension module."""
 
     def load(self, array: EncryptedArray, /) -> EncryptedArray:
         """Load an array."""

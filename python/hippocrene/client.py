@@ -14,6 +14,7 @@ import numpy.typing as npt
 
 from hippocrene import _native
 from hippocrene.arrays.encrypted import EncryptedArray
+from hippocrene.encryption import encrypt
 from hippocrene.errors import ArgumentError, ParameterError, SecretPickleError
 from hippocrene.files import FilePath, raw_bytes, reading
 from hippocrene.html_tables import Cell
@@ -34,19 +35,11 @@ from hippocrene.requirements import (
 from hippocrene.stored import Forwarded, Stored, StoredSecret
 from hippocrene.values.operands import (
     Kind,
-    booleans,
-    check_finite,
     decrypted,
-    integers,
     is_type,
-    naming_columns,
-    numbers,
-    to_native,
-    without_wrapping,
 )
 from hippocrene.values.scalars import (
     check_type,
-    declared_interval,
     double,
     double_or_none,
     integer,
@@ -120,45 +113,6 @@ def key_request(
     looked_up, how = to_native_tables(tables), to_native_bootstrapping(bootstrapping)
     check_for_numbers("evaluation keys", is_exact, how, looked_up)
     return steps, True, conjugation, how, looked_up, bits
-
-
-# The advice in errors about missing values.
-_MASK = "replace missing values, for example by 0, and also encrypt a mask of ones and zeros"
-
-
-def encrypt(
-    key: _native.ClientKey | _native.PublicKey | _native.Simulation,
-    values: npt.ArrayLike,
-    interval: tuple[float, float] | None,
-    bound: float | None,
-    precision: float | None,
-    wrap: bool,
-) -> EncryptedArray:
-    """Encrypt with a secret key, with a public key or in a simulation."""
-    ends = declared_interval(interval, bound)
-    if isinstance(values, EncryptedArray):
-        raise TypeError("encrypt: the array is encrypted already. Compute with server.load(x).")
-    bits = booleans(values, "encrypt") if key.for_bits else None
-    if bits is not None:
-        if ends is not None or precision is not None or wrap:
-            raise TypeError(
-                "encrypt: encrypted bits have neither interval nor precision, and do not wrap around"
-            )
-        return EncryptedArray(key.encrypt_bits(bits))
-    if key.plain_modulus is None:
-        with naming_columns(values):
-            plain = numbers(values, "encrypt")
-            check_finite(plain, "encrypt", "encrypted", _MASK)
-            raw = to_native(plain, "encrypt")
-        if wrap:
-            raise TypeError("encrypt: wrap is for integers, which compute modulo a plain modulus")
-        return EncryptedArray(key.encrypt(raw, (ends, double_or_none(precision, "a precision"))))
-    if precision is not None:
-        raise TypeError("encrypt: encrypted integers are exact and have no precision")
-    whole = integers(values, "encrypt", key.plain_modulus)
-    if not wrap:
-        whole = without_wrapping(values, whole, key.plain_modulus)
-    return EncryptedArray(key.encrypt(whole, (ends, None)))
 
 
 def _raw_array(array: EncryptedArray) -> _native.EncryptedArray:

@@ -5,15 +5,24 @@ from __future__ import annotations
 import inspect
 import json
 import math
+import os
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any, Literal
 
 from hippocrene import _native
 from hippocrene.arrays.encrypted import EncryptedArray
-from hippocrene.automatic import Need, candidates, chosen
+from hippocrene.automatic import (
+    LEAST_KEYS,
+    LEAST_TIME,
+    Need,
+    candidates,
+    chosen,
+    most_throughput,
+)
 from hippocrene.client import checked_scheme
-from hippocrene.errors import ArgumentError
+from hippocrene.errors import ArgumentError, CapacityError
 from hippocrene.program import Program
 from hippocrene.requirements import Bootstrapping, to_native_bootstrapping
 from hippocrene.server import Server
@@ -37,6 +46,8 @@ def compile(  # noqa: A001 - the name that users of jax and torch know
     scheme: Literal["ckks", "bgv", "bfv"] = "ckks",
     plain_modulus: int | None = None,
     max_memory: int | str | None = None,
+    parameters: Mapping[str, Spec] | None = None,
+    optimize: Literal["latency", "throughput", "keys"] = "latency",
 ) -> Program:
     """Compile a function of encrypted arrays to a program.
 
@@ -46,7 +57,11 @@ def compile(  # noqa: A001 - the name that users of jax and torch know
     function that works on encrypted arrays can be compiled. Loops are unrolled.
 
     - `preset`: the name of the parameters, or ``"auto"`` for the preset that is predicted to be
-      fastest within `max_memory`.
+      best within `max_memory`.
+    - `optimize`: what is best. ``"latency"`` is the least time of a run. ``"throughput"`` is the
+      most runs per second, if many clients send rows at once: each run then has a core of this
+      machine, and all of them share `max_memory`. ``"keys"`` is the smallest evaluation keys.
+      Rotations may then take several steps, which makes the program slower.
     - `precision`: the requested precision of inputs and operations in bits after the binary point.
       The default is that of the preset.
     - `error`: the largest error that results may have. It determines the lowest precision that is
@@ -56,6 +71,10 @@ def compile(  # noqa: A001 - the name that users of jax and torch know
     - `scheme` and `plain_modulus` are as for `Client.generate`, for programs on integers.
     - `max_memory`: the limit for keys and arrays of the server, in bytes or as text such as
       ``"4 GB"``. The default is 16 GiB.
+    - `parameters`: specifications of arrays that the server provides, by name. The function gets
+      them by keyword. The server passes plain values to `Server.run`, and the program does not
+      contain them. They take part in the computation as encrypted arrays do, which takes more time
+      than with plain values. The client does not see them.
 
     The function is called again for every preset that is tried, and twice to find out whether it
     always performs the same operations. Functions whose results depend on random numbers or on
@@ -77,6 +96,8 @@ def compile(  # noqa: A001 - the name that users of jax and torch know
         scheme=scheme,
         plain_modulus=plain_modulus,
         max_memory=max_memory,
+        parameters=parameters,
+        optimize=optimize,
     )
 
 
@@ -91,14 +112,24 @@ def compile_noted(
     scheme: Literal["ckks", "bgv", "bfv"] = "ckks",
     plain_modulus: int | None = None,
     max_memory: int | str | None,
+    parameters: Mapping[str, Spec] | None = None,
+    optimize: Literal["latency", "throughput", "keys"] = "latency",
 ) -> Program:
     """Compile a function as `compile` does, with notes for the client in the interface."""
     if not callable(function):
         raise TypeError(f"compile: a function is compiled, not {type(function).__name__}")
-    for one in specs:
+    if not specs:
+        raise TypeError(
+            "compile: a program computes on at least one encrypted array. Pass its specification "
+            "after the function, as in hippocrene.spec(shape, interval=..)."
+        )
+    provided = {
+        text(name, "the name of a parameter"): one for name, one in (parameters or {}).items()
+    }
+    for one in (*specs, *provided.values()):
         if not isinstance(one, Spec):
             raise TypeError(
-                f"compile: the arguments after the function are specifications, not {type(one).__name__}. "
+                f"compile: inputs and parameters are specifications, not {type(one).__name__}. "
                 "Make them with hippocrene.spec(shape, interval=..) or hippocrene.spec_like(sample)."
             )
     if precision is not None and error is not None:
@@ -117,11 +148,15 @@ def compile_noted(
     exact = checked_scheme(scheme, plain_modulus, precision)
     if exact[0] is not None:
         specs = tuple(replace(one, kind="integers", _sample=None) for one in specs)
+        provided = {
+            name: replace(one, kind="integers", _sample=None) for name, one in provided.items()
+        }
         if largest is not None:
             raise TypeError("compile: integers are exact. Leave out the error.")
     name = text(preset, "a preset")
     most = _MEMORY if max_memory is None else size_of(max_memory, "max_memory")
-    recording = _Recording(function, _names(function, len(specs)), specs, exact, json.dumps(notes))
+    names = _names(function, len(specs), list(provided))
+    recording = _Recording(function, names, specs, provided, exact, json.dumps(notes))
     of_bits = any(one.kind == "bits" for one in specs)
     presets = candidates(of_bits) if name == "auto" else [name]
     if isinstance(bootstrapping, str) and bootstrapping != "auto":
@@ -129,10 +164,25 @@ def compile_noted(
             f'compile: bootstrapping is True, False, "auto" or a Bootstrapping, not {bootstrapping!r}'
         )
     wanted = True if bootstrapping == "auto" else bootstrapping
+    goals = {
+        "latency": LEAST_TIME,
+        "throughput": most_throughput(most, os.cpu_count() or 1),
+        "keys": LEAST_KEYS,
+    }
+    goal = goals.get(text(optimize, "optimize"))
+    if goal is None:
+        raise ArgumentError(
+            f"compile: optimize is one of {', '.join(goals)}, not {optimize!r}. Choose one of them."
+        )
 
     def run(preset: str, bits: float | None, bootstraps: bool, extra: float) -> _Attempt:
-        finish = recording.recorded(preset, bits, wanted if bootstraps else False, extra)
-        return _Attempt(preset, finish, finish(False))
+        record = partial(recording.recorded, preset, bits, wanted if bootstraps else False, extra)
+        finish = record(few_rotations=False)
+        return _Attempt(preset, finish, finish(False), partial(record, few_rotations=True))
+
+    def finished(attempt: _Attempt) -> _Attempt:
+        planned = attempt.planned()
+        return planned.with_few_keys(need) if goal is LEAST_KEYS else planned
 
     need = None
     if largest is not None:
@@ -152,7 +202,8 @@ def compile_noted(
         need,
         most,
         bootstraps=bool(wanted),
-        finished=_Attempt.planned,
+        goal=goal,
+        finished=finished,
         largest=_Attempt.largest,
     )
     program = Program(attempt.program._raw)
@@ -174,11 +225,25 @@ class _Attempt:
     """A program that was recorded with some preset.
 
     `finish` makes the program of the recorded steps, planned as a whole if its argument is True.
+    `with_few_rotations` records the same steps for a server with few rotation keys, and returns
+    such a function.
     """
 
     preset: str
     finish: Callable[[bool], Program]
     program: Program
+    with_few_rotations: Callable[[], Callable[[bool], Program]]
+
+    def with_few_keys(self, need: Need | None) -> _Attempt:
+        """Return this program, or one with smaller keys that is as precise as needed."""
+        try:
+            finish = self.with_few_rotations()
+            few = replace(self, finish=finish, program=finish(True))
+        except CapacityError:
+            # Rotations of several steps have larger errors.
+            return self
+        is_precise = need is None or (few.precision_bits or 0.0) >= need.precision - 0.5
+        return few if is_precise and few.key_bytes < self.key_bytes else self
 
     def planned(self) -> _Attempt:
         """Return the same program, planned as a whole."""
@@ -187,7 +252,7 @@ class _Attempt:
     def largest(self) -> int:
         """Return the number of elements of the largest array."""
         steps = (spec for step in self.program.steps for spec in step.results)
-        specs = (*self.program.inputs.values(), *steps)
+        specs = (*self.program._operands.values(), *steps)
         return max(math.prod(spec.shape) for spec in specs)
 
     @property
@@ -199,6 +264,11 @@ class _Attempt:
     def peak_memory(self) -> int:
         """The peak of memory in bytes."""
         return self.program.peak_memory
+
+    @property
+    def key_bytes(self) -> int:
+        """The size of the evaluation keys in bytes."""
+        return self.program.key_bytes
 
     @property
     def bootstraps(self) -> int:
@@ -218,18 +288,23 @@ class _Attempt:
         return None if bound is None else -math.log2(bound)
 
 
-def _names(function: Callable[..., Any], count: int) -> list[str]:
+def _names(function: Callable[..., Any], count: int, provided: list[str]) -> list[str]:
     """Return the names of the inputs, which are those of the parameters of the function."""
     try:
         signature = inspect.signature(function)
-        bound = signature.bind(*range(count))
+        bound = signature.bind(*range(count), **dict.fromkeys(provided))
     except ValueError:
         # Some functions of extension modules have no signature.
         return [f"x{i}" for i in range(count)]
     except TypeError as error:
-        raise TypeError(f"compile: the function does not take {count} arrays: {error}") from None
+        also = f" and the parameters {', '.join(provided)}" if provided else ""
+        raise TypeError(
+            f"compile: the function does not take {count} arrays{also}: {error}"
+        ) from None
     names: list[str] = []
     for parameter, value in bound.arguments.items():
+        if parameter in provided or isinstance(value, dict):
+            continue
         if isinstance(value, tuple):
             names += [f"{parameter}{i}" for i in range(len(value))]
         else:
@@ -244,6 +319,7 @@ class _Recording:
     function: Callable[..., Any]
     names: list[str]
     specs: tuple[Spec, ...]
+    parameters: dict[str, Spec]
     exact: tuple[str | None, int | None]
     # The notes for the client, as JSON.
     notes: str
@@ -254,38 +330,46 @@ class _Recording:
         precision: float | None,
         bootstrapping: bool | Bootstrapping,
         extra_function_bits: float,
+        *,
+        few_rotations: bool,
     ) -> Callable[[bool], Program]:
         """Record the function with this preset, and return the `finish` of an `_Attempt`.
 
-        The default errors of functions are smaller by `extra_function_bits`.
+        The default errors of functions are smaller by `extra_function_bits`. The server has every
+        rotation, or only a few that others are composed of.
         """
+        all_specs = (*self.specs, *self.parameters.values())
         of_bits = any(one.kind == "bits" for one in self.specs)
         how = to_native_bootstrapping(bootstrapping)
-        samples = all(one._sample is not None for one in self.specs)
-        margins = [one._margin for one in self.specs if one._margin is not None]
+        samples = all(one._sample is not None for one in all_specs)
+        margins = [one._margin for one in all_specs if one._margin is not None]
         margin = max(margins) if samples and margins else None
         recorder = _native.Recorder(
-            preset, precision, *self.exact, how, of_bits, margin, extra_function_bits
+            preset,
+            precision,
+            *self.exact,
+            how,
+            of_bits,
+            margin,
+            extra_function_bits,
+            few_rotations,
         )
         server = Server._of(recorder.server(), recorder.describe(), is_simulated=True)
-        arrays = [
-            EncryptedArray(
-                recorder.input(
-                    name,
-                    one.kind,
-                    list(one.shape),
-                    one.interval,
-                    one._sample if margin is not None else None,
-                ),
-                server,
+
+        def added(name: str, one: Spec, is_parameter: bool) -> EncryptedArray:
+            sample = one._sample if margin is not None else None
+            raw = recorder.input(
+                name, one.kind, list(one.shape), one.interval, sample, is_parameter
             )
-            for name, one in zip(self.names, self.specs, strict=True)
-        ]
+            return EncryptedArray(raw, server)
+
+        arrays = [added(*one, False) for one in zip(self.names, self.specs, strict=True)]
+        own = {name: added(name, one, True) for name, one in self.parameters.items()}
         with server._standing_in():
-            outputs, single, named = _outputs(self.function(*arrays))
+            outputs, single, named = _outputs(self.function(*arrays, **own))
             # Operations that were recorded are not recorded again, so that the second call returns
             # the same arrays.
-            again, *_ = _outputs(self.function(*arrays))
+            again, *_ = _outputs(self.function(*arrays, **own))
         if [one.value for one in outputs] != [one.value for one in again]:
             raise ArgumentError(
                 "compile: a second call of the function did something else. A program always does the same, so "

@@ -8,7 +8,7 @@ of a single machine, because evaluation uses no random numbers.
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any, Generic, TypeVar, cast
 from uuid import uuid4
@@ -21,6 +21,8 @@ except ImportError as _missing:  # pragma: no cover
     raise ImportError(
         "hippocrene.distributed needs Dask's distributed: pip install 'hippocrene[distributed]'"
     ) from _missing
+
+import numpy.typing as npt
 
 from hippocrene.arrays.encrypted import EncryptedArray
 from hippocrene.checkpoints import kept, loaded
@@ -72,15 +74,28 @@ def _held(value: Any) -> Any:
     return value
 
 
+def _provided(name: str, program: Program, parameters: Mapping[str, npt.ArrayLike]) -> Any:
+    """Make the arrays of the parameters of a program on a worker."""
+
+    def run(server: Any, _: object) -> list[Any]:
+        return [(array, None) for array in program._provided(_checked(server), parameters)]
+
+    return _task(name, run, None)
+
+
+def _checked(server: object) -> Server:
+    """Return what a worker was prepared with, which must be a server."""
+    check_type(server, Server, "run: the workers of this cluster have to be prepared with servers")
+    return cast("Server", server)
+
+
 def _part(
     name: str, program: Program, steps: list[int], places: list[int], *sources: list[Any]
 ) -> list[Any]:
     """Run a part of a program on a worker."""
 
-    def run(server: Any, _: object) -> list[Any]:
-        check_type(
-            server, Server, "run: the workers of this cluster have to be prepared with servers"
-        )
+    def run(prepared: object, _: object) -> list[Any]:
+        server = _checked(prepared)
         values = [part[place] for part, place in zip(sources, places, strict=True)]
         raw = [loaded(server, *value) for value in values]
         return [kept(server, one) for one in program._raw.run_part(server._raw, steps, raw)]
@@ -101,7 +116,7 @@ def parts(program: Program) -> list[list[int]]:
     """
     found: list[list[int]] = []
     # The part of each value.
-    part_of = [0] * len(program.inputs)
+    part_of = [0] * len(program._operands)
     for i, step in enumerate(program.steps):
         part = max((part_of[value] for value in step.inputs), default=0)
         is_long = step.seconds >= _LONG_SHARE * program.seconds
@@ -187,6 +202,7 @@ class Cluster(Generic[Prepared]):
         self,
         program: Program,
         *inputs: EncryptedArray,
+        parameters: Mapping[str, npt.ArrayLike] | None = None,
         progress: Callable[[int, int], object] | None = None,
     ) -> Any:
         """Run a compiled program on encrypted inputs, as `Server.run` does.
@@ -213,6 +229,9 @@ class Cluster(Generic[Prepared]):
             i: (submit(_held, [(array, None)]), 0) for i, array in enumerate(inputs)
         }
         stored = submit(_held, program)
+        program._check_parameters(parameters)
+        provided = submit(_provided, self._name, stored, dict(parameters or {}))
+        sources.update({len(inputs) + i: (provided, i) for i in range(len(program.parameters))})
         futures = []
         for steps in parts(program):
             used, computed = program._raw.part(steps)

@@ -4,19 +4,27 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn, cast
 
+import numpy.typing as npt
+
 from hippocrene import _native
 from hippocrene.arrays.encrypted import EncryptedArray
 from hippocrene.checkpoints import run_with_checkpoints
-from hippocrene.errors import ArgumentError, FormatError, ParameterMismatchError
+from hippocrene.encryption import encrypt
+from hippocrene.errors import (
+    ArgumentError,
+    FormatError,
+    HippocreneError,
+    ParameterMismatchError,
+)
 from hippocrene.files import FilePath, file_path
 from hippocrene.html_tables import Cell, table
-from hippocrene.keys import scheme_text
+from hippocrene.keys import listed, scheme_text
 from hippocrene.program_plot import drawn
 from hippocrene.specs import Spec
 from hippocrene.stored import Stored
@@ -87,6 +95,11 @@ class _Described(Stored):
     def inputs(self) -> dict[str, Spec]:
         """The specifications of the inputs, by their names."""
         return {name: Spec._of(told) for name, told in self._told["inputs"]}
+
+    @property
+    def parameters(self) -> dict[str, Spec]:
+        """The specifications of the parameters, which the server provides, by their names."""
+        return {name: Spec._of(told) for name, told in self._told["parameters"]}
 
     @property
     def preset(self) -> str:
@@ -294,10 +307,50 @@ class Program(_Described):
         _, _, results, cost = self._predicted
         return _known_bound(cost["error_bound"], results)
 
+    @property
+    def _operands(self) -> dict[str, Spec]:
+        """The inputs and the parameters, which are the first values of the program."""
+        return {**self.inputs, **self.parameters}
+
+    def _check_parameters(self, parameters: Mapping[str, npt.ArrayLike] | None) -> None:
+        """Refuse other names of parameters than those that the program has."""
+        given, specs = list(parameters or {}), self.parameters
+        if set(given) == specs.keys():
+            return
+        have = f"the parameters {listed(given)} are given" if given else "no parameters are given"
+        takes = f"takes {listed(list(specs))}" if specs else "has none"
+        raise ArgumentError(
+            f"run: {have}, and the program {takes}. Pass plain values by name, as in "
+            "parameters={name: values}."
+        )
+
+    def _provided(
+        self, server: Any, parameters: Mapping[str, npt.ArrayLike] | None
+    ) -> list[EncryptedArray]:
+        """Return the parameters in order, as arrays that a server makes of plain values."""
+        self._check_parameters(parameters)
+        given = dict(parameters or {})
+        return [
+            self._parameter(server, name, spec, given[name])
+            for name, spec in self.parameters.items()
+        ]
+
+    def _parameter(
+        self, server: Any, name: str, spec: Spec, values: npt.ArrayLike
+    ) -> EncryptedArray:
+        """Return a parameter as an array that a server makes of plain values."""
+        plain = spec._checked(values, f"run: the parameter {name}")
+        key = server._raw.trivial_encryption()
+        try:
+            return encrypt(key, plain, spec.interval, None, self.precision, False)
+        except (HippocreneError, TypeError) as error:
+            raise type(error)(f"run: the parameter {name}: {error}") from None
+
     def _run(
         self,
         server: Any,
         arrays: tuple[Any, ...],
+        parameters: Mapping[str, npt.ArrayLike] | None,
         progress: Callable[[int], object] | None,
         checkpoint: FilePath | None,
         max_memory: int | str | None,
@@ -309,14 +362,16 @@ class Program(_Described):
                     f"run: a program computes on encrypted arrays, not on {type(array).__name__}. "
                     "Encrypt values with client.encrypt(interface, values)."
                 )
+        self._check_count(len(arrays))
         self._check_memory(max_memory)
+        operands = [*arrays, *self._provided(server, parameters)]
         if checkpoint is None:
-            loaded = [server.load(array)._elements() for array in arrays]
+            loaded = [server.load(array)._elements() for array in operands]
             results = self._raw.run(server._raw, loaded, progress)
         else:
-            self._raw.check_inputs(server._raw, [array._elements() for array in arrays])
+            self._raw.check_inputs(server._raw, [array._elements() for array in operands])
             path = Path(file_path(checkpoint))
-            results = run_with_checkpoints(self, server, list(arrays), path, progress)
+            results = run_with_checkpoints(self, server, operands, path, progress)
         return self._structured([server._wrap(raw) for raw in results])
 
     def _check_count(self, count: int) -> None:
@@ -343,7 +398,7 @@ class Program(_Described):
         told = [f"Program with {len(self.steps)} step{several} on the preset {self.preset!r}"]
         told += [f"  {name} = {value}" for name, value in self._facts()]
         told += [f"  not {name}: {reason}" for name, reason in self.other_presets.items()]
-        name = dict(enumerate(self.inputs))
+        name = dict(enumerate(self._operands))
         rows = [("step", "from", "result", "capacity", "seconds")]
         value = len(name)
         for step in self.steps:
@@ -378,6 +433,7 @@ class Program(_Described):
 
     def _facts(self) -> list[tuple[str, Cell]]:
         facts: list[tuple[str, Cell]] = [(name, str(spec)) for name, spec in self.inputs.items()]
+        facts += [(name, f"{spec}, of the server") for name, spec in self.parameters.items()]
         facts.append(("seconds", f"{self.seconds:.3f}"))
         facts.append(("bootstraps", str(self.bootstraps)))
         if self.error_bound is not None:
@@ -434,7 +490,7 @@ def encrypted_inputs(
     plain = values if model is None else (model.encode(values[0]),)
     arrays = tuple(
         encrypt(
-            spec._checked(value, name),
+            spec._checked(value, f"encrypt: the input {name}"),
             spec.interval,
             precision=None if spec.kind == "bits" else interface.precision,
         )

@@ -42,7 +42,7 @@ class _Row:
 
 def _rows(program: Any) -> list[_Row]:
     """Return the rows, with the rows that each one uses in place of values."""
-    rows = [_Row(name, str(spec), ()) for name, spec in program.inputs.items()]
+    rows = [_Row(name, str(spec), ()) for name, spec in program._operands.items()]
     row_of = list(range(len(rows)))
     for step in program.steps:
         row_of += [len(rows)] * len(step.results)

@@ -256,6 +256,7 @@ class Server(Described):
         self,
         program: Program,
         *inputs: EncryptedArray,
+        parameters: Mapping[str, npt.ArrayLike] | None = None,
         progress: Callable[[int], object] | None = None,
         checkpoint: FilePath | None = None,
         max_memory: int | str | None = None,
@@ -265,6 +266,8 @@ class Server(Described):
         The inputs are arrays that ``client.encrypt(interface, ..)`` made, in the order of the
         program's parameters. The result is an array, a tuple or a dict, as the compiled function
         returned it. The server follows the plan in the program and decides nothing.
+
+        `parameters` are plain values by name, for a program that was compiled with parameters.
 
         `progress` is called after each step with the number of steps done, for example to show a
         bar. ``len(program.steps)`` is their number. `deadline` and `CancelToken` stop a run.
@@ -282,7 +285,7 @@ class Server(Described):
         check_type(program, Program, "run: a Program is run, as compile and Program.load return it")
         if progress is not None and not callable(progress):
             raise TypeError(f"run: progress is a function, not {type(progress).__name__}")
-        return program._run(self, inputs, progress, checkpoint, max_memory)
+        return program._run(self, inputs, parameters, progress, checkpoint, max_memory)
 
     def bootstrap(self, array: EncryptedArray, *, capacity: float | None = None) -> EncryptedArray:
         """Restore the capacity of an array to at least `capacity` bits.

@@ -13,7 +13,8 @@ import numpy.typing as npt
 from hippocrene import _native
 from hippocrene.arrays.encrypted import EncryptedArray
 from hippocrene.automatic import Need, candidates, chosen
-from hippocrene.client import check_for_numbers, checked_scheme, encrypt, key_request
+from hippocrene.client import check_for_numbers, checked_scheme, key_request
+from hippocrene.encryption import encrypt
 from hippocrene.errors import (
     BudgetError,
     CapacityError,

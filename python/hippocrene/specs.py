@@ -46,12 +46,12 @@ class Spec:
         ends = told["interval"]
         return cls(tuple(told["shape"]), None if ends is None else tuple(ends), told["kind"])
 
-    def _checked(self, values: npt.ArrayLike, name: str) -> npt.ArrayLike:
-        """Return plain values of this shape, or raise an error that names the input."""
+    def _checked(self, values: npt.ArrayLike, operand: str) -> npt.ArrayLike:
+        """Return plain values of this shape, or raise an error about the `operand`."""
         shape = np.shape(values)
         if shape == self.shape:
             return values
-        what = f"encrypt: the input {name} has shape {shape}, and the program was compiled for {self.shape}."
+        what = f"{operand} has shape {shape}, and the program was compiled for {self.shape}."
         if len(shape) == len(self.shape) and shape[1:] == self.shape[1:]:
             rows = self.shape[0]
             if shape[0] > rows:

@@ -443,6 +443,22 @@ with_files!(
     }
 });
 
+/// Makes arrays that everyone can read, in the form of encrypted ones.
+#[pyclass(frozen, module = "hippocrene._native")]
+pub(crate) struct TrivialEncryption(pub(crate) hippocrene::TrivialEncryption);
+
+#[pymethods]
+impl TrivialEncryption {
+    #[getter]
+    fn plain_modulus(&self) -> Option<u64> {
+        plain_modulus(self.0.session())
+    }
+
+    fn encrypt(&self, py: Python<'_>, values: Plain<'_>, how: How) -> Computed {
+        encrypted!(self.0, self.0.session(), encrypt_with, py, values, how)
+    }
+}
+
 /// The keys that a server computes with.
 #[pyclass(frozen, module = "hippocrene._native")]
 pub(crate) struct EvaluationKeys(pub(crate) hippocrene::EvaluationKeys);

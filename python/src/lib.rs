@@ -31,7 +31,7 @@ mod _native {
     #[pymodule_export]
     use super::client::{
         BootstrappingDescription, ClientKey, EvaluationKeys, PublicKey, TablesDescription,
-        TransferKey,
+        TransferKey, TrivialEncryption,
     };
     #[pymodule_export]
     use super::clustering::{Clusters, simulate_clustering};

@@ -2,7 +2,9 @@
 
 use std::sync::Arc;
 
-use hippocrene::{AnyArray, Cost, Error, Planning, Results, Spec, SpecKind, StepReport, Stored};
+use hippocrene::{
+    AnyArray, Cost, Error, Input, Planning, Results, Spec, SpecKind, StepReport, Stored,
+};
 use numpy::PyReadonlyArrayDyn;
 use pyo3::prelude::*;
 use serde::Serialize;
@@ -37,10 +39,12 @@ impl Recorder {
         bits: bool,
         margin: Option<f64>,
         extra_function_bits: f64,
+        few_rotations: bool,
     ) -> PyResult<Self> {
         detached(py, || {
             let settings = settings(preset, precision, scheme, plain_modulus)?;
-            let asked = (Some(Vec::new()), true, false, bootstrapping, None, bits);
+            let rotations = (!few_rotations).then(Vec::new);
+            let asked = (rotations, true, few_rotations, bootstrapping, None, bits);
             let request = requested(asked, &settings)?;
             let inner = hippocrene::Recorder::new(settings, &request, margin)?;
             let inner = Arc::new(inner.with_extra_function_bits(extra_function_bits)?);
@@ -58,7 +62,8 @@ impl Recorder {
         self.description.clone()
     }
 
-    /// Adds an input. The sample has one value for each element.
+    /// Adds an input or a parameter. The sample has one value for each element.
+    #[allow(clippy::too_many_arguments)] // a specification, and two
     fn input(
         &self,
         py: Python<'_>,
@@ -67,12 +72,16 @@ impl Recorder {
         shape: Vec<usize>,
         interval: Option<(f64, f64)>,
         sample: Option<PyReadonlyArrayDyn<'_, f64>>,
+        is_parameter: bool,
     ) -> Computed {
         let sample = sample.as_ref().map(PyReadonlyArrayDyn::as_slice).transpose()?;
         let kind: SpecKind = known(kind)?;
         detached(py, || {
             let spec = Spec::new(kind, shape, interval)?;
-            let value = self.inner.input(name, spec, sample)?;
+            let value = match is_parameter {
+                true => self.inner.parameter(name, spec, sample)?,
+                false => self.inner.input(name, spec, sample)?,
+            };
             recorded(&self.inner, value)
         })
     }
@@ -108,6 +117,7 @@ type Predicted = (Vec<StepReport>, Vec<usize>, Vec<Spec>, Cost);
 #[derive(Serialize)]
 struct Described<'a> {
     inputs: Vec<(String, Spec)>,
+    parameters: Vec<(String, Spec)>,
     results: &'a Results,
     notes: &'a str,
     preset: Option<&'static str>,
@@ -233,9 +243,11 @@ fn described(
 ) -> Result<String, Error> {
     let settings = interface.settings();
     let (parameters, integers) = (settings.parameters(), settings.integers());
-    let inputs = interface.inputs().iter().map(|own| (own.name.clone(), own.spec.clone()));
+    let named =
+        |all: &[Input]| all.iter().map(|own| (own.name.clone(), own.spec.clone())).collect();
     let described = Described {
-        inputs: inputs.collect(),
+        inputs: named(interface.inputs()),
+        parameters: named(interface.parameters()),
         results: interface.results(),
         notes: interface.notes(),
         preset: preset_named(parameters.digest(), parameters.degree()),

@@ -15,7 +15,7 @@ use pyo3::{
 use crate::approximation::Calls;
 use crate::array::{Computed, EncryptedArray};
 use crate::bits::gate;
-use crate::client::{EvaluationKeys, TransferKey};
+use crate::client::{EvaluationKeys, TransferKey, TrivialEncryption};
 use crate::combinations::{Sums, in_order, place, places};
 use crate::description::KeysDescription;
 use crate::errors::{detached, to_py};
@@ -133,6 +133,12 @@ impl Server {
     #[new]
     fn with_threads(py: Python<'_>, keys: &EvaluationKeys, threads: usize) -> PyResult<Self> {
         detached(py, || hippocrene::Server::with_threads(&keys.0, threads).map(Self::new))
+    }
+
+    /// Makes arrays of this server's own values.
+    fn trivial_encryption(&self) -> TrivialEncryption {
+        let (session, key) = (self.inner.session().clone(), self.inner.key());
+        TrivialEncryption(hippocrene::TrivialEncryption::new(session, key))
     }
 
     /// True if the server records a program in which loops can be steps.

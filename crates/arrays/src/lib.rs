@@ -38,6 +38,7 @@ mod simulation;
 mod slots;
 mod terms;
 mod trees;
+mod trivial;
 
 pub use array::Array;
 pub use bits::{BitArray, BitKeys, BitServer, Bits};
@@ -86,3 +87,4 @@ pub use slots::{Padding, SlotContents};
 pub use trees::{
     TreeClient, TreeInterface, TreeKeys, TreePlan, TreeQuery, TreeReply, TreeServer, TreeTables,
 };
+pub use trivial::TrivialEncryption;

@@ -5,7 +5,10 @@ use hippocrene_ring::{
     arith::{inv_mod, mul_mod, neg_mod},
     convert::BaseConverter,
 };
-use hippocrene_rlwe::{Modulus, Noise, PublicKey, SIGMA, SecretKey, noise::secret_key_encryption};
+use hippocrene_rlwe::{
+    self as rlwe, Fingerprint, Modulus, Noise, PublicKey, SIGMA, SecretKey,
+    noise::secret_key_encryption,
+};
 use zeroize::Zeroize;
 
 use crate::{BgvError, Ciphertext, Context, Plaintext, SeededCiphertext, budget_bits};
@@ -74,6 +77,24 @@ impl Context {
         let inner = key.encrypt(self.rlwe(), &message, self.fresh());
         message.wipe();
         let inner = inner?;
+        self.check_fresh(inner.noise())?;
+        Ok(Ciphertext::new(inner, self.plain_modulus(), 1))
+    }
+
+    /// Returns a trivial ciphertext ([`rlwe::Ciphertext::trivial`]) of the key with this
+    /// fingerprint. Its stated error is that of a fresh encryption, which is larger than its own.
+    ///
+    /// # Errors
+    /// Returns an error if the plaintext belongs to other parameters, or [`BgvError::Budget`] if
+    /// the error of a fresh ciphertext leaves no noise budget.
+    pub fn encrypt_trivially(
+        &self,
+        key: Fingerprint,
+        plaintext: &Plaintext,
+    ) -> Result<Ciphertext, BgvError> {
+        let message = self.embed(plaintext, 1, self.fresh(), ENCRYPT)?;
+        let mut inner = rlwe::Ciphertext::trivial(self.rlwe(), &message, self.fresh(), key)?;
+        inner.set_noise(secret_key_encryption(SIGMA));
         self.check_fresh(inner.noise())?;
         Ok(Ciphertext::new(inner, self.plain_modulus(), 1))
     }

@@ -1,7 +1,7 @@
 //! Encryption and decryption.
 
 use hippocrene_ring::{Poly, sample::Seed};
-use hippocrene_rlwe::{self as rlwe, PublicKey, SIGMA, SecretKey, noise};
+use hippocrene_rlwe::{self as rlwe, Fingerprint, PublicKey, SIGMA, SecretKey, noise};
 use zeroize::Zeroize;
 
 use crate::{
@@ -46,6 +46,26 @@ impl Context {
         self.check_plaintext(plaintext, ENCRYPT)?;
         let mut inner = key.encrypt(self.rlwe(), plaintext.poly(), plaintext.modulus())?;
         inner.set_noise(inner.noise().plus(encoding_noise()));
+        let mut out =
+            Ciphertext::new(inner, plaintext.scale(), plaintext.slots(), plaintext.bound());
+        out.set_dry_run_values(plaintext.dry_run_values().clone());
+        Ok(out)
+    }
+
+    /// Returns a trivial ciphertext ([`rlwe::Ciphertext::trivial`]) of the key with this
+    /// fingerprint. Its stated error is that of a fresh encryption, which is larger than its own.
+    ///
+    /// # Errors
+    /// Fails if plaintext and context have different parameters.
+    pub fn encrypt_trivially(
+        &self,
+        key: Fingerprint,
+        plaintext: &Plaintext,
+    ) -> Result<Ciphertext, CkksError> {
+        self.check_plaintext(plaintext, ENCRYPT)?;
+        let (message, modulus) = (plaintext.poly(), plaintext.modulus());
+        let mut inner = rlwe::Ciphertext::trivial(self.rlwe(), message, modulus, key)?;
+        inner.set_noise(noise::secret_key_encryption(SIGMA).plus(encoding_noise()));
         let mut out =
             Ciphertext::new(inner, plaintext.scale(), plaintext.slots(), plaintext.bound());
         out.set_dry_run_values(plaintext.dry_run_values().clone());

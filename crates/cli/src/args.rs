@@ -411,6 +411,9 @@ pub struct Run {
     /// A file for each input of the program, in order.
     #[arg(required = true)]
     pub inputs: Vec<PathBuf>,
+    /// A file of plain numbers for a parameter of the program. Give it once for each parameter.
+    #[arg(long, short, value_name = "NAME=FILE")]
+    pub parameter: Vec<String>,
     /// The evaluation keys of the client, to run on encrypted inputs.
     #[arg(long, short, value_name = "FILE")]
     pub keys: Option<PathBuf>,

@@ -84,6 +84,59 @@ fn a_program_is_tried_on_plain_numbers() {
     assert!(fs::read(&b).expect("a file").starts_with(b"\x93NUMPY"));
 }
 
+/// Saves a program that multiplies 3 numbers by a parameter of the server.
+fn saved_with_parameter(folder: &Folder) -> String {
+    let settings = Preset::by_name("n13").and_then(|preset| preset.settings()).expect("settings");
+    let recorder = Recorder::new(settings, &KeyRequest::only([]), None).expect("a recorder");
+    let spec = |bound: f64| Spec::new(SpecKind::Numbers, vec![3], Some((-bound, bound)));
+    let x = recorder.input("x", spec(2.0).expect("a specification"), None).expect("an input");
+    let weights = recorder.parameter("weights", spec(1.0).expect("a specification"), None);
+    let operands = [x, weights.expect("a parameter")];
+    let products = recorder.perform(recorder.server(), Operation::Mul, &operands).expect("a step");
+    let notes = String::new();
+    let program = Program::of(&recorder, &products, Results::Single, notes, Planning::Full);
+    let path = folder.path("products.program");
+    program.expect("a program").save(&path).expect("a file");
+    path
+}
+
+#[test]
+fn parameters_are_read_from_files_of_plain_numbers() {
+    let folder = Folder::new("parameter-program");
+    let program = saved_with_parameter(&folder);
+    assert!(succeed(&["plan", &program]).contains("parameter   weights: 3 numbers in [-1, 1], of"));
+    let [x, weights, keys] = ["x.csv", "weights.csv", "keys"].map(|name| folder.path(name));
+    fs::write(&x, "1\n-1.5\n2\n").expect("a file");
+    fs::write(&weights, "0.5\n1\n-1\n").expect("a file");
+    let pair = format!("weights={weights}");
+    let tried = succeed(&["run", &program, &x, "--parameter", &pair]);
+    assert_close(&tried, &[0.5, -1.5, -2.0]);
+
+    // The same between a client and a server.
+    succeed(&["keygen", "--for", &program, "-o", &keys]);
+    let [secret, evaluation] =
+        ["client.key", "evaluation.keys"].map(|name| format!("{keys}/{name}"));
+    let [encrypted, reply] = ["x.enc", "reply.enc"].map(|name| folder.path(name));
+    succeed(&["encrypt", "-k", &secret, "--for", &program, &x, "-o", &encrypted]);
+    succeed(&["run", &program, &encrypted, "-k", &evaluation, "--parameter", &pair, "-o", &reply]);
+    assert_close(&succeed(&["decrypt", "-k", &secret, &reply]), &[0.5, -1.5, -2.0]);
+
+    for (parameters, message) in [
+        (vec![], "the program has the parameter weights, 3 numbers in [-1, 1]"),
+        (vec!["weights"], "weights is not NAME=FILE"),
+        (
+            vec!["bias=b.csv"],
+            "bias is unknown or given twice. The parameters of the program: weights",
+        ),
+        (vec![pair.as_str(), pair.as_str()], "weights is unknown or given twice"),
+    ] {
+        let options = parameters.iter().flat_map(|pair| ["--parameter", pair]);
+        let arguments: Vec<&str> = ["run", &program, &x].into_iter().chain(options).collect();
+        let (status, _, error) = run(&arguments);
+        assert!(status == 2 && error.contains(message), "{error}");
+    }
+}
+
 #[test]
 fn inputs_that_do_not_fit_are_explained() {
     let folder = Folder::new("wrong-inputs");

@@ -36,8 +36,8 @@ pub use hippocrene_arrays::{
     Seed, Server, ServerMemory, Session, Settings, Shape, SharedErrors, Simulation, SlotContents,
     SmoothFunction, Spec, SpecKind, StepReport, Tables, Tangents, Ties, TransferKey, TreeClient,
     TreeInterface, TreeKeys, TreeModel, TreeNode, TreePlan, TreeQuery, TreeReply, TreeServer,
-    TreeSimulation, TreeTables, UsedKey, Values, cache_budget, format_shape, profile,
-    set_cache_budget, stoppable,
+    TreeSimulation, TreeTables, TrivialEncryption, UsedKey, Values, cache_budget, format_shape,
+    profile, set_cache_budget, stoppable,
 };
 pub use preset::{
     FailureDescription, Family, KeyBytes, PRESETS, Plan, Planned, Preset, PresetDescription,

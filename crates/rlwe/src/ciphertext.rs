@@ -50,6 +50,23 @@ impl Ciphertext {
         Ok(Ciphertext { parts, modulus, noise, key, parameters: context.parameters().digest() })
     }
 
+    /// Returns a trivial ciphertext: its first part is the message, and its second part is zero.
+    ///
+    /// Everyone can read it. It has no error, and operations treat it as one that was encrypted
+    /// with `key`. So a server can compute on its own values as on encrypted ones.
+    ///
+    /// # Errors
+    /// Returns [`RlweError::Modulus`] if the message has another modulus or domain.
+    pub fn trivial(
+        context: &Context,
+        message: &Poly,
+        modulus: Modulus,
+        key: Fingerprint,
+    ) -> Result<Self, RlweError> {
+        let parts = vec![message.clone(), context.zero(modulus, Domain::Evaluation)];
+        Self::from_parts(context, parts, modulus, Noise::NONE, key)
+    }
+
     /// Returns an empty ciphertext of two parts, to which an operation can write its result.
     pub fn empty(context: &Context) -> Self {
         Ciphertext {

@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 use super::spec::Spec;
 use crate::{BitLiteral, Bootstrapping, Error, KeyRequest, Report, Settings};
 
-/// A named input of a program.
+/// A named input or parameter of a program.
 ///
 /// See [`Interface`] for an example.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -58,6 +58,7 @@ struct Keys {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct InterfaceBody {
     inputs: Vec<Input>,
+    parameters: Vec<Input>,
     results: Results,
     keys: Keys,
     notes: String,
@@ -65,7 +66,7 @@ pub struct InterfaceBody {
 
 impl InterfaceBody {
     pub(super) fn new(
-        inputs: Vec<Input>,
+        [inputs, parameters]: [Vec<Input>; 2],
         results: Results,
         report: &Report,
         notes: String,
@@ -74,12 +75,22 @@ impl InterfaceBody {
             KeyRequest::for_simulation(report);
         let bits = bits.is_some();
         let keys = Keys { relinearisation, rotations, conjugation, bootstrapping, bits };
-        InterfaceBody { inputs, results, keys, notes }
+        InterfaceBody { inputs, parameters, results, keys, notes }
     }
 
-    /// The inputs of the program.
+    /// The inputs of the program, which the client encrypts.
     pub fn inputs(&self) -> &[Input] {
         &self.inputs
+    }
+
+    /// The parameters of the program, which the server provides ([`crate::TrivialEncryption`]).
+    pub fn parameters(&self) -> &[Input] {
+        &self.parameters
+    }
+
+    /// The inputs and the parameters in the order in which the program takes them.
+    pub(super) fn operands(&self) -> impl Iterator<Item = &Input> {
+        self.inputs.iter().chain(&self.parameters)
     }
 
     /// The results of the program.
@@ -142,7 +153,7 @@ impl Interface {
             let what = "the program computes on bits, and its parameters are not for bits";
             return Err(Error::argument("load an interface", what));
         }
-        for Input { spec, .. } in &body.inputs {
+        for Input { spec, .. } in body.operands() {
             Spec::new(spec.kind, spec.shape.clone(), spec.interval)?;
         }
         Ok(Interface { settings, bits: bits.filter(|_| body.keys.bits), body })
@@ -158,9 +169,14 @@ impl Interface {
         &self.body
     }
 
-    /// The inputs of the program.
+    /// The inputs of the program, which the client encrypts.
     pub fn inputs(&self) -> &[Input] {
         &self.body.inputs
+    }
+
+    /// The parameters of the program, which the server provides ([`crate::TrivialEncryption`]).
+    pub fn parameters(&self) -> &[Input] {
+        &self.body.parameters
     }
 
     /// The results of the program.

@@ -13,9 +13,7 @@ use super::{
     run::{RUN, run},
     spec::Spec,
 };
-use crate::{
-    BitLiteral, Capacity, Error, KeyRequest, Numbers, Report, Server, Settings, Simulation,
-};
+use crate::{BitLiteral, Capacity, Error, Numbers, Report, Server, Settings, Simulation};
 
 /// The predicted cost and error of a program, on one thread of the reference machine or of this one
 /// ([`Program::predict`]).
@@ -150,19 +148,17 @@ impl Program {
         planning: Planning,
     ) -> Result<Self, Error> {
         let settings = recorder.settings().clone();
-        let (graph, names) = recorder.graph(outputs)?;
+        let graph = recorder.graph(outputs)?;
         if results.count() != outputs.len() {
             let what = format!("{} outputs for {} results", outputs.len(), results.count());
             return Err(Error::argument("make a program", what));
         }
-        let inputs = names.into_iter().zip(&graph.inputs);
-        let inputs = inputs.map(|(name, spec)| Input { name, spec: spec.clone() }).collect();
         let graph = match planning {
             Planning::Full => planned(graph, recorder.simulation())?,
             Planning::None => graph,
         };
-        let (steps, report, cost) = dry_run(&graph, &settings, recorder.request(), true)?;
-        let interface = InterfaceBody::new(inputs, results, &report, notes);
+        let (steps, report, cost) = dry_run(&graph, &recorder.new_simulation()?)?;
+        let interface = InterfaceBody::new(recorder.operands(), results, &report, notes);
         let body = ProgramBody { interface: interface.clone(), graph, steps, cost };
         let interface = Interface::new(settings, report.bits, interface)?;
         Ok(Program { interface, body })
@@ -173,10 +169,11 @@ impl Program {
     /// reference machine, so that a program does not depend on the machine that compiles it.
     ///
     /// # Errors
-    /// As [`Simulation::with_keys`].
+    /// As [`Simulation::limited_to`].
     pub fn predict(&self) -> Result<(Vec<StepReport>, Cost), Error> {
         let (settings, request) = (self.interface.settings(), self.interface.key_request());
-        let (steps, _, cost) = dry_run(&self.body.graph, settings, &request, false)?;
+        let simulation = Simulation::limited_to(settings.clone(), &request)?;
+        let (steps, _, cost) = dry_run(&self.body.graph, &simulation)?;
         Ok((steps, cost))
     }
 
@@ -192,7 +189,7 @@ impl Program {
     ) -> Result<Self, Error> {
         let graph = &body.graph;
         graph.check()?;
-        let declared = body.interface.inputs().iter().map(|input| &input.spec);
+        let declared = body.interface.operands().map(|input| &input.spec);
         let described = body.steps.iter().map(|step| step.results.len());
         let fits = declared.eq(&graph.inputs)
             && body.interface.results().count() == graph.outputs.len()
@@ -225,8 +222,8 @@ impl Program {
 
     /// The specifications of all values: of the inputs, and of the results of each step.
     fn values(&self) -> Vec<&Spec> {
-        let inputs = self.interface.inputs().iter().map(|input| &input.spec);
-        inputs.chain(self.steps().iter().flat_map(|step| &step.results)).collect()
+        let operands = self.interface.body().operands().map(|input| &input.spec);
+        operands.chain(self.steps().iter().flat_map(|step| &step.results)).collect()
     }
 
     /// The specifications of the results.
@@ -246,7 +243,7 @@ impl Program {
         self.body.cost
     }
 
-    /// Runs the program on encrypted inputs, and returns its outputs.
+    /// Runs the program on encrypted inputs, followed by the parameters, and returns its outputs.
     ///
     /// `progress` is called after each step, with the number of steps done. The run stops if it
     /// returns false. A value is dropped after its last use.
@@ -325,7 +322,7 @@ impl Program {
         }
         let precision = self.interface.settings().precision();
         for ((value, spec), array) in part.inputs.iter().zip(&part.graph.inputs).zip(&inputs) {
-            match self.interface.inputs().get(*value) {
+            match self.interface.body().operands().nth(*value) {
                 Some(input) => {
                     spec.check(array, &input.name)?;
                     spec.check_precision(array, &input.name, precision)?;
@@ -336,12 +333,13 @@ impl Program {
         run(&part.graph, server, inputs, |_, _| true)
     }
 
-    /// Checks that arrays are the inputs that the program takes, before any key is loaded.
+    /// Checks that arrays are the inputs and the parameters that the program takes, before any key
+    /// is loaded.
     ///
     /// # Errors
     /// [`Error::Shape`] or [`Error::Argument`] if they are not.
     pub fn check_inputs(&self, inputs: &[AnyArray]) -> Result<(), Error> {
-        let expected = self.interface.inputs();
+        let expected: Vec<&Input> = self.interface.body().operands().collect();
         if inputs.len() != expected.len() {
             let names: Vec<&str> = expected.iter().map(|input| input.name.as_str()).collect();
             let what = format!(
@@ -353,7 +351,7 @@ impl Program {
             return Err(Error::argument(RUN, what));
         }
         let precision = self.interface.settings().precision();
-        for (input, array) in expected.iter().zip(inputs) {
+        for (input, array) in expected.into_iter().zip(inputs) {
             input.spec.check(array, &input.name)?;
             input.spec.check_precision(array, &input.name, precision)?;
         }
@@ -361,19 +359,12 @@ impl Program {
     }
 }
 
-/// Runs a graph on arrays without residues, and returns its steps, a report and its cost, by the reference
-/// profile or by that of this machine.
+/// Runs a graph in a simulation, and returns its steps, a report and its cost.
 fn dry_run(
     graph: &Graph,
-    settings: &Settings,
-    request: &KeyRequest,
-    is_reference: bool,
+    simulation: &Simulation,
 ) -> Result<(Vec<StepReport>, Report, Cost), Error> {
-    let simulation = Simulation::with_keys(settings.clone(), request)?;
-    if is_reference {
-        simulation.use_reference_prices();
-    }
-    let stand_ins = graph.inputs.iter().map(|spec| spec.stand_in(&simulation, None));
+    let stand_ins = graph.inputs.iter().map(|spec| spec.stand_in(simulation, None));
     let stand_ins = stand_ins.collect::<Result<Vec<_>, _>>()?;
     simulation.restart();
     let rlwe = simulation.server().session().context().rlwe();

@@ -7,6 +7,7 @@ use hippocrene_ckks::Values;
 use super::{
     any::AnyArray,
     graph::LOOP,
+    interface::Input,
     loops::LoopBody,
     operation::{Graph, Operation, Step},
     spec::{Spec, SpecKind},
@@ -53,14 +54,16 @@ pub struct Recorder {
 #[derive(Debug, Default)]
 struct Recorded {
     graph: Graph,
-    /// The names of the inputs.
+    /// The names of the inputs, and then those of the parameters.
     names: Vec<String>,
+    parameters: usize,
     values: Vec<AnyArray>,
 }
 
 impl Recorder {
     /// Makes a recorder for these settings. Its server has every rotation, and the other keys of the
-    /// request.
+    /// request. If the request asks for powers of two, the server has the keys of the request and no
+    /// others. The program then uses fewer keys and takes more time.
     ///
     /// With a margin, the inputs are samples. The values that they lead to are followed, and their
     /// intervals, widened by this factor about their centre, are declared where they are much
@@ -78,8 +81,7 @@ impl Recorder {
             let what = "programs have no look-up tables. Leave them out of the request.";
             return Err(Error::argument(OPERATION, what));
         }
-        let simulation = Simulation::with_keys(settings, request)?;
-        simulation.use_reference_prices();
+        let simulation = simulation_with(settings, request)?;
         let (server, log) = simulation.server().logged();
         let request = request.clone();
         Ok(Recorder { simulation, request, server, log, margin, recorded: Mutex::default() })
@@ -108,9 +110,9 @@ impl Recorder {
         &self.simulation
     }
 
-    /// The keys of the server, besides every rotation.
-    pub(super) fn request(&self) -> &KeyRequest {
-        &self.request
+    /// Returns a new simulation with the keys of the server and the prices of the reference machine.
+    pub(super) fn new_simulation(&self) -> Result<Simulation, Error> {
+        simulation_with(self.settings().clone(), &self.request)
     }
 
     /// Adds an input, and returns its value. The elements of a sample are in row-major order.
@@ -119,6 +121,43 @@ impl Recorder {
     /// [`Error::Argument`] if a step was recorded before, and as [`Simulation::encrypt`].
     pub fn input(&self, name: &str, spec: Spec, sample: Option<&[f64]>) -> Result<usize, Error> {
         let mut recorded = locked(&self.recorded);
+        if recorded.parameters > 0 {
+            return Err(Error::argument(OPERATION, "inputs come before all parameters"));
+        }
+        self.operand(&mut recorded, name, spec, sample)
+    }
+
+    /// Adds a parameter, and returns its value. It is an array that the server provides when it runs
+    /// the program ([`crate::TrivialEncryption`]).
+    ///
+    /// # Errors
+    /// As [`Recorder::input`], and [`Error::Argument`] for bits.
+    pub fn parameter(
+        &self,
+        name: &str,
+        spec: Spec,
+        sample: Option<&[f64]>,
+    ) -> Result<usize, Error> {
+        let mut recorded = locked(&self.recorded);
+        if spec.kind == SpecKind::Bits {
+            let what = format!(
+                "the parameter {name} holds bits, and numbers or integers are needed. Make the bits \
+                 part of the function, or an input."
+            );
+            return Err(Error::argument(OPERATION, what));
+        }
+        let value = self.operand(&mut recorded, name, spec, sample)?;
+        recorded.parameters += 1;
+        Ok(value)
+    }
+
+    fn operand(
+        &self,
+        recorded: &mut Recorded,
+        name: &str,
+        spec: Spec,
+        sample: Option<&[f64]>,
+    ) -> Result<usize, Error> {
         if !recorded.graph.steps.is_empty() {
             return Err(Error::argument(OPERATION, "inputs come before all operations"));
         }
@@ -276,8 +315,8 @@ impl Recorder {
         recorded.perform(&self.server, &self.log, repeat, &operands, false)
     }
 
-    /// Returns the graph that leads to these outputs, and the names of its inputs.
-    pub(super) fn graph(&self, outputs: &[usize]) -> Result<(Graph, Vec<String>), Error> {
+    /// Returns the graph that leads to these outputs.
+    pub(super) fn graph(&self, outputs: &[usize]) -> Result<Graph, Error> {
         let recorded = locked(&self.recorded);
         match outputs.iter().find(|value| **value >= recorded.values.len()) {
             Some(value) => Err(unknown(*value)),
@@ -290,10 +329,30 @@ impl Recorder {
                                 of the state.";
                     return Err(Error::argument(LOOP, what));
                 }
-                Ok((graph, recorded.names.clone()))
+                Ok(graph)
             }
         }
     }
+
+    /// Returns the inputs and the parameters.
+    pub(super) fn operands(&self) -> [Vec<Input>; 2] {
+        let recorded = locked(&self.recorded);
+        let all = recorded.names.iter().cloned().zip(recorded.graph.inputs.iter().cloned());
+        let mut inputs: Vec<Input> = all.map(|(name, spec)| Input { name, spec }).collect();
+        let parameters = inputs.split_off(inputs.len() - recorded.parameters);
+        [inputs, parameters]
+    }
+}
+
+/// Returns a simulation of a server with the keys of a request, with the prices of the reference
+/// machine. It has every rotation, unless powers of two are requested.
+fn simulation_with(settings: Settings, request: &KeyRequest) -> Result<Simulation, Error> {
+    let simulation = match request.powers_of_two {
+        true => Simulation::limited_to(settings, request)?,
+        false => Simulation::with_keys(settings, request)?,
+    };
+    simulation.use_reference_prices();
+    Ok(simulation)
 }
 
 fn unknown(value: usize) -> Error {

@@ -5,16 +5,17 @@ use crate::error::CliError;
 use hippocrene::wire::{self, FormatError, Kind};
 use hippocrene::{
     BitArray, ClientKey, EncryptedArray, Encryption, Error, IntegerArray, Interval, Preset,
-    PublicKey, Session, Stored, Values,
+    PublicKey, Session, Stored, TrivialEncryption, Values,
 };
 use num_complex::Complex64;
 use std::path::Path;
 use std::sync::Arc;
 
-/// A key that encrypts: a secret key or a public key.
+/// A secret key or a public key, or none for arrays that everyone can read.
 pub(super) enum Key {
     Client(Arc<ClientKey>),
     Public(Box<PublicKey>),
+    Trivial(TrivialEncryption),
 }
 
 impl Key {
@@ -36,6 +37,7 @@ impl Key {
         match self {
             Self::Client(key) => key.session(),
             Self::Public(key) => key.session(),
+            Self::Trivial(key) => key.session(),
         }
     }
 
@@ -47,6 +49,7 @@ impl Key {
         let encrypt = |values: Values<'_>| match self {
             Self::Client(key) => key.encrypt_with(values, numbers.shape(), how),
             Self::Public(key) => key.encrypt_with(values, numbers.shape(), how),
+            Self::Trivial(key) => key.encrypt_with(values, numbers.shape(), how),
         };
         match numbers {
             Numbers::Real(array) => encrypt(Values::Real(&array.values)),
@@ -75,10 +78,14 @@ impl Key {
         match (self, interval) {
             (Self::Client(key), None) => key.encrypt_integers(&values, &array.shape),
             (Self::Public(key), None) => key.encrypt_integers(&values, &array.shape),
+            (Self::Trivial(key), None) => key.encrypt_integers(&values, &array.shape),
             (Self::Client(key), Some(all)) => {
                 key.encrypt_integers_within(&values, &array.shape, all)
             }
             (Self::Public(key), Some(all)) => {
+                key.encrypt_integers_within(&values, &array.shape, all)
+            }
+            (Self::Trivial(key), Some(all)) => {
                 key.encrypt_integers_within(&values, &array.shape, all)
             }
         }
@@ -96,6 +103,10 @@ impl Key {
             }
             Self::Public(key) => {
                 key.encrypt_bits(&*key.bit_plan(literal)?, &array.values, &array.shape)
+            }
+            Self::Trivial(_) => {
+                let what = "programs have no parameters of bits";
+                Err(Error::argument("provide a parameter", what))
             }
         }
     }

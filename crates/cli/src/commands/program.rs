@@ -4,7 +4,7 @@ use crate::console::{Console, count, size};
 use crate::error::CliError;
 use crate::streams;
 use hippocrene::wire::Kind;
-use hippocrene::{Cost, Preset, Program, Spec, StepReport, Stored, profile};
+use hippocrene::{Cost, Input, Preset, Program, Spec, StepReport, Stored, profile};
 use serde::Serialize;
 use std::fmt::{self, Display};
 use std::path::{Path, PathBuf};
@@ -17,6 +17,8 @@ struct Printed<'a> {
     preset: Option<&'static str>,
     /// The names and the specifications of the inputs.
     inputs: Vec<(&'a str, &'a Spec)>,
+    /// The same of the parameters, which the server provides.
+    parameters: Vec<(&'a str, &'a Spec)>,
     /// The evaluation keys that it uses.
     keys: Vec<String>,
     /// The file of the profile that was used, or `None` for typical figures.
@@ -32,7 +34,8 @@ struct Printed<'a> {
 impl Printed<'_> {
     /// The name of a value.
     fn name(&self, value: usize) -> String {
-        self.inputs.get(value).map_or(format!("%{value}"), |(name, _)| (*name).to_owned())
+        let mut operands = self.inputs.iter().chain(&self.parameters);
+        operands.nth(value).map_or(format!("%{value}"), |(name, _)| (*name).to_owned())
     }
 }
 
@@ -47,6 +50,9 @@ impl Display for Printed<'_> {
         write!(f, "\n  preset      {}", self.preset.unwrap_or("none"))?;
         for (name, spec) in &self.inputs {
             write!(f, "\n  input       {name}: {spec}")?;
+        }
+        for (name, spec) in &self.parameters {
+            write!(f, "\n  parameter   {name}: {spec}, of the server")?;
         }
         write!(f, "\n  time        {seconds:.3} s on one thread, by {by}")?;
         write!(f, "\n  bootstraps  {bootstraps}")?;
@@ -63,7 +69,7 @@ impl Display for Printed<'_> {
         let keys = if self.keys.is_empty() { "none".to_owned() } else { self.keys.join(", ") };
         write!(f, "\n  keys        {keys}, {}", size(key_bytes as u64))?;
         let mut rows = vec![["step", "from", "result", "capacity", "seconds"].map(str::to_owned)];
-        let mut value = self.inputs.len();
+        let mut value = self.inputs.len() + self.parameters.len();
         for step in &self.steps {
             let results: Vec<String> =
                 (value..value + step.results.len()).map(|value| self.name(value)).collect();
@@ -116,11 +122,15 @@ pub(super) fn plan(path: &Path, console: &mut Console<'_>) -> Result<(), CliErro
     let (steps, cost) = console.step("predict the cost", || Ok(program.predict()?))?;
     let interface = program.interface();
     let parameters = interface.settings().parameters();
+    fn named(all: &[Input]) -> Vec<(&str, &Spec)> {
+        all.iter().map(|own| (own.name.as_str(), &own.spec)).collect()
+    }
     let printed = Printed {
         path,
         preset: Preset::by_digest(parameters.digest(), parameters.degree())
             .map(|preset| preset.name),
-        inputs: interface.inputs().iter().map(|own| (own.name.as_str(), &own.spec)).collect(),
+        inputs: named(interface.inputs()),
+        parameters: named(interface.parameters()),
         keys: interface.key_names(),
         profile: profile::installed()?.and_then(|_| profile::path()),
         cost,

@@ -11,10 +11,12 @@ use crate::error::CliError;
 use crate::streams;
 use hippocrene::wire::{self, Kind};
 use hippocrene::{
-    AnyArray, BitArray, ClientKey, EncryptedArray, EvaluationKeys, IntegerArray, Program, Results,
-    Server, Session, Spec, SpecKind, Stored,
+    AnyArray, BitArray, ClientKey, EncryptedArray, EvaluationKeys, Fingerprint, Input,
+    IntegerArray, Interface, Program, Results, Server, Session, Spec, SpecKind, Stored,
+    TrivialEncryption,
 };
 use serde::Serialize;
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Instant;
@@ -73,10 +75,67 @@ pub(super) fn run(run: &Run, threads: usize, console: &mut Console<'_>) -> Resul
         read.extend(run.inputs.iter().chain(&run.keys).map(PathBuf::as_path));
         check_output(output, &read)?;
     }
+    let parameters = parameters(run, program.interface())?;
     match &run.keys {
-        Some(keys) => serve(run, &program, &names, (keys, threads), console),
-        None => try_out(run, &program, &names, threads, console),
+        Some(keys) => serve(run, &program, &names, &parameters, (keys, threads), console),
+        None => try_out(run, &program, &names, &parameters, threads, console),
     }
+}
+
+/// The values of a parameter, which the server provides.
+struct Parameter<'a> {
+    input: &'a Input,
+    path: PathBuf,
+    plain: PlainInput,
+}
+
+impl Parameter<'_> {
+    /// Makes an array of the values that computes with arrays of this key.
+    fn provided(
+        &self,
+        interface: &Interface,
+        session: &Session,
+        key: Fingerprint,
+    ) -> Result<AnyArray, CliError> {
+        let key = Key::Trivial(TrivialEncryption::new(session.clone(), key));
+        self.plain.encrypt(self.input, &self.path, interface, &key)
+    }
+}
+
+/// Reads the parameters of a program from their files, in its order.
+///
+/// # Errors
+/// [`CliError::Usage`] if other parameters are given than the program has.
+fn parameters<'a>(run: &Run, interface: &'a Interface) -> Result<Vec<Parameter<'a>>, CliError> {
+    let expected = interface.parameters();
+    let names: Vec<&str> = expected.iter().map(|own| own.name.as_str()).collect();
+    let mut given = BTreeMap::new();
+    for pair in &run.parameter {
+        let Some((name, path)) = pair.split_once('=') else {
+            let what = format!("--parameter: {pair} is not NAME=FILE, as in weights=weights.csv");
+            return Err(CliError::Usage(what));
+        };
+        if !names.contains(&name) || given.insert(name, PathBuf::from(path)).is_some() {
+            let has = if names.is_empty() { "none".to_owned() } else { names.join(", ") };
+            return Err(CliError::Usage(format!(
+                "--parameter: {name} is unknown or given twice. The parameters of the program: {has}"
+            )));
+        }
+    }
+    let table = run.table.table();
+    let read = |input: &'a Input| {
+        let path = given.remove(input.name.as_str()).ok_or_else(|| {
+            let name = &input.name;
+            CliError::Usage(format!(
+                "--parameter: the program has the parameter {name}, {}. Give --parameter \
+                 {name}=FILE.",
+                input.spec
+            ))
+        })?;
+        let plain = PlainInput::read(input, &path, &table, interface)?;
+        Ok(Parameter { input, path, plain })
+    };
+    expected.iter().map(read).collect()
 }
 
 /// The names of the results.
@@ -110,13 +169,20 @@ fn serve(
     run: &Run,
     program: &Program,
     names: &[String],
+    parameters: &[Parameter<'_>],
     (keys, threads): (&Path, usize),
     console: &mut Console<'_>,
 ) -> Result<(), CliError> {
     // Keys may have gigabytes, so wrong inputs are found first.
     let session = Session::new(program.interface().settings().clone(), threads)?;
     let inputs = run.inputs.iter().map(|path| read_array(path, &session));
-    let inputs = inputs.collect::<Result<Vec<_>, _>>()?;
+    let mut inputs = inputs.collect::<Result<Vec<_>, _>>()?;
+    let Some(key) = inputs.first().map(AnyArray::key) else {
+        return Err(CliError::Usage("a program computes on at least one input".to_owned()));
+    };
+    for parameter in parameters {
+        inputs.push(parameter.provided(program.interface(), &session, key)?);
+    }
     program.check_inputs(&inputs)?;
     let load = || EvaluationKeys::load(keys, threads).map_err(CliError::of(keys));
     let keys = console.step("load the keys", load)?;
@@ -163,6 +229,7 @@ fn try_out(
     run: &Run,
     program: &Program,
     names: &[String],
+    parameters: &[Parameter<'_>],
     threads: usize,
     console: &mut Console<'_>,
 ) -> Result<(), CliError> {
@@ -183,7 +250,11 @@ fn try_out(
     let key = Key::Client(Arc::clone(&client));
     let encrypted = console.step("encrypt", || {
         let inputs = interface.inputs().iter().zip(&run.inputs).zip(plain);
-        inputs.map(|((input, path), plain)| plain.encrypt(input, path, interface, &key)).collect()
+        let inputs =
+            inputs.map(|((input, path), plain)| plain.encrypt(input, path, interface, &key));
+        let (session, owner) = (server.session(), client.fingerprint());
+        let provided = parameters.iter().map(|one| one.provided(interface, session, owner));
+        inputs.chain(provided).collect()
     })?;
     let (results, seconds) = performed(program, &server, encrypted, console)?;
     let files = results.iter().zip(&places);

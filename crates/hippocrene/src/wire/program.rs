@@ -39,6 +39,8 @@ use crate::Preset;
 pub struct ProgramInspection {
     /// The names and the specifications of the inputs.
     pub inputs: Vec<(String, Spec)>,
+    /// The names and the specifications of the parameters, which the server provides.
+    pub parameters: Vec<(String, Spec)>,
     /// The results.
     pub results: Results,
     /// The number of steps. It is `None` for an interface.
@@ -111,9 +113,10 @@ pub(super) fn inspect_program(
         }
         _ => (read(cursor, "an interface")?, None, None),
     };
-    let inputs = interface.inputs().iter().map(|own| (own.name.clone(), own.spec.clone()));
-    let inputs = inputs.collect();
-    Ok(ProgramInspection { inputs, results: interface.results().clone(), steps, cost })
+    let named =
+        |all: &[crate::Input]| all.iter().map(|own| (own.name.clone(), own.spec.clone())).collect();
+    let (inputs, parameters) = (named(interface.inputs()), named(interface.parameters()));
+    Ok(ProgramInspection { inputs, parameters, results: interface.results().clone(), steps, cost })
 }
 
 impl Stored for Program {

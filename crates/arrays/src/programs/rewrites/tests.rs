@@ -121,7 +121,7 @@ proptest! {
             }
         }
         let last = &values[values.len().saturating_sub(3)..];
-        let (mut graph, _) = recorder.graph(last).unwrap();
+        let mut graph = recorder.graph(last).unwrap();
         let simulation = recorder.simulation();
         for rule in RULES {
             let known = Known { graph: &graph, values: values_of(&graph, simulation).unwrap() };
