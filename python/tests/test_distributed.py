@@ -216,6 +216,24 @@ def left_without_workers(cluster: Cluster[int], dask_client: DaskClient) -> None
         raise ValueError("mine")
 
 
+def test_parameters_of_programs_reach_the_workers(dask_client: DaskClient) -> None:
+    program = hippocrene.compile(
+        lambda x, weights: x * weights,
+        hippocrene.spec(4, bound=1),
+        parameters={"weights": hippocrene.spec(4, bound=2)},
+        preset="n13",
+    )
+    interface = program.interface()
+    client = hippocrene.Client.generate(interface)
+    keys = client.evaluation_keys(interface)
+    x, weights = client.encrypt(interface, np.ones(4)), np.array([2, -1, 0.5, 0])
+    with Cluster(dask_client, functools.partial(Server, keys)) as cluster:
+        result = cluster.run(program, x, parameters={"weights": weights})
+        with pytest.raises(hippocrene.ArgumentError, match="no parameters are given"):
+            cluster.run(program, x)
+    np.testing.assert_allclose(client.decrypt(result), weights, atol=program.error_bound)
+
+
 def test_programs_run_in_parts_with_the_same_bytes(dask_client: DaskClient) -> None:
     weights = np.linspace(-1, 1, 64).reshape(8, 8) / 8
 
