@@ -53,10 +53,11 @@ class Nodes:
         )
 
 
-def parts(model: Any) -> tuple[list[Nodes], _Outputs, _Classes | None]:
+def parts(model: Any, *, shares: bool = False) -> tuple[list[Nodes], _Outputs, _Classes | None]:
     """Return the trees of a fitted model, the kind of their outputs, and the classes.
 
-    A result of the model is the mean of the results of its trees.
+    A result of the model is the mean of the results of its trees. A single tree that classifies
+    has classes as results. With `shares`, it has shares of classes, as a forest has.
     """
     if hasattr(model, "_predictors") and hasattr(model, "is_categorical_"):
         return _of_histograms(model)
@@ -82,7 +83,8 @@ def parts(model: Any) -> tuple[list[Nodes], _Outputs, _Classes | None]:
     classes = _classes_of(model)
     if boosted:
         return _boosted(model, classes), "values" if classes is None else "scores", classes
-    outputs: _Outputs = "values" if classes is None else "shares" if forest else "class"
+    of_classes: _Outputs = "shares" if forest or shares else "class"
+    outputs = "values" if classes is None else of_classes
     return [_nodes_of(tree, outputs) for tree in of_trees], outputs, classes
 
 

@@ -14,6 +14,7 @@ from hippocrene.models.affine import Affine
 from hippocrene.models.model_interface import ModelInterface
 from hippocrene.models.nonlinear import Nonlinear
 from hippocrene.models.probabilities import Probabilities
+from hippocrene.models.tree_programs import Trees
 from hippocrene.specs import Spec
 from hippocrene.values.scalars import text, whole
 
@@ -137,6 +138,9 @@ class Model:
         - `GaussianNB`: the joint log likelihoods,
         - `MLPClassifier`: the values before the last activation, of shape ``(rows,)`` for two
           classes,
+        - trees and forests: the probabilities of the classes, also for two classes,
+        - gradient boosting: the log odds, of shape ``(rows,)`` for two classes. They are
+          ``decision_function``, or twice of it with the loss ``"exponential"``,
         - `KMeans`: minus half of the squared distance to each centre, plus half of the squared
           length of the row. That length is the same for all clusters.
 
@@ -156,7 +160,8 @@ class Model:
         probabilities are sigmoids divided by their sum, as for `SGDClassifier`, a small sum makes
         the error larger.
 
-        This evaluates polynomials of degrees up to 255. Three classes usually fit the preset
+        The probabilities of trees and forests are their scores, and cost as much. Those of other
+        models take polynomials of degrees up to 255. Three classes usually fit the preset
         ``"n15"``, and ten need ``"n16"`` or bootstraps. Scores are far cheaper, and the client can
         compute probabilities from them.
 
@@ -221,6 +226,7 @@ class Model:
         error: float | None = None,
         bootstrapping: bool | Bootstrapping | Literal["auto"] = "auto",
         max_memory: int | str | None = None,
+        optimize: Literal["latency", "throughput", "keys"] = "latency",
     ) -> Program:
         """Compile the model to a program for this number of rows.
 
@@ -247,6 +253,7 @@ class Model:
             error=error,
             bootstrapping=bootstrapping,
             max_memory=max_memory,
+            optimize=optimize,
         )
 
     # For the client, with plain numbers
@@ -262,6 +269,24 @@ class Model:
     def margins(self, scores: npt.ArrayLike) -> _Doubles:
         """Return how far the best score of each row is ahead; see `ModelInterface.margins`."""
         return self._interface.margins(scores)
+
+    def near_thresholds(self, rows: Any) -> npt.NDArray[np.bool_]:
+        """Return True for each plain row whose result may differ from that of scikit-learn.
+
+        The comparisons of trees cannot tell values apart that are too near to a threshold (see
+        `from_sklearn`). A row is one of these if such a value decides on its leaf in any tree. The
+        encrypted result then counts this leaf in part, or a neighbour of it. All other rows have
+        the result of scikit-learn, up to noise.
+
+        `rows` are as for `encode`. Give rows like those of the clients, to find out how often it
+        happens. An `UnsupportedError` is raised if the model has no trees.
+        """
+        if not isinstance(self._inner, Trees):
+            raise UnsupportedError(
+                "near_thresholds: this model has no trees, and compares nothing. Compare its "
+                "results for known rows with those of scikit-learn."
+            )
+        return self._inner.undecided(self.encode(rows))
 
     def interface(self) -> dict[str, Any]:
         """Return all that a client needs to encode rows and to read scores, as a dict for JSON.

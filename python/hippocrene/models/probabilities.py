@@ -26,6 +26,17 @@ Probabilities: TypeAlias = Callable[[Parts], Any]
 
 
 @dataclass(frozen=True, slots=True)
+class Shares:
+    """Scores that are the probabilities of the classes themselves."""
+
+    scores: Affine
+
+    def __call__(self, parts: Parts) -> Any:
+        """Return the probabilities of all classes, of shape ``(rows, classes)``."""
+        return self.scores(*parts)
+
+
+@dataclass(frozen=True, slots=True)
 class Sigmoid:
     """The probabilities of two classes: sigmoids of the score and of its negative.
 

@@ -27,14 +27,16 @@ from hippocrene.models.preprocessing import is_transformer, transformation, tran
 from hippocrene.models.probabilities import (
     OneVersusRest,
     Probabilities,
+    Shares,
     Sigmoid,
     Softmax,
     class_columns,
 )
+from hippocrene.models.tree_programs import Trees, tree_leaves
 from hippocrene.values.scalars import double
 
 _Doubles = npt.NDArray[np.float64]
-_Inner: TypeAlias = HiddenLayers | Squares
+_Inner: TypeAlias = HiddenLayers | Squares | Trees
 
 # The largest difference from scikit-learn's results for the sample, as a share of the largest
 # result. Chosen: far above the rounding of doubles, and far below a wrong formula.
@@ -42,8 +44,8 @@ _TOLERANCE = 1e-6
 
 # The supported estimators besides transformers, in words.
 _SUPPORTED = (
-    "GaussianNB, MLPClassifier, MLPRegressor, KMeans, and linear models with coef_ and intercept_, "
-    "such as LogisticRegression and Ridge"
+    "GaussianNB, MLPClassifier, MLPRegressor, KMeans, trees, forests and gradient boosting, and "
+    "linear models with coef_ and intercept_, such as LogisticRegression and Ridge"
 )
 
 # The base classes of trees, forests and both kinds of gradient boosting.
@@ -63,11 +65,16 @@ def from_sklearn(model: Any, like: Any, *, margin: float = 2.0) -> Model:
       `RidgeClassifier` and `LinearDiscriminantAnalysis`,
     - regressors: `MLPRegressor`, and all linear ones with `coef_` and `intercept_`, such as
       `LinearRegression`, `Ridge`, `Lasso` and `ElasticNet`,
+    - trees of classifiers and regressors: single ones such as `DecisionTreeClassifier` and
+      `ExtraTreeRegressor`, forests such as `RandomForestClassifier` and `ExtraTreesRegressor`,
+      `GradientBoostingClassifier`, `HistGradientBoostingRegressor` and the like. Encrypted rows
+      have no missing values, and splits by categories are not supported. A tree may have 512
+      leaves, and all trees together 4096,
     - clusters: `KMeans`.
 
     `like` is a sample of rows, as an array or a data frame of shape ``(rows, features)``. Its rows
     should be like those that the model will be applied to. **The extremes of its columns become
-    public** in `Model.interface`. The sample has two uses:
+    public** in `Model.interface`. The sample has these uses:
 
     - Each column has the interval of its values, widened by the factor `margin` about its centre.
       `Model.encode` maps it to -1 to 1. So columns of any units are equally precise.
@@ -75,6 +82,12 @@ def from_sklearn(model: Any, like: Any, *, margin: float = 2.0) -> Model:
       array. It is the proved one, without those values that lie beyond the interval of the sample,
       widened by `margin`. A narrow interval makes the function fast and precise. **If a row leaves
       it, its result is wrong.** `hippocrene.simulate` reports it for the rows that it is given.
+
+    - Trees compare values with thresholds. The least distance of a value of the sample from a
+      threshold is the gap. **A value nearer to a threshold may give a wrong result.** The gap is
+      between a 32nd and a 65536th of the largest distance that is possible. A threshold that is
+      nearer to a value of the sample than this is moved to the middle between the values on both
+      sides. `Model.near_thresholds` finds the rows that may be wrong.
 
     `margin` is at least 1. All affine steps in a row, such as a scaler, a `PCA` and a linear
     model, become one matrix and one vector. The converted model is compared with the results of
@@ -186,6 +199,8 @@ def _converted(
         if is_perceptron:
             return _Converted("classifier", *perceptron(last, before, encoded, margin), classes)
         return _Converted("classifier", HiddenLayers(), before.then(linear_scores(last)), classes)
+    if any(is_a(last, name) for name in _TREES) and hasattr(last, "predict"):
+        return _of_trees(last, before, encoded, source)
     if is_a(last, "KMeans"):
         scores = before.then(cluster_scores(last))
         return _Converted("clusters", HiddenLayers(), scores, range(scores.matrix.shape[1]))
@@ -199,6 +214,17 @@ def _converted(
         values = before.then(linear_predictions(last, source.result("predict").ndim))
         return _Converted("regressor", HiddenLayers(), values)
     raise _refusal(last, is_last=True)
+
+
+def _of_trees(last: Any, before: Affine, encoded: _Doubles, source: _Source) -> _Converted:
+    """Convert a tree, a forest or a gradient boosting."""
+    classes = _classes_of(last, source) if hasattr(last, "classes_") else None
+    inner, values = tree_leaves(last, before, encoded)
+    # A regressor may have predictions with one axis, and a classifier one score for two classes.
+    axes = 1 if classes else source.result("predict").ndim
+    if values.matrix.shape[1] == 1 and axes == 1:
+        values = Affine(values.matrix[:, 0], values.shift[0])
+    return _Converted("classifier" if classes else "regressor", inner, values, classes)
 
 
 def _sample(like: Any, steps: Sequence[Any]) -> tuple[_Doubles, Sequence[str] | None]:
@@ -264,6 +290,9 @@ def _probabilities(
     if by_sgd and last.loss != "log_loss":
         return None
     wanted, parts = source.result("predict_proba"), found.inner(encoded)
+    of_scores = Shares(found.last)
+    if _is_close(of_scores(parts), wanted):
+        return of_scores
     if len(found.classes) == 2:
         of_two = Sigmoid.of_sample(class_columns(found.last), parts, margin)
         return of_two if _is_close(of_two(parts), wanted) else None
@@ -307,8 +336,6 @@ def _refusal(estimator: Any, *, is_last: bool) -> ArgumentError:
     advice = "Fit one of these instead."
     if hasattr(estimator, "best_estimator_"):
         advice = "Pass its best_estimator_."
-    elif any(is_a(estimator, name) for name in _TREES):
-        advice = "For trees, use hippocrene.trees.PrivateDecisionTree.from_sklearn."
     elif hasattr(estimator, "transform"):
         advice = "Apply it to the rows before encode, and convert the steps after it."
     place, supported = " before the last step of a Pipeline", transformer_names()
