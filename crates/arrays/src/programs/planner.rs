@@ -62,14 +62,15 @@ struct Measured<'s> {
     bootstraps: BTreeMap<(usize, bool), Seconds>,
 }
 
-/// Returns the cheaper one of the graph and its planned version, by dry runs in a simulation.
+/// Returns the cheaper one of the graph and its planned version, by dry runs in a simulation, and
+/// the gap of its placement ([`Placement::gap`]).
 ///
 /// # Errors
 /// The errors of the steps.
-pub(super) fn planned(graph: Graph, simulation: &Simulation) -> Result<Graph, Error> {
+pub(super) fn planned(graph: Graph, simulation: &Simulation) -> Result<(Graph, f64), Error> {
     // A loop has the same capacity in all rounds already.
     if graph.has_loops() {
-        return Ok(graph);
+        return Ok((graph, 0.0));
     }
     let measured = Measured::of(&graph, simulation)?;
     if let Some((rewritten, again)) = improved(&graph, &measured, simulation)?
@@ -77,17 +78,17 @@ pub(super) fn planned(graph: Graph, simulation: &Simulation) -> Result<Graph, Er
     {
         return Ok(planned);
     }
-    Ok(placed(&graph, &measured, &measured, simulation).unwrap_or(graph))
+    Ok(placed(&graph, &measured, &measured, simulation).unwrap_or((graph, 0.0)))
 }
 
 /// Returns the graph with a placement of bootstraps and with lowered inputs, if that is faster and
-/// about as precise as the `recorded` graph.
+/// about as precise as the `recorded` graph, and the gap of the placement.
 fn placed(
     graph: &Graph,
     measured: &Measured,
     recorded: &Measured,
     simulation: &Simulation,
-) -> Option<Graph> {
+) -> Option<(Graph, f64)> {
     let server = simulation.server();
     let reserve = server.bootstrap_reserve().zip(server.most_after_bootstrap());
     let (reserve, most) = reserve.unwrap_or((0.0, 0.0));
@@ -103,7 +104,7 @@ fn placed(
         let Ok(again) = Measured::of(&decided, simulation) else { continue };
         if again.seconds < recorded.seconds && again.is_as_precise_as(recorded, MAX_LOST_PRECISION)
         {
-            return Some(decided);
+            return Some((decided, placement.gap()));
         }
     }
     None

@@ -37,6 +37,9 @@ pub struct Cost {
     /// The largest error of a result, if any holds numbers ([`StepReport::error_bound`]). It is
     /// infinite if the error is unknown.
     pub error_bound: Option<f64>,
+    /// The share by which the placement of bootstraps may be slower than the best one, by the
+    /// figures of the planner. It is 0 if the search was exact.
+    pub placement_gap: f64,
 }
 
 /// The description of a step of a program: its operation, its results and its predicted cost.
@@ -153,11 +156,12 @@ impl Program {
             let what = format!("{} outputs for {} results", outputs.len(), results.count());
             return Err(Error::argument("make a program", what));
         }
-        let graph = match planning {
+        let (graph, placement_gap) = match planning {
             Planning::Full => planned(graph, recorder.simulation())?,
-            Planning::None => graph,
+            Planning::None => (graph, 0.0),
         };
         let (steps, report, cost) = dry_run(&graph, &recorder.new_simulation()?)?;
+        let cost = Cost { placement_gap, ..cost };
         let interface = InterfaceBody::new(recorder.operands(), results, &report, notes);
         let body = ProgramBody { interface: interface.clone(), graph, steps, cost };
         let interface = Interface::new(settings, report.bits, interface)?;
@@ -174,7 +178,7 @@ impl Program {
         let (settings, request) = (self.interface.settings(), self.interface.key_request());
         let simulation = Simulation::limited_to(settings.clone(), &request)?;
         let (steps, _, cost) = dry_run(&self.body.graph, &simulation)?;
-        Ok((steps, cost))
+        Ok((steps, Cost { placement_gap: self.body.cost.placement_gap, ..cost }))
     }
 
     /// Puts a program together from its stored part and its settings. `bits` are the parameters of
@@ -415,6 +419,7 @@ impl Cost {
             key_bytes: report.key_bytes,
             bootstraps: report.bootstraps,
             log2_failure_probability: report.log2_failure_probability,
+            placement_gap: 0.0,
         }
     }
 }
