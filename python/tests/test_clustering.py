@@ -17,8 +17,10 @@ from distributed import Client as DaskClient
 from distributed import LocalCluster
 from sklearn.base import clone
 
+import hippocrene as hp
 from hippocrene import (
     ArgumentError,
+    CapacityError,
     Client,
     EncodeError,
     EvaluationKeys,
@@ -30,6 +32,7 @@ from hippocrene import (
 )
 from hippocrene.distributed import Cluster
 from hippocrene.models.clustering import SECTORS, EncryptedClusters, EncryptedKMeans
+from hippocrene.models.lloyd import frame, lloyd, reciprocal
 
 # Tests that hold many gigabytes follow one another.
 pytestmark = [pytest.mark.filterwarnings("ignore"), pytest.mark.xdist_group("large")]
@@ -503,3 +506,117 @@ def test_near_clusters_are_warned_of_without_tables() -> None:
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         far.simulate(rows)
+
+
+def lloyd_of_numpy(points, centres, iterations):
+    """Return the centroids and the nearest of them for each point, without encryption."""
+    for _ in range(iterations):
+        labels = ((points[:, None] - centres) ** 2).sum(axis=2).argmin(axis=1)
+        means = [points[labels == j].mean(axis=0) for j in range(len(centres))]
+        centres = np.array(means)
+    return centres, ((points[:, None] - centres) ** 2).sum(axis=2).argmin(axis=1)
+
+
+def clusters_apart(samples, features, clusters):
+    """Return points around corners of a cube that are far from the borders of clusters."""
+    random = np.random.default_rng(clusters)
+    corners = [[(j >> axis) % 2 for axis in range(3)] for j in range(clusters)]
+    middles = np.array(corners) * 4.0
+    if features == 1:
+        middles = np.arange(clusters)[:, None] * 3.0
+    middles = np.pad(middles, ((0, 0), (0, max(0, features - middles.shape[1]))))[:, :features]
+    return middles[np.arange(samples) % clusters] + random.uniform(-0.5, 0.5, (samples, features))
+
+
+@pytest.mark.parametrize(
+    ("samples", "features", "clusters"), [(20, 1, 2), (150, 4, 3), (90, 3, 4), (60, 5, 6)]
+)
+def test_a_program_computes_the_centroids_of_lloyds_algorithm(samples, features, clusters):
+    points = clusters_apart(samples, features, clusters)
+    model = EncryptedKMeans(clusters, max_iter=2, init=list(range(clusters)))
+    inputs = model.encode(points)
+    function = lloyd(clusters, 2)
+    result = hp.simulate(
+        function,
+        *inputs,
+        bound=0.75,
+        preset="n15",
+        precision=18,
+        bootstrapping=hp.Bootstrapping(precision=10.5),
+    ).result
+    read = model.decode(points, result)
+    centres, labels = lloyd_of_numpy(points, points[:clusters], 2)
+    radius = np.linalg.norm(points - points.mean(axis=0), axis=1).max()
+    assert np.abs(read.cluster_centers_ - centres).max() < 0.01 * radius
+    assert (read.labels_ == labels).all()
+    assert read.n_iter_ == 2
+
+
+def test_a_program_of_k_means_runs_on_encrypted_points(tmp_path):
+    points, labels = points_of_two_clusters()
+    model = EncryptedKMeans(2, max_iter=1, init=points[:2])
+    program = model.compile(points.shape)
+    assert program.bootstraps == 0
+    assert list(program.inputs) == ["points", "start"]
+    program.save(tmp_path / "program")
+    interface = program.interface()
+    client = Client.generate(interface)
+    server = Server(client.evaluation_keys(interface))
+    sent = client.encrypt(interface, *model.encode(points))
+    reply = server.run(hp.Program.load(tmp_path / "program"), *sent)
+    read = model.decode(points, client.decrypt(reply))
+    centres, _ = lloyd_of_numpy(points, points[:2], 1)
+    assert np.abs(read.cluster_centers_ - centres).max() < 0.03
+    assert (read.labels_ == labels).all()
+
+
+def test_steps_of_empty_clusters_are_short():
+    for clusters in (2, 3, 6):
+        inverse = reciprocal(clusters, 0.75)
+        sizes = np.linspace(1 / (4 * clusters), 1, 50) * 0.75
+        assert np.abs(sizes * inverse(sizes) - 1).max() <= 0.02
+        small = np.linspace(0, 0.75 / (4 * clusters), 50)
+        assert (small * inverse(small)).min() >= 0
+        assert (small * inverse(small)).max() <= 1.02
+
+
+def test_inputs_of_a_program_lie_in_a_ball():
+    points, _ = points_of_two_clusters()
+    for factor in (1.0, 1e-300, 1e300):
+        encoded, start = EncryptedKMeans(2, init=[0, 1]).encode(points * factor)
+        norms = np.linalg.norm(encoded[:, 0], axis=1)
+        assert norms.max() <= 2 / 3
+        assert norms.max() > 0.66
+        np.testing.assert_array_equal(encoded[:2, 1], start)
+    assert frame(np.ones((3, 2)), np.ones((2, 2)))[1] > 0
+
+
+def test_programs_of_k_means_refuse_wrong_arguments():
+    points, _ = points_of_two_clusters()
+    model = EncryptedKMeans(2, init=[0, 1])
+    for wrong, error, match in (
+        (lambda: EncryptedKMeans(1).compile((9, 2)), ArgumentError, "n_clusters is 1"),
+        (lambda: model.compile((1, 2)), ArgumentError, "there are 1 points with 2 features"),
+        (lambda: model.compile((9, 0)), ArgumentError, "with 0 features"),
+        (lambda: model.compile(9), TypeError, r"a shape is \(samples, features\)"),
+        (lambda: model.compile((9, 2), preset="n13"), CapacityError, "greater needs"),
+        (
+            lambda: EncryptedKMeans(2, tables="lut12").compile((9, 2)),
+            ArgumentError,
+            "has no look-up tables",
+        ),
+        (lambda: model.encode([[np.nan, 1.0], [0.0, 1.0]]), ArgumentError, "nan in row 0"),
+        (
+            lambda: model.encode([[1.7e308, 0.0], [-1.7e308, 0.0]]),
+            ArgumentError,
+            "in a larger unit",
+        ),
+        (
+            lambda: EncryptedKMeans(30).encode(points),
+            ArgumentError,
+            "24 points cannot form n_clusters=30",
+        ),
+        (lambda: model.decode(points, np.zeros((3, 2))), ShapeError, r"\(2, 2\) is needed"),
+    ):
+        with pytest.raises(error, match=match):
+            wrong()

@@ -644,6 +644,26 @@ def test_values_are_moved_once_to_the_layout_of_several_others() -> None:
     assert names.count("relayout") == 1
 
 
+def test_products_with_more_columns_stay_in_one_ciphertext() -> None:
+    x, wide = RNG.uniform(-1, 1, (64, 10)), RNG.normal(size=(10, 60)) / 40
+
+    def hidden(x: Any) -> Any:
+        return np.tanh(x @ wide)
+
+    names = check_rewritten(hidden, x, preset="n14")
+    assert names[names.index("matmul_plain") - 1] == "relayout"
+
+
+def test_functions_of_few_elements_in_many_ciphertexts_are_computed_at_once() -> None:
+    x = RNG.uniform(-1, 1, (32, 1024))
+
+    def sparse(x: Any) -> Any:
+        return np.tanh(x.sum(axis=1) / 1024)
+
+    names = check_rewritten(sparse, x, preset="n13")
+    assert "pack" in names
+
+
 def test_operands_of_shallow_steps_are_lowered() -> None:
     x, weights = RNG.uniform(-1, 1, (32, 64)), RNG.normal(size=(64, 64)) / 64
 

@@ -28,6 +28,7 @@ from hippocrene.errors import (
 from hippocrene.files import FilePath, file_path, raw_bytes, reading
 from hippocrene.html_tables import Cell, table
 from hippocrene.keys import EvaluationKeys
+from hippocrene.models.lloyd import compile_lloyd, frame
 from hippocrene.progress import shown
 from hippocrene.server import Server
 from hippocrene.simulation_report import html_report, text_report
@@ -38,6 +39,7 @@ from hippocrene.values.scalars import check_type, integer, text
 
 if TYPE_CHECKING:
     from hippocrene.distributed import Cluster
+    from hippocrene.program import Program
 
 SECTORS = ("distance", "extraction", "look-ups", "repacking", "centroids")
 """The parts of an iteration whose times `EncryptedKMeans.seconds_` holds.
@@ -413,6 +415,82 @@ class EncryptedKMeans:
             peak_memory=report.peak_memory,
             key_bytes=report.key_bytes,
         )
+
+    # Programs
+
+    def compile(
+        self, shape: tuple[int, int], *, preset: str = "n15", max_memory: int | str | None = None
+    ) -> Program:
+        """Compile `max_iter` iterations on points of this shape to a program (see `Program`).
+
+        The program takes the two arrays of `encode`, and returns the centroids for `decode`:
+
+        - client: ``client.encrypt(interface, *model.encode(X))``,
+        - server: ``server.run(program, points, start)``,
+        - client: ``model.decode(X, client.decrypt(reply))``.
+
+        It compares distances as `fit` does without tables. One iteration of points in one
+        ciphertext needs no bootstraps, and is several times as fast as `fit`. Several iterations,
+        and points that take several ciphertexts, are slower than `fit`. ``program.seconds`` and
+        `simulate` predict both times. `preset` and `max_memory` are as for `hippocrene.compile`.
+        """
+        samples, features, clusters = self._sizes(shape)
+        if self.tables is not None:
+            raise ArgumentError(
+                f"compile: a program of k-means has no look-up tables, and tables={self.tables!r}. "
+                "Leave out the tables, or use fit."
+            )
+        if clusters < 2:
+            raise ArgumentError(
+                "compile: n_clusters is 1, and at least 2 are needed. The centre of one cluster is "
+                "the mean of the points."
+            )
+        if samples < clusters or features < 1:
+            raise ArgumentError(
+                f"compile: there are {samples} points with {features} features, and {clusters} "
+                "clusters need at least one point each, with at least one feature. Pass the shape "
+                "of the points."
+            )
+        return compile_lloyd(
+            (samples, features), clusters, self.max_iter, preset=preset, max_memory=max_memory
+        )
+
+    def encode(
+        self, points: npt.ArrayLike
+    ) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.float64]]:
+        """Return the two inputs of a program that `compile` made: points and initial centroids.
+
+        Both are relative to the mean of the points, in a unit that makes the largest norm 2/3. Each
+        point is repeated for every cluster. It warns of near clusters as `encrypt` does.
+        """
+        rows = self._rows(points)
+        start = self.start(rows)
+        middle, unit = frame(rows, start)
+        _warn_of_near_clusters(start, rows, stacklevel=3)
+        return np.repeat(((rows - middle) / unit)[:, None], len(start), axis=1), (
+            start - middle
+        ) / unit
+
+    def decode(self, points: npt.ArrayLike, centres: npt.ArrayLike) -> EncryptedKMeans:
+        """Read the decrypted result of a program into `cluster_centers_`, `n_iter_` and `labels_`.
+
+        `points` are those that `encode` was given. `labels_` gives the nearest of the final
+        centroids for each point, as in scikit-learn.
+        """
+        rows = self._rows(points)
+        start = self.start(rows)
+        found = rows_of_doubles(centres, "k-means: the result of a program")
+        if found.shape != start.shape:
+            raise ShapeError(
+                f"k-means: the result of the program has shape {found.shape}, and {start.shape} is "
+                "needed. Pass client.decrypt(reply), and the points that were encrypted."
+            )
+        middle, unit = frame(rows, start)
+        others = (rows - middle) / unit
+        self.labels_ = np.argmax(others @ found.T - (found**2).sum(axis=1) / 2, axis=1)
+        self.cluster_centers_ = found * unit + middle
+        self.n_iter_ = self.max_iter
+        return self
 
     # The server
 

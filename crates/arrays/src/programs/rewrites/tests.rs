@@ -47,9 +47,10 @@ fn performed(
     let perform = |operation, inputs: &[usize]| -> Result<usize, Error> {
         Ok(recorder.perform(recorder.server(), operation, inputs)?[0])
     };
-    let matrix = |seed: usize| {
+    let product = |rows: usize, columns: usize, seed: usize| {
         let entry = |i: usize| ((i * 37 + seed * 11) % 17) as f64 / 40.0 - 0.2;
-        Plain::Reals((0..16).map(entry).collect())
+        let matrix = Plain::Reals((0..rows * columns).map(entry).collect());
+        Operation::MatmulPlain { matrix, columns }
     };
     let gather = |stride: usize| {
         let place = |i: usize| (i * (2 * stride + 1) + stride) % (2 * SIZE);
@@ -68,8 +69,8 @@ fn performed(
             vec![perform(gather(seed + 1), &[moved, a])?]
         }
         3 => {
-            let product = |seed| Operation::MatmulPlain { matrix: matrix(seed), columns: 4 };
-            vec![perform(product(seed), &[a])?, perform(product(seed + 1), &[a])?]
+            let [first, second] = [seed, seed + 1].map(|seed| product(4, 4, seed));
+            vec![perform(first, &[a])?, perform(second, &[a])?]
         }
         4 => vec![perform(tanh(), &[a])?, perform(tanh(), &[b])?],
         5 => {
@@ -80,6 +81,12 @@ fn performed(
             let sum = perform(Operation::Add, &[first, second])?;
             let column = perform(Operation::InsertAxis { axis: 1 }, &[sum])?;
             vec![perform(Operation::BroadcastTo { shape: SHAPE.to_vec() }, &[column])?]
+        }
+        6 => {
+            let wide = perform(product(4, 12, seed), &[a])?;
+            let half = perform(Operation::MulNumber(PlainNumber::Real(0.5)), &[wide])?;
+            let narrow = perform(product(12, 4, seed), &[perform(tanh(), &[half])?])?;
+            vec![narrow]
         }
         _ => vec![perform(Operation::MulNumber(PlainNumber::Real(0.25)), &[a])?],
     })
@@ -103,7 +110,7 @@ proptest! {
 
     #[test]
     fn rewritten_graphs_have_the_same_results(
-        steps in prop::collection::vec((0usize..7, any::<prop::sample::Index>(),
+        steps in prop::collection::vec((0usize..8, any::<prop::sample::Index>(),
             any::<prop::sample::Index>(), 0usize..9), 2..9),
     ) {
         let recorder = recorder();
