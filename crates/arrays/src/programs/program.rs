@@ -82,6 +82,8 @@ pub struct ProgramBody {
     graph: Graph,
     steps: Vec<StepReport>,
     cost: Cost,
+    /// True if rotations without a key of their own are composed of others.
+    composes_rotations: bool,
 }
 
 impl ProgramBody {
@@ -161,11 +163,18 @@ impl Program {
             Planning::None => (graph, 0.0),
         };
         let (steps, report, cost) = dry_run(&graph, &recorder.new_simulation()?)?;
-        let cost = Cost { placement_gap, ..cost };
         let interface = InterfaceBody::new(recorder.operands(), results, &report, notes);
-        let body = ProgramBody { interface: interface.clone(), graph, steps, cost };
+        let composes_rotations = recorder.composes_rotations();
+        let cost = Cost { placement_gap, ..cost };
+        let body =
+            ProgramBody { interface: interface.clone(), graph, steps, cost, composes_rotations };
         let interface = Interface::new(settings, report.bits, interface)?;
-        Ok(Program { interface, body })
+        let mut program = Program { interface, body };
+        if composes_rotations {
+            // The first dry run had more keys than the program uses.
+            (program.body.steps, program.body.cost) = program.predicted(true)?;
+        }
+        Ok(program)
     }
 
     /// Predicts the cost of the steps and of the whole program on this machine, by the profile that
@@ -173,10 +182,22 @@ impl Program {
     /// reference machine, so that a program does not depend on the machine that compiles it.
     ///
     /// # Errors
-    /// As [`Simulation::limited_to`].
+    /// As [`Simulation::with_keys`].
     pub fn predict(&self) -> Result<(Vec<StepReport>, Cost), Error> {
-        let (settings, request) = (self.interface.settings(), self.interface.key_request());
-        let simulation = Simulation::limited_to(settings.clone(), &request)?;
+        self.predicted(false)
+    }
+
+    /// Predicts the cost on this machine or on the reference machine.
+    fn predicted(&self, is_reference: bool) -> Result<(Vec<StepReport>, Cost), Error> {
+        let settings = self.interface.settings().clone();
+        let request = self.interface.key_request();
+        let simulation = match self.body.composes_rotations {
+            true => Simulation::limited_to(settings, &request)?,
+            false => Simulation::with_keys(settings, &request)?,
+        };
+        if is_reference {
+            simulation.use_reference_prices();
+        }
         let (steps, _, cost) = dry_run(&self.body.graph, &simulation)?;
         Ok((steps, Cost { placement_gap: self.body.cost.placement_gap, ..cost }))
     }

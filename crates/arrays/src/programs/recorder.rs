@@ -115,6 +115,11 @@ impl Recorder {
         simulation_with(self.settings().clone(), &self.request)
     }
 
+    /// True if the server has few rotations, and composes the others of them.
+    pub(super) fn composes_rotations(&self) -> bool {
+        self.request.powers_of_two
+    }
+
     /// Adds an input, and returns its value. The elements of a sample are in row-major order.
     ///
     /// # Errors
