@@ -13,7 +13,8 @@ by `compile`. For each program this prints
 - the seconds of the single operations and of the program, and their ratio (the median of pairs of
   runs that take turns),
 - both numbers of bootstraps,
-- the seconds that were predicted for the program, divided by the measured ones,
+- the seconds that were predicted for the program, divided by the measured ones, for later runs and
+  for the first one,
 - the seconds of the first run, divided by those of a later one,
 - the peak of memory and the size of keys, predicted and measured,
 - the largest error that was seen, and the stated bound divided by it. It is the median error for
@@ -364,12 +365,14 @@ def predicted(plan: hp.Simulation, program: hp.Program) -> dict[str, Any]:
         "program": {
             "preset": program.preset,
             "seconds": program.seconds,
+            "first_seconds": program.first_seconds,
             "bootstraps": program.bootstraps,
             "peak_memory": program.peak_memory,
             "key_bytes": program.key_bytes,
             "error_bound": program.error_bound,
         },
-        "ratio": plan.seconds / program.seconds,
+        # Simulations predict first runs.
+        "ratio": plan.seconds / program.first_seconds,
     }
 
 
@@ -501,6 +504,7 @@ def text_of(name: str, result: dict[str, Any]) -> str:
         firsts = [side["first_seconds"] / side["seconds"] for side in (found["operations"], run)]
         lines += [
             f"  predicted / measured {other['seconds'] / run['seconds']:.2f}, "
+            f"of the first run {other['first_seconds'] / run['first_seconds']:.2f}, "
             f"predicted ratio {plan['ratio']:.2f}, "
             f"first / later run {firsts[0]:.1f} {firsts[1]:.1f}, {found['pairs']} pairs",
             f"  memory {megabytes(other['peak_memory'])} predicted, "

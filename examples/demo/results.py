@@ -88,6 +88,7 @@ class Results:
             "largest error of a score": f"{error:.1e}",
             "error bound": f"{self.program.error_bound:.1e}",
             "predicted time": f"{self.program.seconds:.3f} s",
+            "predicted time of the first run": f"{self.program.first_seconds:.3f} s",
             "time of the first run": f"{self.seconds['run the program']:.3f} s",
             "time of the second run": f"{self.seconds['run it again']:.3f} s",
         }

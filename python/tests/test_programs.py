@@ -223,7 +223,7 @@ def test_deep_programs_bootstrap_at_planned_places() -> None:
     values = np.linspace(-0.9, 0.9, 4096)
     plan = hp.simulate(deep, values, preset="n15", precision=14, bound=0.9, bootstrapping=True)
     assert 0 < program.bootstraps < plan.bootstraps
-    assert program.seconds < plan.seconds
+    assert program.first_seconds < plan.seconds
     names = [step.operation for step in program.steps if step.bootstraps]
     assert names == ["bootstrap"] * program.bootstraps
     assert "bootstrapping" in program.keys
@@ -921,3 +921,13 @@ def test_values_that_repeat_in_their_slots_go_through_checkpoints(
     result = parties.server.run(program, x, checkpoint=file)
     np.testing.assert_allclose(parties.client.decrypt(result), 2**-8, atol=1e-4)
     assert list(tmp_path.iterdir()) == []
+
+
+def test_the_first_run_also_encodes_plain_matrices() -> None:
+    weights = np.random.default_rng(5).normal(size=(64, 64)) / 64
+    program = hp.compile(lambda x: x @ weights, hp.spec((64, 64), bound=1), preset="n14")
+    assert program.first_seconds > 1.2 * program.seconds
+    assert f"{program.seconds:.3f}, the first run {program.first_seconds:.3f}" in str(program)
+    assert sum(step.seconds for step in program.steps) == pytest.approx(program.seconds, rel=0.1)
+    square = hp.compile(lambda x: x * x, hp.spec(64, bound=1), preset="n14")
+    assert square.first_seconds == square.seconds

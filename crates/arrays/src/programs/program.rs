@@ -21,9 +21,12 @@ use crate::{BitLiteral, Capacity, Error, Numbers, Report, Server, Settings, Simu
 /// See [`Program`] for an example.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct Cost {
-    /// Seconds.
+    /// Seconds of a run on one thread, after the first two. From then on a server has cached the
+    /// plain numbers that it encodes.
     pub seconds: f64,
-    /// The peak of memory of the server, in bytes, with keys and arrays.
+    /// Seconds of the first run on one thread.
+    pub first_seconds: f64,
+    /// The peak of memory of the server in the first run, in bytes, with keys and arrays.
     pub peak_memory: usize,
     /// The size of the evaluation keys as stored, in bytes.
     pub key_bytes: usize,
@@ -162,7 +165,9 @@ impl Program {
             Planning::Full => planned(graph, recorder.simulation())?,
             Planning::None => (graph, 0.0),
         };
-        let (steps, report, cost) = dry_run(&graph, &recorder.new_simulation()?)?;
+        let is_later = planning == Planning::Full;
+        let DryRun { steps, report, cost } =
+            dry_run(&graph, &recorder.new_simulation()?, is_later)?;
         let interface = InterfaceBody::new(recorder.operands(), results, &report, notes);
         let composes_rotations = recorder.composes_rotations();
         let cost = Cost { placement_gap, ..cost };
@@ -198,7 +203,7 @@ impl Program {
         if is_reference {
             simulation.use_reference_prices();
         }
-        let (steps, _, cost) = dry_run(&self.body.graph, &simulation)?;
+        let DryRun { steps, cost, .. } = dry_run(&self.body.graph, &simulation, true)?;
         Ok((steps, Cost { placement_gap: self.body.cost.placement_gap, ..cost }))
     }
 
@@ -384,11 +389,33 @@ impl Program {
     }
 }
 
-/// Runs a graph in a simulation, and returns its steps, a report and its cost.
-fn dry_run(
-    graph: &Graph,
-    simulation: &Simulation,
-) -> Result<(Vec<StepReport>, Report, Cost), Error> {
+/// A run of a graph in a simulation.
+struct DryRun {
+    steps: Vec<StepReport>,
+    report: Report,
+    cost: Cost,
+}
+
+/// Minimum share of the time of a first run that encoding plain numbers takes, from which on a later
+/// run is predicted separately (chosen). A server caches the encoded numbers in the second run.
+const MIN_ENCODING_SHARE: f64 = 0.01;
+
+/// Predicts the first run of a graph, or a later one together with the time of the first.
+fn dry_run(graph: &Graph, simulation: &Simulation, is_later: bool) -> Result<DryRun, Error> {
+    let first = dry_run_once(graph, simulation)?;
+    let encoding = first.report.operations.iter().find(|(name, ..)| *name == "encode");
+    let is_notable =
+        encoding.is_some_and(|(.., seconds)| *seconds > MIN_ENCODING_SHARE * first.cost.seconds);
+    if !(is_later && is_notable) {
+        return Ok(first);
+    }
+    dry_run_once(graph, simulation)?;
+    let later = dry_run_once(graph, simulation)?;
+    let Cost { first_seconds, peak_memory, .. } = first.cost;
+    Ok(DryRun { cost: Cost { first_seconds, peak_memory, ..later.cost }, ..later })
+}
+
+fn dry_run_once(graph: &Graph, simulation: &Simulation) -> Result<DryRun, Error> {
     let stand_ins = graph.inputs.iter().map(|spec| spec.stand_in(simulation, None));
     let stand_ins = stand_ins.collect::<Result<Vec<_>, _>>()?;
     simulation.restart();
@@ -416,7 +443,7 @@ fn dry_run(
     let report = simulation.report();
     let outputs: Vec<&Approximated> = graph.outputs.iter().map(|value| &values[*value]).collect();
     let cost = Cost::of(&report, &outputs);
-    Ok((steps, report, cost))
+    Ok(DryRun { steps, report, cost })
 }
 
 /// Returns the standard deviation of the error that an array states. Integers and bits have none.
@@ -436,6 +463,7 @@ impl Cost {
             precision_bits: stated.map(|stated| -stated.log2()),
             error_bound: bounds.reduce(f64::max),
             seconds: report.seconds,
+            first_seconds: report.seconds,
             peak_memory: report.peak_memory,
             key_bytes: report.key_bytes,
             bootstraps: report.bootstraps,

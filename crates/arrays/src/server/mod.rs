@@ -234,6 +234,11 @@ impl Server {
     /// stay until the array is dropped. Results do not depend on the limit.
     pub fn set_cache_memory(&self, bytes: usize) {
         self.session.room().set_limit(bytes);
+        self.forget_maps();
+    }
+
+    /// Forgets the matrices and maps that were applied before.
+    pub(crate) fn forget_maps(&self) {
         self.maps.clear();
     }
 

@@ -41,7 +41,7 @@ impl Printed<'_> {
 
 impl Display for Printed<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Cost { seconds, peak_memory, key_bytes, bootstraps, .. } = self.cost;
+        let Cost { seconds, first_seconds, peak_memory, key_bytes, bootstraps, .. } = self.cost;
         let by = match &self.profile {
             Some(path) => path.display().to_string(),
             None => "typical figures (hippocrene tune measures this machine)".to_owned(),
@@ -54,7 +54,10 @@ impl Display for Printed<'_> {
         for (name, spec) in &self.parameters {
             write!(f, "\n  parameter   {name}: {spec}, of the server")?;
         }
-        write!(f, "\n  time        {seconds:.3} s on one thread, by {by}")?;
+        write!(
+            f,
+            "\n  time        {seconds:.3} s on one thread, the first run {first_seconds:.3} s, by {by}"
+        )?;
         write!(f, "\n  bootstraps  {bootstraps}")?;
         if let Some(error) = self.cost.error_bound {
             match error.is_finite() {

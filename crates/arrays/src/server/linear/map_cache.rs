@@ -26,10 +26,10 @@ pub(crate) struct AllMaps {
 }
 
 impl AllMaps {
-    /// Drops all cached maps.
+    /// Forgets all maps that were applied.
     pub fn clear(&self) {
-        self.numbers.0.lock().entries.clear();
-        self.integers.0.lock().entries.clear();
+        self.numbers.clear();
+        self.integers.clear();
     }
 }
 
@@ -97,6 +97,12 @@ impl<M> Shared<M> {
 }
 
 impl<M> Maps<M> {
+    fn clear(&self) {
+        let mut known = self.0.lock();
+        known.entries.clear();
+        known.applied.clear();
+    }
+
     /// Returns the map of that name, if it is cached.
     pub(in crate::server) fn get(&self, name: Name) -> Option<Arc<M>> {
         self.0

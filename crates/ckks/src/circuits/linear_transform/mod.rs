@@ -272,7 +272,9 @@ impl LinearTransform {
 
     /// Returns the bytes that encoded diagonals occupy and the bytes that they may occupy.
     pub fn memory(&self) -> (usize, usize) {
-        self.cache.memory()
+        // A dry run fills its own cache, and a real run the other one.
+        let (encoded, limit) = self.cache.memory();
+        (encoded + self.dry_run_cache.memory().0, limit)
     }
 
     /// Applies the map to the known values of a dry run, if the diagonals are doubles.
