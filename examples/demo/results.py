@@ -87,8 +87,8 @@ class Results:
             "rows too close to tell": f"{self.is_close.sum()} of {len(self.rows)}",
             "largest error of a score": f"{error:.1e}",
             "error bound": f"{self.program.error_bound:.1e}",
-            "predicted time": f"{self.program.seconds:.3f} s",
             "predicted time of the first run": f"{self.program.first_seconds:.3f} s",
             "time of the first run": f"{self.seconds['run the program']:.3f} s",
-            "time of the second run": f"{self.seconds['run it again']:.3f} s",
+            "predicted time of later runs": f"{self.program.seconds:.3f} s",
+            "time of the third run": f"{self.seconds['run it with cached weights']:.3f} s",
         }

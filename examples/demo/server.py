@@ -15,7 +15,7 @@ import hippocrene
 
 def answer(own: Path, shared: Path) -> None:
     """Run the program on the encrypted rows."""
-    with Steps("server", 6) as steps:
+    with Steps("server", 7) as steps:
         with steps.step("load the program"):
             program = hippocrene.Program.load(own / "model.program")
         with steps.step("load the evaluation keys"):
@@ -25,8 +25,9 @@ def answer(own: Path, shared: Path) -> None:
         with steps.step("run the program"):
             reply = server.run(program, rows)
         with steps.step("run it again"):
-            # The first run prepared keys and weights for later ones. The predicted time is that of
-            # a later run.
+            # The second run caches the encoded weights for later ones.
+            reply = server.run(program, rows)
+        with steps.step("run it with cached weights"):
             reply = server.run(program, rows)
         with steps.step("write the reply"):
             reply.save(shared / "reply.enc")
