@@ -156,7 +156,7 @@ def chosen(
 ) -> tuple[_R, dict[str, str]]:
     """Return the run that is best for the goal among those that fit the memory.
 
-    The other presets that were tried are returned with the reasons against them.
+    The other presets are returned with the reasons against them.
 
     `operation` is named in errors. If there is a `need`, the run uses the least precision that
     fulfils it.
@@ -169,10 +169,12 @@ def chosen(
     refused: list[tuple[str, HippocreneError]] = []
     limits: list[HippocreneError] = []
     enough = math.inf
+    too_slow: list[str] = []
     for preset in presets:
         if degrees.get(preset, 0) > enough:
             # Without bootstraps, a larger ring does the same operations, and each takes longer.
-            break
+            too_slow.append(preset)
+            continue
         try:
             simulation = finished(_fit(run, preset, precision, need, bootstraps))
         except _LimitedByFunctionsError as limit:
@@ -204,6 +206,8 @@ def chosen(
             others[one.preset] = (
                 f"{size_text(one.peak_memory)} of memory, and {memory} is the limit"
             )
+        for preset in too_slow:
+            others[preset] = f"larger than {best.preset}, and {best.preset} is large enough"
         for one in fits:
             others[one.preset] = f"{goal.told(one)}, and {best.preset} takes less"
         return best, {

@@ -197,13 +197,21 @@ class Interface(_Described):
         is_labelled = model is not None and self.notes.get("result") == "scores"
         return model.labels(values) if model is not None and is_labelled else values
 
+    def __str__(self) -> str:
+        return "\n".join(["Interface", *(f"  {name} = {value}" for name, value in self._facts())])
+
     def __repr__(self) -> str:
         inputs = ", ".join(f"{name}: {spec}" for name, spec in self.inputs.items())
         return f"Interface({inputs}; preset={self.preset!r})"
 
     def _facts(self) -> list[tuple[str, Cell]]:
-        inputs = [(name, str(spec)) for name, spec in self.inputs.items()]
-        return [*inputs, ("preset", self.preset), ("keys", ", ".join(self.keys))]
+        facts: list[tuple[str, Cell]] = [(name, str(spec)) for name, spec in self.inputs.items()]
+        model = self._model
+        if model is not None and model.feature_names is not None:
+            facts.append(("columns", ", ".join(model.feature_names)))
+        if model is not None and model.classes is not None:
+            facts.append(("classes", ", ".join(map(str, model.classes))))
+        return [*facts, ("preset", self.preset), ("keys", ", ".join(self.keys) or "none")]
 
 
 class Program(_Described):
@@ -223,7 +231,7 @@ class Program(_Described):
 
     @property
     def other_presets(self) -> dict[str, str]:
-        """Why `compile` did not choose the other presets that it tried, by their names.
+        """Why `compile` did not choose the other presets, by their names.
 
         It is empty for a program with a given preset, and for one that was read from a file.
         """
@@ -401,8 +409,9 @@ class Program(_Described):
     def _check_count(self, count: int) -> None:
         """Refuse another number of inputs than the program takes."""
         if count != len(self.inputs):
+            given = "1 input is" if count == 1 else f"{count} inputs are"
             raise ArgumentError(
-                f"run: {count} inputs are given, and the program takes {len(self.inputs)}: "
+                f"run: {given} given, and the program takes {len(self.inputs)}: "
                 f"{', '.join(self.inputs)}."
             )
 
@@ -421,7 +430,10 @@ class Program(_Described):
         several = "" if len(self.steps) == 1 else "s"
         told = [f"Program with {len(self.steps)} step{several} on the preset {self.preset!r}"]
         told += [f"  {name} = {value}" for name, value in self._facts()]
-        told += [f"  not {name}: {reason}" for name, reason in self.other_presets.items()]
+        others: dict[str, list[str]] = {}
+        for preset, reason in self.other_presets.items():
+            others.setdefault(reason, []).append(preset)
+        told += [f"  not {', '.join(presets)}: {reason}" for reason, presets in others.items()]
         name = dict(enumerate(self._operands))
         rows = [("step", "from", "result", "capacity", "seconds")]
         value = len(name)
@@ -509,9 +521,9 @@ def encrypted_inputs(
     """Encrypt the inputs of a program, one array or a tuple of several."""
     specs = interface.inputs
     if len(values) != len(specs):
+        given = "1 input is" if len(values) == 1 else f"{len(values)} inputs are"
         raise ArgumentError(
-            f"encrypt: {len(values)} inputs are given, and the program takes {len(specs)}: "
-            f"{', '.join(specs)}."
+            f"encrypt: {given} given, and the program takes {len(specs)}: {', '.join(specs)}."
         )
     model = interface._model
     plain = values if model is None else (model.encode(values[0]),)

@@ -254,7 +254,7 @@ def test_programs_run_in_parts_with_the_same_bytes(dask_client: DaskClient) -> N
     with Cluster(dask_client, functools.partial(Server, keys)) as cluster:
         results = cluster.run(program, *inputs, progress=lambda *told: done.append(told))
         with pytest.raises(
-            hippocrene.ArgumentError, match="1 inputs are given, and the program takes 2"
+            hippocrene.ArgumentError, match="1 input is given, and the program takes 2"
         ):
             cluster.run(program, inputs[0])
         with pytest.raises(hippocrene.ShapeError, match="the input x is"):

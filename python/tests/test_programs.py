@@ -234,6 +234,10 @@ def test_a_preset_is_chosen_by_depth() -> None:
     deep = hp.compile(lambda x: np.tanh(np.tanh(x)), hp.spec(4, bound=1))
     names = [preset.name for preset in hp.presets()]
     assert names.index(shallow.preset) < names.index(deep.preset)
+    # There is a reason against every other preset for numbers.
+    numbers = [name for name in names if name.startswith("n")]
+    assert {deep.preset, *deep.other_presets} == set(numbers)
+    assert "n17, n15s, n16s, n17s: larger than " in str(shallow)
 
 
 def test_progress_counts_steps_and_can_stop_a_run() -> None:

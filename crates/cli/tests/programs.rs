@@ -105,6 +105,12 @@ fn parameters_are_read_from_files_of_plain_numbers() {
     let folder = Folder::new("parameter-program");
     let program = saved_with_parameter(&folder);
     assert!(succeed(&["plan", &program]).contains("parameter   weights: 3 numbers in [-1, 1], of"));
+    let inspected = succeed(&["inspect", &program]);
+    for part in
+        ["input       x: 3 numbers", "parameter   weights: 3", "results     one array", "step"]
+    {
+        assert!(inspected.contains(part), "{inspected}");
+    }
     let [x, weights, keys] = ["x.csv", "weights.csv", "keys"].map(|name| folder.path(name));
     fs::write(&x, "1\n-1.5\n2\n").expect("a file");
     fs::write(&weights, "0.5\n1\n-1\n").expect("a file");

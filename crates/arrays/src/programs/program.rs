@@ -372,9 +372,12 @@ impl Program {
         let expected: Vec<&Input> = self.interface.body().operands().collect();
         if inputs.len() != expected.len() {
             let names: Vec<&str> = expected.iter().map(|input| input.name.as_str()).collect();
+            let given = match inputs.len() {
+                1 => "1 input is".to_owned(),
+                many => format!("{many} inputs are"),
+            };
             let what = format!(
-                "{} inputs are given, and the program takes {}: {}",
-                inputs.len(),
+                "{given} given, and the program takes {}: {}",
                 expected.len(),
                 names.join(", ")
             );

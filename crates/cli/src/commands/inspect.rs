@@ -6,9 +6,10 @@ use crate::error::CliError;
 use crate::streams;
 use hippocrene::wire::{
     self, ArrayInspection, BitsInspection, BootstrappingInspection, ElementsInspection,
-    GatesInspection, Inspection, KeysInspection, SettingsInspection, TreesInspection,
+    GatesInspection, Inspection, KeysInspection, ProgramInspection, SettingsInspection,
+    TreesInspection,
 };
-use hippocrene::{Family, Preset, format_shape};
+use hippocrene::{Family, Preset, Results, format_shape};
 use serde::Serialize;
 use std::fmt::{self, Display};
 use std::path::Path;
@@ -108,7 +109,33 @@ impl Display for One<'_> {
         if let Some(keys) = &self.is.keys {
             write_keys(f, keys)?;
         }
+        if let Some(program) = &self.is.program {
+            write_program(f, program)?;
+        }
         self.is.array.as_ref().map_or(Ok(()), |array| write_array(f, array))
+    }
+}
+
+fn write_program(f: &mut fmt::Formatter<'_>, program: &ProgramInspection) -> fmt::Result {
+    let ProgramInspection { inputs, parameters, results, steps, cost } = program;
+    for (name, spec) in inputs {
+        write!(f, "\n  input       {name}: {spec}")?;
+    }
+    for (name, spec) in parameters {
+        write!(f, "\n  parameter   {name}: {spec}, of the server")?;
+    }
+    let results = match results {
+        Results::Single => "one array".to_owned(),
+        Results::Tuple(number) => count(*number, "array"),
+        Results::Named(names) => names.join(", "),
+    };
+    write!(f, "\n  results     {results}")?;
+    match (steps, cost) {
+        (Some(steps), Some(cost)) => {
+            let steps = count(*steps, "step");
+            write!(f, "\n  steps       {steps}, {:.3} s on the reference machine", cost.seconds)
+        }
+        _ => Ok(()),
     }
 }
 
