@@ -17,7 +17,7 @@ from hippocrene.errors import (
     MissingKeyError,
     ParameterError,
 )
-from hippocrene.units import size_text, time_text
+from hippocrene.units import size_text
 
 
 class Run(Protocol):
@@ -65,20 +65,25 @@ class _Dry(Protocol[_Result]):
         """
 
 
+DOES_NOT_FIT = (ArgumentError, BudgetError, CapacityError, MissingKeyError, ParameterError)
+"""The errors of a program that does not fit a preset."""
+
+
 @dataclass(frozen=True)
 class Goal:
     """The figure of a run that is to be as small as possible.
 
     - `cost`: the figure.
-    - `told`: the figure in words.
+    - `worse`: how a run with a larger figure compares to the best one, as in "takes 2 times as long
+      as". The place for the ratio is ``{}``.
     """
 
     cost: Callable[[Run], float]
-    told: Callable[[Run], str]
+    worse: str
 
 
-LEAST_TIME = Goal(lambda run: run.seconds, lambda run: time_text(run.seconds))
-LEAST_KEYS = Goal(lambda run: run.key_bytes, lambda run: f"{size_text(run.key_bytes)} of keys")
+LEAST_TIME = Goal(lambda run: run.seconds, "takes {} times as long as")
+LEAST_KEYS = Goal(lambda run: run.key_bytes, "has {} times the keys of")
 
 
 def most_throughput(max_memory: int, cores: int) -> Goal:
@@ -91,7 +96,7 @@ def most_throughput(max_memory: int, cores: int) -> Goal:
         at_once = max(min(cores, max_memory // max(run.peak_memory, 1)), 1)
         return run.seconds / at_once
 
-    return Goal(seconds, lambda run: f"{time_text(seconds(run))} for each of many runs")
+    return Goal(seconds, "takes {} times as long for each of many runs as")
 
 
 class _LimitedByFunctionsError(Exception):
@@ -181,13 +186,7 @@ def chosen(
             refused.append((preset, ArgumentError(f"{operation}: {limit}")))
             limits.append(refused[-1][1])
             continue
-        except (
-            ArgumentError,
-            BudgetError,
-            CapacityError,
-            MissingKeyError,
-            ParameterError,
-        ) as error:
+        except DOES_NOT_FIT as error:
             refused.append((preset, error))
             continue
         (fits if simulation.peak_memory <= max_memory else too_large).append(simulation)
@@ -209,7 +208,8 @@ def chosen(
         for preset in too_slow:
             others[preset] = f"larger than {best.preset}, and {best.preset} is large enough"
         for one in fits:
-            others[one.preset] = f"{goal.told(one)}, and {best.preset} takes less"
+            ratio = goal.cost(one) / max(goal.cost(best), 1e-9)
+            others[one.preset] = f"{goal.worse.format(f'{ratio:.3g}')} {best.preset}"
         return best, {
             name: others[name] for name in presets if name in others and name != best.preset
         }

@@ -14,6 +14,7 @@ from typing import Any, Literal
 from hippocrene import _native
 from hippocrene.arrays.encrypted import EncryptedArray
 from hippocrene.automatic import (
+    DOES_NOT_FIT,
     LEAST_KEYS,
     LEAST_TIME,
     Need,
@@ -22,7 +23,7 @@ from hippocrene.automatic import (
     most_throughput,
 )
 from hippocrene.client import checked_scheme
-from hippocrene.errors import ArgumentError, CapacityError
+from hippocrene.errors import ArgumentError
 from hippocrene.program import Program
 from hippocrene.requirements import Bootstrapping, to_native_bootstrapping
 from hippocrene.server import Server
@@ -74,7 +75,9 @@ def compile(  # noqa: A001 - the name that users of jax and torch know
     - `parameters`: specifications of arrays that the server provides, by name. The function gets
       them by keyword. The server passes plain values to `Server.run`, and the program does not
       contain them. They take part in the computation as encrypted arrays do, which takes more time
-      than with plain values. The client does not see them.
+      than with plain values. Their names, shapes and intervals are public in the interface, and
+      their values are not. Results must depend on inputs of the client, since others would not be
+      encrypted.
 
     The function is called again for every preset that is tried, and twice to find out whether it
     always performs the same operations. Functions whose results depend on random numbers or on
@@ -122,6 +125,11 @@ def compile_noted(
         raise TypeError(
             "compile: a program computes on at least one encrypted array. Pass its specification "
             "after the function, as in hippocrene.spec(shape, interval=..)."
+        )
+    if not isinstance(parameters, (Mapping, type(None))):
+        raise TypeError(
+            f"compile: parameters are specifications by name, not {type(parameters).__name__}. Pass "
+            "them as in parameters={name: spec}."
         )
     provided = {
         text(name, "the name of a parameter"): one for name, one in (parameters or {}).items()
@@ -239,11 +247,12 @@ class _Attempt:
         try:
             finish = self.with_few_rotations()
             few = replace(self, finish=finish, program=finish(True))
-        except CapacityError:
+        except DOES_NOT_FIT:
             # Rotations of several steps have larger errors.
             return self
         is_precise = need is None or (few.precision_bits or 0.0) >= need.precision - 0.5
-        return few if is_precise and few.key_bytes < self.key_bytes else self
+        is_smaller = few.key_bytes < self.key_bytes and few.peak_memory <= self.peak_memory
+        return few if is_precise and is_smaller else self
 
     def planned(self) -> _Attempt:
         """Return the same program, planned as a whole."""
@@ -303,7 +312,9 @@ def _names(function: Callable[..., Any], count: int, provided: list[str]) -> lis
         ) from None
     names: list[str] = []
     for parameter, value in bound.arguments.items():
-        if parameter in provided or isinstance(value, dict):
+        kind = signature.parameters[parameter].kind
+        by_name = parameter in provided and kind is not inspect.Parameter.POSITIONAL_ONLY
+        if by_name or kind is inspect.Parameter.VAR_KEYWORD:
             continue
         if isinstance(value, tuple):
             names += [f"{parameter}{i}" for i in range(len(value))]

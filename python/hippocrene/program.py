@@ -10,6 +10,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn, cast
 
+import numpy as np
 import numpy.typing as npt
 
 from hippocrene import _native
@@ -21,6 +22,7 @@ from hippocrene.errors import (
     FormatError,
     HippocreneError,
     ParameterMismatchError,
+    ShapeError,
 )
 from hippocrene.files import FilePath, file_path
 from hippocrene.html_tables import Cell, table
@@ -305,12 +307,13 @@ class Program(_Described):
         return cast("int", self._predicted[3]["bootstraps"])
 
     @property
-    def placement_gap(self) -> float:
+    def placement_gap(self) -> float | None:
         """The share by which the placement of bootstraps may be slower than the best one.
 
-        It is by the figures of the planner, and 0 if the search was exact.
+        It is by the figures of the planner, and 0 if the search was exact. It is None if operations
+        bootstrap as they do one by one, or in loops.
         """
-        return cast("float", self._predicted[3]["placement_gap"])
+        return cast("float | None", self._predicted[3]["placement_gap"])
 
     @property
     def log2_failure_probability(self) -> float | None:
@@ -346,6 +349,11 @@ class Program(_Described):
 
     def _check_parameters(self, parameters: Mapping[str, npt.ArrayLike] | None) -> None:
         """Refuse other names of parameters than those that the program has."""
+        if not isinstance(parameters, (Mapping, type(None))):
+            raise TypeError(
+                f"run: parameters are plain values by name, not {type(parameters).__name__}. Pass "
+                "them as in parameters={name: values}."
+            )
         given, specs = list(parameters or {}), self.parameters
         if set(given) == specs.keys():
             return
@@ -371,12 +379,28 @@ class Program(_Described):
         self, server: Any, name: str, spec: Spec, values: npt.ArrayLike
     ) -> EncryptedArray:
         """Return a parameter as an array that a server makes of plain values."""
-        plain = spec._checked(values, f"run: the parameter {name}")
+        what = f"run: the parameter {name}"
         key = server._raw.trivial_encryption()
         try:
+            plain = np.asarray(values)
+            if plain.shape != spec.shape:
+                raise ShapeError(
+                    f"{what} has shape {plain.shape}, and the program was compiled for {spec.shape}. "
+                    "Pass values of that shape."
+                )
+            if spec.kind == "complex" and plain.dtype.kind in "iuf":
+                plain = plain.astype(np.complex128)
             return encrypt(key, plain, spec.interval, None, self.precision, False)
-        except (HippocreneError, TypeError) as error:
-            raise type(error)(f"run: the parameter {name}: {error}") from None
+        except ShapeError:
+            raise
+        except (HippocreneError, TypeError, ValueError) as error:
+            # The advice in errors of encryption is for clients.
+            wrong = str(error).removeprefix("encrypt: ").split(". ")[0].split("; ")[0]
+            kind = type(error) if isinstance(error, (HippocreneError, TypeError)) else ArgumentError
+            raise kind(
+                f"{what}: {wrong.removesuffix('.')}. Pass {spec}, or compile the program for other "
+                "values."
+            ) from None
 
     def _run(
         self,
@@ -471,7 +495,7 @@ class Program(_Described):
         facts: list[tuple[str, Cell]] = [(name, str(spec)) for name, spec in self.inputs.items()]
         facts += [(name, f"{spec}, of the server") for name, spec in self.parameters.items()]
         facts.append(("seconds", f"{self.seconds:.3f}, the first run {self.first_seconds:.3f}"))
-        gap = self.placement_gap
+        gap = self.placement_gap or 0.0
         least = f"; no placement takes less than {100 * (1 - gap):.0f} % of the time"
         apart = least if gap > _SMALL_GAP else ""
         facts.append(("bootstraps", f"{self.bootstraps}{apart}"))

@@ -162,7 +162,7 @@ pub(crate) use encrypted;
 /// Encrypts bits with a key and its plan for bits.
 macro_rules! encrypted_bits {
     ($key:expr, $py:ident, $values:ident) => {{
-        let (bits, shape) = ($values.as_slice()?, $values.shape());
+        let (bits, shape) = (crate::numbers::row_major(&$values)?, $values.shape());
         let session = $key.0.session();
         detached($py, || {
             let plan = $key.1.of(session, |literal| $key.0.bit_plan(literal))?;

@@ -10,7 +10,7 @@ use crate::{
     combinations::places,
     errors::{detached, to_py},
     files::with_files,
-    numbers::to_numpy,
+    numbers::{row_major, to_numpy},
 };
 
 with_files!(GateClient, GateSecretKey, {
@@ -33,7 +33,7 @@ with_files!(GateClient, GateSecretKey, {
         py: Python<'_>,
         values: PyReadonlyArrayDyn<'_, bool>,
     ) -> PyResult<EncryptedArray> {
-        let (bits, shape) = (values.as_slice()?, values.shape());
+        let (bits, shape) = (row_major(&values)?, values.shape());
         detached(py, || self.0.encrypt(bits, shape).map(EncryptedArray::of_gates))
     }
 
@@ -116,7 +116,7 @@ impl GateServer {
         array: &EncryptedArray,
         bits: PyReadonlyArrayDyn<'_, bool>,
     ) -> PyResult<EncryptedArray> {
-        let bits = bits.as_slice()?;
+        let bits = row_major(&bits)?;
         Self::compute(py, || {
             let gate = gate(name)?;
             self.0.gate_plain(gate, array.gates(gate.name())?, bits)

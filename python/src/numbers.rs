@@ -7,7 +7,7 @@ use numpy::{
     Complex64, Element, IntoPyArray, PyArrayDyn, PyArrayMethods, PyReadonlyArrayDyn,
     PyUntypedArrayMethods,
 };
-use pyo3::prelude::*;
+use pyo3::{exceptions::PyValueError, prelude::*};
 
 /// A number of any precision: a mantissa and an exponent of two, or decimal notation.
 #[derive(FromPyObject)]
@@ -102,9 +102,9 @@ impl<'a, 'py> FromPyObject<'a, 'py> for Plain<'py> {
 impl Plain<'_> {
     pub(crate) fn slices(&self) -> PyResult<Slices<'_>> {
         Ok(match self {
-            Plain::Integers(array) => Slices::Integers(array.as_slice()?),
-            Plain::Real(array) => Slices::Numbers(Values::Real(array.as_slice()?)),
-            Plain::Complex(array) => Slices::Numbers(Values::Complex(array.as_slice()?)),
+            Plain::Integers(array) => Slices::Integers(row_major(array)?),
+            Plain::Real(array) => Slices::Numbers(Values::Real(row_major(array)?)),
+            Plain::Complex(array) => Slices::Numbers(Values::Complex(row_major(array)?)),
             Plain::Big(array) => Slices::Numbers(Values::Big(&array.values)),
         })
     }
@@ -143,10 +143,19 @@ impl<'a, 'py> FromPyObject<'a, 'py> for PlainArray {
 
 /// The elements of an array with any strides, in row-major order.
 fn copied<T: Element + Copy>(array: &PyReadonlyArrayDyn<'_, T>) -> Vec<T> {
-    match array.as_slice() {
+    match row_major(array) {
         Ok(elements) => elements.to_vec(),
         Err(_) => in_order(&array.as_array(), |x| *x),
     }
+}
+
+/// The elements of an array that numpy stores in row-major order. Its own slices may also be in
+/// column-major order.
+pub(crate) fn row_major<'a, T: Element>(array: &'a PyReadonlyArrayDyn<'_, T>) -> PyResult<&'a [T]> {
+    if !array.is_c_contiguous() {
+        return Err(PyValueError::new_err("the array is not stored in row-major order"));
+    }
+    Ok(array.as_slice()?)
 }
 
 /// Makes a numpy array of these values in row-major order.

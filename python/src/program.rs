@@ -15,6 +15,7 @@ use crate::{
     description::{KeysDescription, preset_named},
     errors::detached,
     files::with_files,
+    numbers::row_major,
     server::{Server, known, recorded},
 };
 
@@ -63,7 +64,7 @@ impl Recorder {
     }
 
     /// Adds an input or a parameter. The sample has one value for each element.
-    #[allow(clippy::too_many_arguments)] // a specification, and two
+    #[allow(clippy::too_many_arguments)] // those of a specification, a sample and the side
     fn input(
         &self,
         py: Python<'_>,
@@ -74,7 +75,7 @@ impl Recorder {
         sample: Option<PyReadonlyArrayDyn<'_, f64>>,
         is_parameter: bool,
     ) -> Computed {
-        let sample = sample.as_ref().map(PyReadonlyArrayDyn::as_slice).transpose()?;
+        let sample = sample.as_ref().map(row_major).transpose()?;
         let kind: SpecKind = known(kind)?;
         detached(py, || {
             let spec = Spec::new(kind, shape, interval)?;

@@ -19,7 +19,7 @@ use crate::client::{EvaluationKeys, TransferKey, TrivialEncryption};
 use crate::combinations::{Sums, in_order, place, places};
 use crate::description::KeysDescription;
 use crate::errors::{detached, to_py};
-use crate::numbers::{BigArray, Number, PlainArray};
+use crate::numbers::{BigArray, Number, PlainArray, row_major};
 
 /// Evaluation keys prepared for computing.
 #[pyclass(frozen, module = "hippocrene._native")]
@@ -618,7 +618,7 @@ impl Server {
         bits: PyReadonlyArrayDyn<'_, bool>,
     ) -> Computed {
         let gate = gate(name).map_err(|error| to_py(py, &error))?;
-        self.one(py, Operation::GatePlain { gate, bits: bits.as_slice()?.to_vec() }, &[array])
+        self.one(py, Operation::GatePlain { gate, bits: row_major(&bits)?.to_vec() }, &[array])
     }
 
     /// The complement of an array of bits.

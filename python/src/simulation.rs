@@ -7,7 +7,7 @@ use crate::client::{
 };
 use crate::description::{KeysDescription, plain_modulus};
 use crate::errors::{detached, to_py};
-use crate::numbers::{Plain, Slices, to_numpy};
+use crate::numbers::{Plain, Slices, row_major, to_numpy};
 use crate::server::Server;
 use hippocrene::{Bits, Bootstrapping, Encryption, KeyRequest, LookUps, Numbers, Purpose};
 use numpy::{PyReadonlyArrayDyn, PyUntypedArrayMethods};
@@ -131,7 +131,7 @@ impl Simulation {
 
     fn encrypt_bits(&self, py: Python<'_>, values: PyReadonlyArrayDyn<'_, bool>) -> Computed {
         let (bits, shape, session) =
-            (values.as_slice()?, values.shape(), self.0.server().session());
+            (row_major(&values)?, values.shape(), self.0.server().session());
         detached(py, || Ok(EncryptedArray::hold(self.0.encrypt_bits(bits, shape)?, session)))
     }
 

@@ -280,3 +280,27 @@ def test_one_multiplication_does(secret):
 def test_mistakes_are_named(secret, compute, error, words):
     with pytest.raises(error, match=words):
         compute(secret(V))
+
+
+@pytest.mark.parametrize("weights", [np.arange(9.0).reshape(3, 3), np.arange(3.0)[:, None]])
+def test_the_order_of_weights_in_memory_does_not_matter(weights):
+    picked, rows = [0, 2, 1], np.array([[1.0, 2.0, 3.0], [-1.0, 0.5, 2.0]])
+
+    def products(x, w):
+        return x[0][picked] @ w, x[:, picked] @ w, (x[:, picked][:, :, None] * w[None]).sum(axis=1)
+
+    expected = products(rows, weights)
+    for stored in (weights, np.asfortranarray(weights), weights[::-1][::-1], weights.T.copy().T):
+        plan = hippocrene.simulate(lambda x, w=stored: products(x, w), rows, preset="n13")
+        for found, wanted in zip(plan.result, expected, strict=True):
+            np.testing.assert_allclose(found, wanted, atol=1e-9)
+
+
+def test_sums_of_columns_of_arrays_in_column_order_are_right():
+    x = np.array([1.0, 2.0, 3.0])
+    weights = np.asfortranarray(np.arange(6.0).reshape(3, 2))
+    picked = [2, 0, 1]
+    plan = hippocrene.simulate(
+        lambda x: (x[picked][:, None] * weights).sum(axis=0), x, preset="n13"
+    )
+    np.testing.assert_allclose(plan.result, (x[picked][:, None] * weights).sum(axis=0), atol=1e-9)

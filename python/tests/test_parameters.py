@@ -74,9 +74,14 @@ def test_a_program_runs_with_any_values_of_its_parameters(scoring: Scoring, tmp_
         ({"weights": np.zeros(6)}, "the parameters weights are given"),
         ({"weights": np.zeros(6), "bias": 0, "other": 1}, "weights, bias and other are given"),
         ({"weights": np.zeros(5), "bias": 0}, r"the parameter weights has shape \(5,\)"),
-        ({"weights": np.full(6, 2.5), "bias": 0}, "the parameter weights: encrypt: the value at"),
-        ({"weights": np.full(6, np.nan), "bias": 0}, "the parameter weights: .*nan"),
+        (
+            {"weights": np.full(6, 2.5), "bias": 0},
+            r"the parameter weights: the value at .* Pass 6 numbers in \[-2, 2\], or compile",
+        ),
+        ({"weights": np.full(6, np.nan), "bias": 0}, "the parameter weights: nan at position 0"),
         ({"weights": ["a"] * 6, "bias": 0}, "the parameter weights: "),
+        ({"weights": [[1], [1, 2]], "bias": 0}, "the parameter weights: "),
+        ([("weights", 1)], "parameters are plain values by name, not list"),
     ],
 )
 def test_wrong_parameters_are_refused_by_name(
@@ -113,12 +118,18 @@ def test_arguments_about_parameters_are_checked() -> None:
     x = hp.spec(4, bound=1)
     with pytest.raises(TypeError, match="the function does not take 1 arrays and the parameters b"):
         hp.compile(lambda a: a, x, parameters={"b": x})
+    with pytest.raises(TypeError, match="parameters are specifications by name, not list"):
+        hp.compile(lambda a, b: a + b, x, parameters=["b"])  # type: ignore[arg-type]
     with pytest.raises(TypeError, match="multiple values for argument 'a'"):
         hp.compile(lambda a: a, x, parameters={"a": x})
     with pytest.raises(TypeError, match="inputs and parameters are specifications, not list"):
         hp.compile(lambda a, b: a + b, x, parameters={"b": [1]})  # type: ignore[dict-item]
     with pytest.raises(TypeError, match="at least one encrypted array"):
         hp.compile(lambda a: a + 1, parameters={"a": x})
+    with pytest.raises(hp.ArgumentError, match="two inputs or parameters have the name a0"):
+        hp.compile(lambda *a, a0: a[0] + a[1] + a0, x, x, parameters={"a0": x}, preset="n13")
+    with pytest.raises(hp.ArgumentError, match="result 2 depends on no input of the client"):
+        hp.compile(lambda a, b: (a + b, 2 * b), x, parameters={"b": x}, preset="n13")
     with pytest.raises(hp.ArgumentError, match="the parameter b holds bits"):
         hp.compile(
             lambda a, b: a & b,
@@ -143,6 +154,53 @@ def test_the_smallest_keys_and_the_most_throughput_can_be_chosen() -> None:
     assert alone.seconds == fast.seconds
     with pytest.raises(hp.ArgumentError, match="optimize is one of latency, throughput, keys"):
         compiled("speed")
+
+
+def test_real_values_serve_as_complex_parameters() -> None:
+    program = hp.compile(
+        lambda x, factor: x * factor,
+        hp.spec(2, bound=1),
+        parameters={"factor": hp.spec(2, bound=2, kind="complex")},
+        preset="n13",
+    )
+    interface = program.interface()
+    client = hp.Client.generate(interface)
+    server = hp.Server(client.evaluation_keys(interface))
+    x = client.encrypt(interface, [1.0, -0.5])
+    for factor in ([2, 1], [1j, 1 - 1j]):
+        found = client.decrypt(server.run(program, x, parameters={"factor": factor}))
+        np.testing.assert_allclose(found, np.array([1.0, -0.5]) * factor, atol=1e-6)
+
+
+def test_the_keys_stay_if_fewer_rotations_are_not_precise_enough() -> None:
+    matrix = np.random.default_rng(1).normal(size=(64, 64)) / 20
+
+    def compared(x: Any) -> Any:
+        return (x @ matrix).with_interval((-1, 1)).greater(0, gap=0.0136, precision=4)
+
+    fast, small = (
+        hp.compile(
+            compared,
+            hp.spec((8, 64), bound=1),
+            preset="n15",
+            precision=10,
+            bootstrapping=False,
+            optimize=goal,
+        )
+        for goal in ("latency", "keys")
+    )
+    assert small.key_bytes == fast.key_bytes
+
+
+def test_throughput_counts_the_runs_that_fit_the_memory() -> None:
+    from hippocrene.automatic import most_throughput
+
+    class Run:
+        seconds, peak_memory = 6.0, 300
+
+    assert most_throughput(1000, 2).cost(Run()) == 3.0  # type: ignore[arg-type]
+    assert most_throughput(1000, 8).cost(Run()) == 2.0  # type: ignore[arg-type]
+    assert most_throughput(100, 8).cost(Run()) == 6.0  # type: ignore[arg-type]
 
 
 def test_programs_with_few_keys_run_with_these_keys() -> None:

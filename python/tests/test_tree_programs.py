@@ -351,3 +351,23 @@ def test_only_models_with_trees_have_thresholds():
         UnsupportedError, match=r"^near_thresholds: this model has no trees, and co"
     ):
         converted.near_thresholds(x)
+
+
+def test_rows_that_rounding_sends_to_the_other_side_are_near_thresholds():
+    # Floats of 32 bits near 1.7e9 are 128 apart.
+    rng = np.random.default_rng(0)
+    seconds = 1.7e9 + rng.uniform(0, 3600, 5000)
+    rows = np.column_stack([seconds, rng.normal(size=5000)])
+    fitted = DecisionTreeRegressor(max_depth=4, random_state=0).fit(rows, np.sin(seconds / 300))
+    converted = from_sklearn(fitted, rows[:200], margin=1.2)
+    other = rows[200:]
+    inside = np.all(
+        (other >= converted.input_intervals[:, 0]) & (other <= converted.input_intervals[:, 1]),
+        axis=1,
+    )
+    other = other[inside]
+    near = converted.near_thresholds(other)
+    wrong = np.abs(converted.predict(converted.encode(other)) - fitted.predict(other)) > 1e-9
+    assert wrong.any()
+    assert near[wrong].all()
+    assert near.mean() < 0.6

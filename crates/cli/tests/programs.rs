@@ -127,6 +127,9 @@ fn parameters_are_read_from_files_of_plain_numbers() {
     succeed(&["run", &program, &encrypted, "-k", &evaluation, "--parameter", &pair, "-o", &reply]);
     assert_close(&succeed(&["decrypt", "-k", &secret, &reply]), &[0.5, -1.5, -2.0]);
 
+    let (status, _, error) = run(&["run", &program, &x, "--parameter", &pair, "-o", &weights]);
+    assert!(status == 2 && error.contains("weights.csv"), "{error}");
+    assert!(fs::read_to_string(&weights).expect("a file").starts_with("0.5"));
     for (parameters, message) in [
         (vec![], "the program has the parameter weights, 3 numbers in [-1, 1]"),
         (vec!["weights"], "weights is not NAME=FILE"),

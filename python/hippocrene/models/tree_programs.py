@@ -74,6 +74,8 @@ class TreeGroup:
     - `leaves`: the map of answers, which are 0 or 1, to the number of bounds of a leaf that hold,
       less their number, plus 1/2. It is None if the answers are the leaves.
     - `thresholds`: the thresholds of scikit-learn, as results of `differences`.
+    - `rounding`: the largest distance from a threshold at which rounding rows to the type that
+      scikit-learn compares may change the answer, in the same units.
     - `gap`: differences below the gap may have any answer from 0 to 1.
     - `bounds`: the largest number of bounds of a leaf.
     """
@@ -81,6 +83,7 @@ class TreeGroup:
     differences: Affine
     leaves: Affine | None
     thresholds: _Doubles
+    rounding: _Doubles
     gap: float
     bounds: int
 
@@ -103,8 +106,9 @@ class TreeGroup:
         """Return True for rows that may be in another leaf if differences are wrong by `gap`."""
         differences = self.differences(self._repeated(encoded))
         # The lowest and the highest answer that is possible.
-        low = (differences >= np.maximum(self.thresholds, gap)).astype(np.float64)
-        high = (differences > np.minimum(self.thresholds, -gap)).astype(np.float64)
+        above, below = self.thresholds + self.rounding, self.thresholds - self.rounding
+        low = (differences >= np.maximum(above, gap)).astype(np.float64)
+        high = (differences > np.minimum(below, -gap)).astype(np.float64)
         if self.leaves is None:
             return np.asarray(np.any(low < high, axis=1))
         up, down = self.leaves.matrix.clip(min=0.0), self.leaves.matrix.clip(max=0.0)
@@ -173,7 +177,7 @@ def tree_leaves(model: Any, before: Affine, sample: _Doubles) -> tuple[Trees, Af
         # Every row has the same result.
         return Trees(()), Affine(np.zeros((len(before.matrix), len(shift))), shift)
     features = as_compared(before(sample), row_type(model), "from_sklearn")
-    splits = _Splits.of_trees(trees, before, before(sample), features)
+    splits = _Splits.of_trees(trees, before, before(sample), features, row_type(model))
     bounds = max(len(leaf.bounds) for tree in trees for leaf in tree.leaves)
     together = _grouped(trees)
     # All groups have the same number of columns, so that the rows are repeated once.
@@ -274,22 +278,29 @@ class _Splits:
     """The comparisons of nodes: of a feature less `at`, divided by `bound`.
 
     `features` has the number of the feature, or -1 if the answer is always that of `at`.
-    `thresholds` are those of scikit-learn, less `at` and divided by `bound`.
+    `thresholds` are those of scikit-learn, less `at` and divided by `bound`. `rounding` is as in
+    `TreeGroup`.
     """
 
     features: _Integers
     at: _Doubles
     bound: _Doubles
     thresholds: _Doubles
+    rounding: _Doubles
     gap: float
 
     @classmethod
     def of_trees(
-        cls, trees: Sequence[_Boxes], before: Affine, values: _Doubles, rounded: _Doubles
+        cls,
+        trees: Sequence[_Boxes],
+        before: Affine,
+        values: _Doubles,
+        rounded: _Doubles,
+        compared: npt.DTypeLike,
     ) -> _Splits:
         """Return the comparisons of all nodes, for the `values` of the features in the sample.
 
-        `rounded` are the values as scikit-learn compares them.
+        `rounded` are the values as scikit-learn compares them, which has the type `compared`.
         """
         feature = np.concatenate([tree.features for tree in trees])
         threshold = np.concatenate([tree.thresholds for tree in trees]).astype(np.float64)
@@ -316,13 +327,21 @@ class _Splits:
         at[is_known] = np.where(threshold >= high, 1.0, -1.0)[is_known]
         bound[is_known] = 1.0
         relative = np.where(is_known, 0.0, (threshold - at) / bound + _EQUAL)
-        return cls(np.where(is_known, -1, feature), at, bound, relative, gap * _SHARE_OF_GAP)
+        spacing = np.spacing(np.abs(threshold).astype(compared)).astype(np.float64)
+        rounding = np.where(is_known, 0.0, spacing / 2 / bound)
+        known = np.where(is_known, -1, feature)
+        return cls(known, at, bound, relative, rounding, gap * _SHARE_OF_GAP)
 
     def part(self, first: int, last: int) -> _Splits:
         """Return the comparisons of some nodes."""
         own = slice(first, last)
         return _Splits(
-            self.features[own], self.at[own], self.bound[own], self.thresholds[own], self.gap
+            self.features[own],
+            self.at[own],
+            self.bound[own],
+            self.thresholds[own],
+            self.rounding[own],
+            self.gap,
         )
 
 
@@ -357,9 +376,9 @@ def _group(
     known = splits.features < 0
     slopes = np.where(known, 0.0, before.matrix[:, splits.features] / splits.bound)
     offsets = np.where(known, 0.0, before.shift[splits.features])
-    shift, thresholds = -np.ones(count), np.zeros(count)
+    shift, thresholds, rounding = -np.ones(count), np.zeros(count), np.zeros(count)
     shift[columns] = (offsets - splits.at) / splits.bound
-    thresholds[columns] = splits.thresholds
+    thresholds[columns], rounding[columns] = splits.thresholds, splits.rounding
     differences = Affine(_on_repeated(slopes, columns, count), shift)
     matrix, target = np.zeros((count, count)), np.full(count, 0.5 - bounds)
     values = np.zeros((count, len(trees[0].usual)))
@@ -374,7 +393,8 @@ def _group(
     # Each answer is the leaf of its own column if all bounds are lower bounds of different leaves.
     is_same = bounds == 1 and np.array_equal(matrix, np.diag(np.any(values, axis=1)))
     leaves = None if is_same else Affine(matrix, target)
-    return TreeGroup(differences, leaves, thresholds, splits.gap, bounds), values
+    group = TreeGroup(differences, leaves, thresholds, rounding, splits.gap, bounds)
+    return group, values
 
 
 def _on_repeated(slopes: _Doubles, columns: _Integers, count: int) -> _Doubles:

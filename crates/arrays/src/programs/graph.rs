@@ -190,6 +190,16 @@ impl<O: Perform + Clone> Graph<O> {
         last
     }
 
+    /// Returns the number of the first output that depends on none of the first `count` inputs.
+    pub(crate) fn output_without(&self, count: usize) -> Option<usize> {
+        let mut depends: Vec<bool> = (0..self.inputs.len()).map(|input| input < count).collect();
+        for step in &self.steps {
+            let own = step.inputs.iter().any(|value| depends[*value]);
+            depends.extend(std::iter::repeat_n(own, step.results));
+        }
+        self.outputs.iter().position(|value| !depends[*value])
+    }
+
     /// Returns the graph without the steps whose results nothing uses. The inputs stay.
     pub(crate) fn without_dead_steps(self) -> Self {
         let first = self.first_results();

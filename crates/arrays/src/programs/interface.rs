@@ -153,6 +153,12 @@ impl Interface {
             let what = "the program computes on bits, and its parameters are not for bits";
             return Err(Error::argument("load an interface", what));
         }
+        let mut names: Vec<&str> = body.operands().map(|own| own.name.as_str()).collect();
+        names.sort_unstable();
+        if let Some(same) = names.windows(2).find(|pair| pair[0] == pair[1]) {
+            let what = format!("two inputs or parameters have the name {}", same[0]);
+            return Err(Error::argument("load an interface", what));
+        }
         for Input { spec, .. } in body.operands() {
             Spec::new(spec.kind, spec.shape.clone(), spec.interval)?;
         }

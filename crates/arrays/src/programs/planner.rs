@@ -62,23 +62,30 @@ struct Measured<'s> {
     bootstraps: BTreeMap<(usize, bool), Seconds>,
 }
 
-/// Returns the cheaper one of the graph and its planned version, by dry runs in a simulation, and
-/// the gap of its placement ([`Placement::gap`]).
+/// Returns the cheaper one of the graph and its planned version, by dry runs in a simulation. It
+/// comes with the gap of its placement ([`Placement::gap`]), if the planner placed its bootstraps.
 ///
 /// # Errors
 /// The errors of the steps.
-pub(super) fn planned(graph: Graph, simulation: &Simulation) -> Result<(Graph, f64), Error> {
+pub(super) fn planned(
+    graph: Graph,
+    simulation: &Simulation,
+) -> Result<(Graph, Option<f64>), Error> {
     // A loop has the same capacity in all rounds already.
     if graph.has_loops() {
-        return Ok((graph, 0.0));
+        return Ok((graph, None));
     }
     let measured = Measured::of(&graph, simulation)?;
     if let Some((rewritten, again)) = improved(&graph, &measured, simulation)?
         && let Some(planned) = placed(&rewritten, &again, &measured, simulation)
     {
-        return Ok(planned);
+        let (planned, gap) = planned;
+        return Ok((planned, Some(gap)));
     }
-    Ok(placed(&graph, &measured, &measured, simulation).unwrap_or((graph, 0.0)))
+    Ok(match placed(&graph, &measured, &measured, simulation) {
+        Some((planned, gap)) => (planned, Some(gap)),
+        None => (graph, None),
+    })
 }
 
 /// Returns the graph with a placement of bootstraps and with lowered inputs, if that is faster and

@@ -41,8 +41,9 @@ pub struct Cost {
     /// infinite if the error is unknown.
     pub error_bound: Option<f64>,
     /// The share by which the placement of bootstraps may be slower than the best one, by the
-    /// figures of the planner. It is 0 if the search was exact.
-    pub placement_gap: f64,
+    /// figures of the planner. It is 0 if the search was exact, and `None` if operations bootstrap
+    /// as they do one by one, or in loops.
+    pub placement_gap: Option<f64>,
 }
 
 /// The description of a step of a program: its operation, its results and its predicted cost.
@@ -161,9 +162,18 @@ impl Program {
             let what = format!("{} outputs for {} results", outputs.len(), results.count());
             return Err(Error::argument("make a program", what));
         }
+        let [inputs, _] = recorder.operands();
+        if let Some(output) = graph.output_without(inputs.len()) {
+            let what = format!(
+                "result {} depends on no input of the client, so that it would not be encrypted. \
+                 Compute it in the clear instead.",
+                output + 1
+            );
+            return Err(Error::argument("make a program", what));
+        }
         let (graph, placement_gap) = match planning {
             Planning::Full => planned(graph, recorder.simulation())?,
-            Planning::None => (graph, 0.0),
+            Planning::None => (graph, None),
         };
         let is_later = planning == Planning::Full;
         let DryRun { steps, report, cost } =
@@ -219,6 +229,10 @@ impl Program {
     ) -> Result<Self, Error> {
         let graph = &body.graph;
         graph.check()?;
+        if graph.output_without(body.interface.inputs().len()).is_some() {
+            let what = "a result depends on no input of the client, so that it is not encrypted";
+            return Err(Error::argument("load a program", what));
+        }
         let declared = body.interface.operands().map(|input| &input.spec);
         let described = body.steps.iter().map(|step| step.results.len());
         let fits = declared.eq(&graph.inputs)
@@ -471,7 +485,7 @@ impl Cost {
             key_bytes: report.key_bytes,
             bootstraps: report.bootstraps,
             log2_failure_probability: report.log2_failure_probability,
-            placement_gap: 0.0,
+            placement_gap: None,
         }
     }
 }

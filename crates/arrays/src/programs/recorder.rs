@@ -166,6 +166,12 @@ impl Recorder {
         if !recorded.graph.steps.is_empty() {
             return Err(Error::argument(OPERATION, "inputs come before all operations"));
         }
+        if recorded.names.iter().any(|other| other == name) {
+            let what = format!(
+                "two inputs or parameters have the name {name}. Rename one of them in the function."
+            );
+            return Err(Error::argument(OPERATION, what));
+        }
         let array = spec.stand_in(&self.simulation, sample)?;
         recorded.graph.inputs.push(spec);
         recorded.names.push(name.to_owned());

@@ -64,6 +64,7 @@ pub(super) fn run(run: &Run, threads: usize, console: &mut Console<'_>) -> Resul
             names.join(", ")
         )));
     }
+    let parameters = parameters(run, program.interface())?;
     for (i, output) in run.output.iter().enumerate() {
         if run.output[..i].contains(output) {
             return Err(CliError::Usage(format!(
@@ -73,9 +74,9 @@ pub(super) fn run(run: &Run, threads: usize, console: &mut Console<'_>) -> Resul
         }
         let mut read = vec![&*run.program];
         read.extend(run.inputs.iter().chain(&run.keys).map(PathBuf::as_path));
+        read.extend(parameters.iter().map(|parameter| parameter.path.as_path()));
         check_output(output, &read)?;
     }
-    let parameters = parameters(run, program.interface())?;
     match &run.keys {
         Some(keys) => serve(run, &program, &names, &parameters, (keys, threads), console),
         None => try_out(run, &program, &names, &parameters, threads, console),
