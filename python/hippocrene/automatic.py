@@ -216,8 +216,11 @@ def chosen(
     needed, less = ("", "") if need is None else (f" with {need.goal}", f" {need.remedy}")
     if too_large:
         least = min(too_large, key=lambda simulation: simulation.peak_memory)
+        which = (
+            f"the preset {presets[0]!r} does not give" if len(presets) == 1 else "no preset gives"
+        )
         raise ParameterError(
-            f"{operation}: no preset gives the program{needed} within {memory} of memory. The nearest miss is "
+            f"{operation}: {which} the program{needed} within {memory} of memory. The nearest miss is "
             f"{least.preset!r}, which takes {size_text(least.peak_memory)}. Allow as much with max_memory, or "
             f"compute on smaller arrays.{less}"
         )
@@ -228,6 +231,13 @@ def chosen(
     if isinstance(reason, MissingKeyError):
         # No preset can replace keys.
         raise reason
+    if isinstance(reason, CapacityError) and need is None and len(presets) == 1:
+        # The advice of operations is for single ones.
+        wrong = str(reason).split(". ")[0].removesuffix(".")
+        raise CapacityError(
+            f'{wrong} on the preset {preset!r}. Use preset="auto", a larger preset or a lower '
+            "precision."
+        ) from reason
     if len({str(error) for _, error in refused}) == 1 and (len(refused) > 1 or need is None):
         # All presets fail for the same reason, so the preset is not at fault.
         raise reason

@@ -420,6 +420,12 @@ class Program(_Described):
                 )
         self._check_count(len(arrays))
         self._check_memory(max_memory)
+        if server.preset is not None and server.preset != self.preset:
+            raise ParameterMismatchError(
+                f"run: the program was compiled for the preset {self.preset!r}, and the keys of this "
+                f"server are of {server.preset!r}. Make a client and keys for the interface of this "
+                "program."
+            )
         operands = [*arrays, *self._provided(server, parameters)]
         if checkpoint is None:
             loaded = [server.load(array)._elements() for array in operands]
@@ -551,12 +557,24 @@ def encrypted_inputs(
         )
     model = interface._model
     plain = values if model is None else (model.encode(values[0]),)
+
+    def encrypted(name: str, spec: Spec, value: Any) -> EncryptedArray:
+        precision = None if spec.kind == "bits" else interface.precision
+        checked = spec._checked(value, f"encrypt: the input {name}")
+        try:
+            return encrypt(checked, spec.interval, precision=precision)
+        except ArgumentError as error:
+            wrong = str(error).split(". ")[0]
+            if "outside the interval" not in wrong:
+                raise
+            # An interface already determines the interval.
+            raise ArgumentError(
+                f"{wrong}, for which the program was compiled. Leave such values out, or ask for a "
+                "program for a wider interval."
+            ) from None
+
     arrays = tuple(
-        encrypt(
-            spec._checked(value, f"encrypt: the input {name}"),
-            spec.interval,
-            precision=None if spec.kind == "bits" else interface.precision,
-        )
+        encrypted(name, spec, value)
         for (name, spec), value in zip(specs.items(), plain, strict=True)
     )
     return arrays[0] if len(arrays) == 1 else arrays

@@ -672,6 +672,10 @@ class EncryptedKMeans:
 
     def _sizes(self, shape: tuple[int, ...]) -> tuple[int, int, int]:
         check_type(shape, Iterable, "k-means: a shape is (samples, features)")
+        if isinstance(shape, np.ndarray) and shape.ndim != 1:
+            raise TypeError(
+                "k-means: these are points, and their shape is needed. Pass the shape, as in X.shape."
+            )
         lengths = tuple(integer(length, "k-means: a length of a shape") for length in shape)
         if len(lengths) != 2 or min(lengths) < 0 or max(*lengths, self.n_clusters) >= 2**63:
             raise ShapeError(
