@@ -490,11 +490,11 @@ fn read_body(file: &[u8], kind: u8) -> Cbor {
 fn an_independent_reader_runs_a_program_on_plain_integers() {
     let program = things(5).program;
     let body = read_body(&program.to_bytes(), 20);
-    assert_eq!(body.names(), ["interface", "graph", "steps", "cost"]);
+    assert_eq!(body.names(), ["interface", "graph", "steps", "cost", "composes_rotations"]);
     assert_eq!(read_body(&program.interface().to_bytes(), 21), *body.get("interface"));
 
     let interface = body.get("interface");
-    assert_eq!(interface.names(), ["inputs", "results", "keys", "notes"]);
+    assert_eq!(interface.names(), ["inputs", "parameters", "results", "keys", "notes"]);
     let [input] = interface.get("inputs").list() else { panic!("one input") };
     let spec = input.get("spec");
     assert_eq!((input.get("name").text(), spec.get("kind").text()), ("x", "integers"));
@@ -558,12 +558,14 @@ fn an_independent_reader_runs_a_program_on_plain_integers() {
     let cost = body.get("cost");
     let fields = [
         "seconds",
+        "first_seconds",
         "peak_memory",
         "key_bytes",
         "bootstraps",
         "log2_failure_probability",
         "precision_bits",
         "error_bound",
+        "placement_gap",
     ];
     assert_eq!(cost.names(), fields);
     assert_eq!(cost.get("error_bound"), &Cbor::Null);
