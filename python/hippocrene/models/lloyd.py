@@ -196,4 +196,4 @@ def reciprocal(n_clusters: int, whole: float) -> Chebyshev:
     margin = n_clusters * 2.0 ** -(_COMPARISON_BITS + 1)
     domain = np.array([-margin, 1 + margin])
     of_shares = Chebyshev.interpolate(of_share, degree - 1, domain)
-    return Chebyshev(of_shares.coef / whole, domain=whole * domain)
+    return Chebyshev(np.asarray(of_shares.coef, np.float64) / whole, domain=whole * domain)
