@@ -73,17 +73,19 @@ class TreeGroup:
       less their thresholds, divided by their bounds. Its results lie between -1 and 1.
     - `leaves`: the map of answers, which are 0 or 1, to the number of bounds of a leaf that hold,
       less their number, plus 1/2. It is None if the answers are the leaves.
-    - `thresholds`: the thresholds of scikit-learn, as results of `differences`.
-    - `rounding`: the largest distance from a threshold at which rounding rows to the type that
-      scikit-learn compares may change the answer, in the same units.
+    - `at` and `bound`: a result of `differences` is a feature less `at`, divided by `bound`.
+    - `thresholds`: the thresholds of scikit-learn.
+    - `compared`: the type of floats in which scikit-learn compares features with thresholds.
     - `gap`: differences below the gap may have any answer from 0 to 1.
     - `bounds`: the largest number of bounds of a leaf.
     """
 
     differences: Affine
     leaves: Affine | None
+    at: _Doubles
+    bound: _Doubles
     thresholds: _Doubles
-    rounding: _Doubles
+    compared: str
     gap: float
     bounds: int
 
@@ -106,9 +108,10 @@ class TreeGroup:
         """Return True for rows that may be in another leaf if differences are wrong by `gap`."""
         differences = self.differences(self._repeated(encoded))
         # The lowest and the highest answer that is possible.
-        above, below = self.thresholds + self.rounding, self.thresholds - self.rounding
-        low = (differences >= np.maximum(above, gap)).astype(np.float64)
-        high = (differences > np.minimum(below, -gap)).astype(np.float64)
+        features = (differences * self.bound + self.at).astype(self.compared).astype(np.float64)
+        wanted = features > self.thresholds
+        low = (wanted & (differences >= gap)).astype(np.float64)
+        high = (wanted | (differences > -gap)).astype(np.float64)
         if self.leaves is None:
             return np.asarray(np.any(low < high, axis=1))
         up, down = self.leaves.matrix.clip(min=0.0), self.leaves.matrix.clip(max=0.0)
@@ -278,15 +281,14 @@ class _Splits:
     """The comparisons of nodes: of a feature less `at`, divided by `bound`.
 
     `features` has the number of the feature, or -1 if the answer is always that of `at`.
-    `thresholds` are those of scikit-learn, less `at` and divided by `bound`. `rounding` is as in
-    `TreeGroup`.
+    `thresholds` and `compared` are as in `TreeGroup`.
     """
 
     features: _Integers
     at: _Doubles
     bound: _Doubles
     thresholds: _Doubles
-    rounding: _Doubles
+    compared: str
     gap: float
 
     @classmethod
@@ -296,7 +298,7 @@ class _Splits:
         before: Affine,
         values: _Doubles,
         rounded: _Doubles,
-        compared: npt.DTypeLike,
+        compared: str,
     ) -> _Splits:
         """Return the comparisons of all nodes, for the `values` of the features in the sample.
 
@@ -326,11 +328,10 @@ class _Splits:
         at = np.where(half >= gap * bound, moved, 0.5 * below + 0.5 * above)
         at[is_known] = np.where(threshold >= high, 1.0, -1.0)[is_known]
         bound[is_known] = 1.0
-        relative = np.where(is_known, 0.0, (threshold - at) / bound + _EQUAL)
-        spacing = np.spacing(np.abs(threshold).astype(compared)).astype(np.float64)
-        rounding = np.where(is_known, 0.0, spacing / 2 / bound)
+        # Features that are computed from encoded rows may differ from a threshold by rounding.
+        limits = np.where(is_known, at, threshold + _EQUAL * bound)
         known = np.where(is_known, -1, feature)
-        return cls(known, at, bound, relative, rounding, gap * _SHARE_OF_GAP)
+        return cls(known, at, bound, limits, compared, gap * _SHARE_OF_GAP)
 
     def part(self, first: int, last: int) -> _Splits:
         """Return the comparisons of some nodes."""
@@ -340,7 +341,7 @@ class _Splits:
             self.at[own],
             self.bound[own],
             self.thresholds[own],
-            self.rounding[own],
+            self.compared,
             self.gap,
         )
 
@@ -376,9 +377,11 @@ def _group(
     known = splits.features < 0
     slopes = np.where(known, 0.0, before.matrix[:, splits.features] / splits.bound)
     offsets = np.where(known, 0.0, before.shift[splits.features])
-    shift, thresholds, rounding = -np.ones(count), np.zeros(count), np.zeros(count)
+    shift, thresholds = -np.ones(count), np.zeros(count)
+    at, scale = np.zeros(count), np.ones(count)
     shift[columns] = (offsets - splits.at) / splits.bound
-    thresholds[columns], rounding[columns] = splits.thresholds, splits.rounding
+    thresholds[columns], at[columns] = splits.thresholds, splits.at
+    scale[columns] = splits.bound
     differences = Affine(_on_repeated(slopes, columns, count), shift)
     matrix, target = np.zeros((count, count)), np.full(count, 0.5 - bounds)
     values = np.zeros((count, len(trees[0].usual)))
@@ -393,8 +396,8 @@ def _group(
     # Each answer is the leaf of its own column if all bounds are lower bounds of different leaves.
     is_same = bounds == 1 and np.array_equal(matrix, np.diag(np.any(values, axis=1)))
     leaves = None if is_same else Affine(matrix, target)
-    group = TreeGroup(differences, leaves, thresholds, rounding, splits.gap, bounds)
-    return group, values
+    compared, gap = splits.compared, splits.gap
+    return TreeGroup(differences, leaves, at, scale, thresholds, compared, gap, bounds), values
 
 
 def _on_repeated(slopes: _Doubles, columns: _Integers, count: int) -> _Doubles:
