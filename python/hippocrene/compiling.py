@@ -17,6 +17,7 @@ from hippocrene.automatic import (
     DOES_NOT_FIT,
     LEAST_KEYS,
     LEAST_TIME,
+    Goal,
     Need,
     candidates,
     chosen,
@@ -126,14 +127,7 @@ def compile_noted(
             "compile: a program computes on at least one encrypted array. Pass its specification "
             "after the function, as in hippocrene.spec(shape, interval=..)."
         )
-    if not isinstance(parameters, (Mapping, type(None))):
-        raise TypeError(
-            f"compile: parameters are specifications by name, not {type(parameters).__name__}. Pass "
-            "them as in parameters={name: spec}."
-        )
-    provided = {
-        text(name, "the name of a parameter"): one for name, one in (parameters or {}).items()
-    }
+    provided = _checked_parameters(parameters)
     for one in (*specs, *provided.values()):
         if not isinstance(one, Spec):
             raise TypeError(
@@ -172,16 +166,7 @@ def compile_noted(
             f'compile: bootstrapping is True, False, "auto" or a Bootstrapping, not {bootstrapping!r}'
         )
     wanted = True if bootstrapping == "auto" else bootstrapping
-    goals = {
-        "latency": LEAST_TIME,
-        "throughput": most_throughput(most, os.cpu_count() or 1),
-        "keys": LEAST_KEYS,
-    }
-    goal = goals.get(text(optimize, "optimize"))
-    if goal is None:
-        raise ArgumentError(
-            f"compile: optimize is one of {', '.join(goals)}, not {optimize!r}. Choose one of them."
-        )
+    goal = _goal(optimize, most)
 
     def run(preset: str, bits: float | None, bootstraps: bool, extra: float) -> _Attempt:
         record = partial(recording.recorded, preset, bits, wanted if bootstraps else False, extra)
@@ -217,6 +202,32 @@ def compile_noted(
     program = Program(attempt.program._raw)
     program.__dict__["_others"] = others
     return program
+
+
+def _checked_parameters(parameters: Mapping[str, Spec] | None) -> dict[str, Spec]:
+    """Return the parameters by name."""
+    if not isinstance(parameters, (Mapping, type(None))):
+        raise TypeError(
+            f"compile: parameters are specifications by name, not {type(parameters).__name__}. Pass "
+            "them as in parameters={name: spec}."
+        )
+    given = (parameters or {}).items()
+    return {text(name, "the name of a parameter"): one for name, one in given}
+
+
+def _goal(optimize: str, max_memory: int) -> Goal:
+    """Return the figure that `optimize` names."""
+    goals = {
+        "latency": LEAST_TIME,
+        "throughput": most_throughput(max_memory, os.cpu_count() or 1),
+        "keys": LEAST_KEYS,
+    }
+    goal = goals.get(text(optimize, "optimize"))
+    if goal is None:
+        raise ArgumentError(
+            f"compile: optimize is one of {', '.join(goals)}, not {optimize!r}. Choose one of them."
+        )
+    return goal
 
 
 class _ReferenceProgram(Program):

@@ -84,7 +84,7 @@ def _provided(name: str, program: Program, parameters: Mapping[str, npt.ArrayLik
 
 
 def _checked(server: object) -> Server:
-    """Return what a worker was prepared with, which must be a server."""
+    """Return the server that a worker was prepared with, and refuse anything else."""
     check_type(server, Server, "run: the workers of this cluster have to be prepared with servers")
     return cast("Server", server)
 

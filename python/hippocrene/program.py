@@ -308,7 +308,7 @@ class Program(_Described):
 
     @property
     def placement_gap(self) -> float | None:
-        """The share by which the placement of bootstraps may be slower than the best one.
+        """The largest share of the time that the best placement of bootstraps may save.
 
         It is by the figures of the planner, and 0 if the search was exact. It is None if operations
         bootstrap as they do one by one, or in loops.

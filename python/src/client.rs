@@ -455,7 +455,18 @@ impl TrivialEncryption {
     }
 
     fn encrypt(&self, py: Python<'_>, values: Plain<'_>, how: How) -> Computed {
-        encrypted!(self.0, self.0.session(), encrypt_with, py, values, how)
+        let (slices, shape, (interval, precision)) = (values.slices()?, values.shape(), how);
+        let (interval, session) = (declared(py, interval)?, self.0.session());
+        detached(py, || match slices {
+            Slices::Integers(integers) => {
+                let array = self.0.encrypt_integers(integers, shape, interval)?;
+                Ok(EncryptedArray::hold(array, session))
+            }
+            Slices::Numbers(numbers) => {
+                let how = Encryption { interval, precision };
+                Ok(EncryptedArray::hold(self.0.encrypt_with(numbers, shape, &how)?, session))
+            }
+        })
     }
 }
 

@@ -62,28 +62,12 @@ impl TrivialEncryption {
         })
     }
 
-    /// Makes an array of these integers, in row-major order.
-    ///
-    /// # Errors
-    /// As [`ClientKey::encrypt_integers`](crate::ClientKey::encrypt_integers).
-    pub fn encrypt_integers(&self, values: &[i64], shape: &[usize]) -> Result<IntegerArray, Error> {
-        self.integers_in(values, shape, None)
-    }
-
-    /// Makes an array of integers that are declared to lie in `interval`.
+    /// Makes an array of these integers, in row-major order. They are declared to lie in `interval`,
+    /// if there is one.
     ///
     /// # Errors
     /// As [`ClientKey::encrypt_integers_within`](crate::ClientKey::encrypt_integers_within).
-    pub fn encrypt_integers_within(
-        &self,
-        values: &[i64],
-        shape: &[usize],
-        interval: Interval,
-    ) -> Result<IntegerArray, Error> {
-        self.integers_in(values, shape, Some(interval))
-    }
-
-    fn integers_in(
+    pub fn encrypt_integers(
         &self,
         values: &[i64],
         shape: &[usize],

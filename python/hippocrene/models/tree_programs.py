@@ -268,7 +268,7 @@ def _boxes(tree: Nodes) -> _Boxes:
             stack.append((int(tree.left[node]), {**bounds, (feature, False): node}))
     values = np.array([leaf.values for leaf in leaves])
     _, firsts, counts = np.unique(values, axis=0, return_index=True, return_counts=True)
-    # Of equally common values, take those of the first leaf.
+    # If several values are equally common, those of the first leaf are taken.
     usual = values[np.min(firsts[counts == np.max(counts)])]
     kept = [leaf for leaf in leaves if not np.array_equal(leaf.values, usual)]
     used = {node for leaf in kept for node, _ in leaf.bounds}

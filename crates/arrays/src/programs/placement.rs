@@ -182,8 +182,8 @@ fn place_within(nodes: &[Node], limits: Limits, most_kept: usize) -> Option<Plac
 }
 
 impl Placement {
-    /// The share by which this placement may be slower than the best one. It is 0 if the search was
-    /// exact.
+    /// The largest share of the time of this placement that the best one may save. It is 0 if the
+    /// search was exact.
     pub(super) fn gap(&self) -> f64 {
         if self.seconds > 0.0 { 1.0 - self.bound.max(0.0) / self.seconds } else { 0.0 }
     }

@@ -40,9 +40,9 @@ pub struct Cost {
     /// The largest error of a result, if any holds numbers ([`StepReport::error_bound`]). It is
     /// infinite if the error is unknown.
     pub error_bound: Option<f64>,
-    /// The share by which the placement of bootstraps may be slower than the best one, by the
-    /// figures of the planner. It is 0 if the search was exact, and `None` if operations bootstrap
-    /// as they do one by one, or in loops.
+    /// The largest share of the time that the best placement of bootstraps may save, by the figures
+    /// of the planner. It is 0 if the search was exact, and `None` if operations bootstrap as they
+    /// do one by one, or in loops.
     pub placement_gap: Option<f64>,
 }
 

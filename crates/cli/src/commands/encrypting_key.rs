@@ -78,14 +78,11 @@ impl Key {
         match (self, interval) {
             (Self::Client(key), None) => key.encrypt_integers(&values, &array.shape),
             (Self::Public(key), None) => key.encrypt_integers(&values, &array.shape),
-            (Self::Trivial(key), None) => key.encrypt_integers(&values, &array.shape),
+            (Self::Trivial(key), _) => key.encrypt_integers(&values, &array.shape, interval),
             (Self::Client(key), Some(all)) => {
                 key.encrypt_integers_within(&values, &array.shape, all)
             }
             (Self::Public(key), Some(all)) => {
-                key.encrypt_integers_within(&values, &array.shape, all)
-            }
-            (Self::Trivial(key), Some(all)) => {
                 key.encrypt_integers_within(&values, &array.shape, all)
             }
         }

@@ -171,7 +171,7 @@ impl LinearTransform {
             let have = d.period();
             return fail(format!("diagonal {r} has {have} numbers, {slots} slots are needed"));
         }
-        // Rows repeat with the longest period, of which the others are divisors.
+        // Rows repeat with the longest period, since all other periods divide it.
         let period = diagonals.values().map(Diagonal::period).max().unwrap_or(slots);
         let mut rows = vec![0.0; period];
         for diagonal in diagonals.values() {
