@@ -617,6 +617,11 @@ def test_programs_of_k_means_refuse_wrong_arguments():
             "24 points cannot form n_clusters=30",
         ),
         (lambda: model.decode(points, np.zeros((3, 2))), ShapeError, r"\(2, 2\) is needed"),
+        (
+            lambda: model.decode(points, np.full((2, 2), np.nan)),
+            ArgumentError,
+            "the results of a program hold nan in centroid 0, column 0",
+        ),
     ):
         with pytest.raises(error, match=match):
             wrong()

@@ -431,8 +431,8 @@ class EncryptedKMeans:
 
         It compares distances as `fit` does without tables. One iteration of points in one
         ciphertext needs no bootstraps, and is several times as fast as `fit`. Several iterations,
-        and points that take several ciphertexts, are slower than `fit`. ``program.seconds`` and
-        `simulate` predict both times. `preset` and `max_memory` are as for `hippocrene.compile`.
+        and points that take several ciphertexts, are slower than `fit`. ``program.first_seconds``
+        and `simulate` predict both times. `preset` and `max_memory` are as for `hippocrene.compile`.
         """
         samples, features, clusters = self._sizes(shape)
         if self.tables is not None:
@@ -485,6 +485,7 @@ class EncryptedKMeans:
                 f"k-means: the result of the program has shape {found.shape}, and {start.shape} is "
                 "needed. Pass client.decrypt(reply), and the points that were encrypted."
             )
+        _check_finite(found, "the results of a program", "centroid")
         middle, unit = frame(rows, start)
         others = (rows - middle) / unit
         self.labels_ = np.argmax(others @ found.T - (found**2).sum(axis=1) / 2, axis=1)
