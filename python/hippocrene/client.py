@@ -349,7 +349,7 @@ class Client(StoredSecret, _Encrypting):
 
         A tuple or a dict of arrays, as `Server.run` returns it, becomes one of decrypted arrays.
         With the `interface` of a compiled classifier, decrypted scores become the class of each
-        row.
+        row. The reply of another model raises an `ArgumentError`.
 
         Numbers are doubles. They are complex if any value may be complex. Integers are exact and
         lie from 0 to ``plain_modulus - 1``, or around zero if `signed`. Bits are booleans.
@@ -370,6 +370,8 @@ class Client(StoredSecret, _Encrypting):
             known = interface_of(interface)
             if known is None:
                 check_type(interface, Interface, "decrypt: the second argument is an Interface")
+            if known is not None and isinstance(array, EncryptedArray):
+                known._raw.check_result(_raw_array(array))
             values = self.decrypt(array, dtype=dtype, signed=signed)
             return values if known is None else known._read(values)
         if isinstance(array, tuple):

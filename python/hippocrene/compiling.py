@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import inspect
-import json
 import math
 import os
 from collections.abc import Callable, Mapping
@@ -92,7 +91,6 @@ def compile(  # noqa: A001 - the name that users of jax and torch know
     return compile_noted(
         function,
         *specs,
-        notes={},
         preset=preset,
         precision=precision,
         error=error,
@@ -108,7 +106,7 @@ def compile(  # noqa: A001 - the name that users of jax and torch know
 def compile_noted(
     function: Callable[..., Any],
     *specs: Spec,
-    notes: dict[str, Any],
+    notes: tuple[str, str] = ("", ""),
     preset: str,
     precision: float | None,
     error: float | None,
@@ -119,7 +117,10 @@ def compile_noted(
     parameters: Mapping[str, Spec] | None = None,
     optimize: Literal["latency", "throughput", "keys"] = "latency",
 ) -> Program:
-    """Compile a function as `compile` does, with notes for the client in the interface."""
+    """Compile a function as `compile` does, with notes for the client in the interface.
+
+    `notes` are two texts: how to encode inputs, and how to read results.
+    """
     if not callable(function):
         raise TypeError(f"compile: a function is compiled, not {type(function).__name__}")
     if not specs:
@@ -158,7 +159,7 @@ def compile_noted(
     name = text(preset, "a preset")
     most = _MEMORY if max_memory is None else size_of(max_memory, "max_memory")
     names = _names(function, len(specs), list(provided))
-    recording = _Recording(function, names, specs, provided, exact, json.dumps(notes))
+    recording = _Recording(function, names, specs, provided, exact, notes)
     of_bits = any(one.kind == "bits" for one in specs)
     presets = candidates(of_bits) if name == "auto" else [name]
     if isinstance(bootstrapping, str) and bootstrapping != "auto":
@@ -343,8 +344,8 @@ class _Recording:
     specs: tuple[Spec, ...]
     parameters: dict[str, Spec]
     exact: tuple[str | None, int | None]
-    # The notes for the client, as JSON.
-    notes: str
+    # The notes for the client on the inputs and on the results.
+    notes: tuple[str, str]
 
     def recorded(
         self,

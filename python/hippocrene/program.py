@@ -19,7 +19,6 @@ from hippocrene.checkpoints import run_with_checkpoints
 from hippocrene.encryption import encrypt
 from hippocrene.errors import (
     ArgumentError,
-    FormatError,
     HippocreneError,
     ParameterMismatchError,
     ShapeError,
@@ -128,17 +127,6 @@ class _Described(Stored):
         """The evaluation keys that the program uses, in words."""
         return tuple(self._told["keys"])
 
-    @property
-    def notes(self) -> dict[str, Any]:
-        """The notes for the client, such as the classes of a model."""
-        try:
-            notes = json.loads(self._told["notes"] or "{}")
-        except json.JSONDecodeError:
-            notes = None
-        if not isinstance(notes, dict):
-            raise FormatError("the notes of this interface are not a JSON object")
-        return notes
-
     def _structured(self, arrays: list[Any]) -> Any:
         """Return results in the structure that the function returned them in."""
         results = self._told["results"]
@@ -182,22 +170,18 @@ class Interface(_Described):
             )
 
     @property
-    def _model(self) -> ModelInterface | None:
-        """The public description of the model that the program is, if it is one."""
+    def _model(self) -> tuple[ModelInterface, str] | None:
+        """The public description of the model, and the name of the result, if this is a model."""
         # Models import this module, since they compile themselves.
         from hippocrene.models.model_interface import ModelInterface
 
-        told = self.notes.get("model")
-        try:
-            return None if told is None else ModelInterface(**told)
-        except TypeError as error:
-            raise FormatError(f"the notes of this interface describe no model: {error}") from None
+        notes = self._told["notes"]
+        return ModelInterface.of_notes(**notes) if any(notes.values()) else None
 
     def _read(self, values: Any) -> Any:
         """Return the classes that decrypted scores of a model mean, or the values themselves."""
-        model = self._model
-        is_labelled = model is not None and self.notes.get("result") == "scores"
-        return model.labels(values) if model is not None and is_labelled else values
+        model, result = self._model or (None, "")
+        return values if model is None or result != "scores" else model.labels(values)
 
     def __str__(self) -> str:
         return "\n".join(["Interface", *(f"  {name} = {value}" for name, value in self._facts())])
@@ -208,7 +192,7 @@ class Interface(_Described):
 
     def _facts(self) -> list[tuple[str, Cell]]:
         facts: list[tuple[str, Cell]] = [(name, str(spec)) for name, spec in self.inputs.items()]
-        model = self._model
+        model, _ = self._model or (None, "")
         if model is not None and model.feature_names is not None:
             facts.append(("columns", ", ".join(model.feature_names)))
         if model is not None and model.classes is not None:
@@ -555,14 +539,17 @@ def encrypted_inputs(
         raise ArgumentError(
             f"encrypt: {given} given, and the program takes {len(specs)}: {', '.join(specs)}."
         )
-    model = interface._model
+    model, _ = interface._model or (None, "")
     plain = values if model is None else (model.encode(values[0]),)
 
     def encrypted(name: str, spec: Spec, value: Any) -> EncryptedArray:
         precision = None if spec.kind == "bits" else interface.precision
         checked = spec._checked(value, f"encrypt: the input {name}")
         try:
-            return encrypt(checked, spec.interval, precision=precision)
+            fresh = encrypt(checked, spec.interval, precision=precision)
+            if model is None:
+                return fresh
+            return EncryptedArray(interface._raw.noted_input(fresh._elements()))
         except ArgumentError as error:
             wrong = str(error).split(". ")[0]
             if "outside the interval" not in wrong:

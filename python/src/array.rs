@@ -5,8 +5,8 @@ use crate::errors::detached;
 use crate::files::{HeldBytes, PyLimits, limits, load, to_python};
 use hippocrene::wire::{self, ElementsInspection, FileForm, Inspection};
 use hippocrene::{
-    AnyArray, AnyKind, Array, BitArray, Bits, CiphertextBody, Error, GateArray, IntegerArray,
-    Numbers, Recorder, Residues, Session, Stored as _,
+    AnyArray, AnyKind, Array, BitArray, Bits, CiphertextBody, Error, Fingerprint, GateArray,
+    IntegerArray, Numbers, Recorder, Residues, Session, Stored as _,
 };
 use pyo3::prelude::*;
 use pyo3::pybacked::PyBackedBytes;
@@ -61,6 +61,25 @@ impl EncryptedArray {
     pub(crate) fn of_value(array: AnyArray, recorder: &Arc<Recorder>, value: usize) -> Self {
         let held = Self::hold(array, recorder.server().session());
         EncryptedArray { value: Some((Arc::downgrade(recorder), value)), ..held }
+    }
+
+    /// The array and its session, which are known unless it was read from bytes.
+    pub(crate) fn held(&self, operation: &'static str) -> Result<(&AnyArray, &Session), Error> {
+        match &self.state {
+            State::Read { array, session } => Ok((array, session)),
+            _ => Err(Error::Argument { operation, what: "the array was read from bytes".into() }),
+        }
+    }
+
+    /// The fingerprint of the notes that the elements follow, if they follow any.
+    pub(crate) fn notes(&self) -> Option<Fingerprint> {
+        match &self.state {
+            State::Read { array, .. } => array.notes(),
+            State::Bytes { inspection, .. } => {
+                inspection.array.as_ref().and_then(|array| array.notes)
+            }
+            State::Gates { .. } => None,
+        }
     }
 
     /// The value of the program that this recorder records.

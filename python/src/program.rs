@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use hippocrene::{
-    AnyArray, Cost, Error, Input, Planning, Results, Spec, SpecKind, StepReport, Stored,
+    AnyArray, Cost, Error, Input, Notes, Planning, Results, Spec, SpecKind, StepReport, Stored,
 };
 use numpy::PyReadonlyArrayDyn;
 use pyo3::prelude::*;
@@ -94,7 +94,7 @@ impl Recorder {
         outputs: Vec<Py<EncryptedArray>>,
         single: bool,
         names: Option<Vec<String>>,
-        notes: String,
+        notes: (String, String),
         planned: bool,
     ) -> PyResult<Program> {
         detached(py, || {
@@ -105,6 +105,7 @@ impl Recorder {
                 None if single => Results::Single,
                 None => Results::Tuple(values.len()),
             };
+            let notes = Notes { inputs: notes.0, results: notes.1 };
             let planning = if planned { Planning::Full } else { Planning::None };
             Ok(hippocrene::Program::of(&self.inner, &values, results, notes, planning)?.into())
         })
@@ -120,7 +121,7 @@ struct Described<'a> {
     inputs: Vec<(String, Spec)>,
     parameters: Vec<(String, Spec)>,
     results: &'a Results,
-    notes: &'a str,
+    notes: &'a Notes,
     preset: Option<&'static str>,
     ring_degree: usize,
     scheme: &'static str,
@@ -144,6 +145,19 @@ with_files!(
         let settings = self.0.settings().clone();
         detached(py, || hippocrene::ClientKey::generate_with(settings, threads))
             .map(ClientKey::from)
+    }
+
+    /// A fresh array as an input of the program, encoded as the notes of the interface say.
+    fn noted_input(&self, py: Python<'_>, fresh: &EncryptedArray) -> Computed {
+        detached(py, || {
+            let (array, session) = fresh.held("encrypt")?;
+            Ok(EncryptedArray::hold(self.0.noted_input(array.clone()), session))
+        })
+    }
+
+    /// Checks that an array may be a result of the program.
+    fn check_result(&self, py: Python<'_>, array: &EncryptedArray) -> PyResult<()> {
+        detached(py, || self.0.check_result(array.notes()))
     }
 
     /// The evaluation keys of a client that the program uses.

@@ -422,6 +422,43 @@ def test_a_perceptron_on_encrypted_rows():
 # The interface of clients
 
 
+def test_rows_and_replies_of_another_interface_are_refused(tmp_path):
+    x, y = load_breast_cancer(return_X_y=True)
+    named = np.array(["malignant", "benign"])[y]
+
+    def compiled(target, scale=1.0, result=None):
+        fitted = LogisticRegression(max_iter=200).fit(StandardScaler().fit_transform(x), target)
+        rows = scale * StandardScaler().fit_transform(x)
+        return hippocrene.models.from_sklearn(fitted, like=rows).compile(
+            3, result=result, preset="n13"
+        )
+
+    first, wider, words = compiled(y), compiled(y, scale=1.5), compiled(named)
+    assert first.interface().to_bytes() == compiled(y).interface().to_bytes()
+    rows = StandardScaler().fit_transform(x)[:3]
+    client = hippocrene.Client.generate(first.interface())
+    server = hippocrene.Server(client.evaluation_keys(first.interface()))
+    encrypted = client.encrypt(first.interface(), rows)
+    sent = hippocrene.EncryptedArray.from_bytes(encrypted.to_bytes())
+    reply = server.run(first, sent)
+    assert client.decrypt(reply, first.interface()).tolist() == y[:3].tolist()
+    # The columns and their intervals are the same, and only the classes differ.
+    other = server.run(words, encrypted)
+    assert client.decrypt(other, words.interface()).tolist() == named[:3].tolist()
+    with pytest.raises(ArgumentError, match="input x was encoded for another program"):
+        server.run(wider, sent)
+    with pytest.raises(ArgumentError, match="input x was encoded for another program"):
+        server.run(wider, encrypted, checkpoint=tmp_path / "state")
+    received = hippocrene.EncryptedArray.from_bytes(reply.to_bytes())
+    for own in (reply, received):
+        with pytest.raises(ArgumentError, match="this reply is of another program"):
+            client.decrypt(own, words.interface())
+    assert not (tmp_path / "state").exists()
+    told = hippocrene.inspect(received.to_bytes())["array"]["notes"]
+    assert told == hippocrene.inspect(first.to_bytes())["program"]["notes_of_results"]
+    assert hippocrene.inspect((-reply).to_bytes())["array"]["notes"] is None
+
+
 def test_a_client_needs_the_interface_only():
     x, y = WINE_FRAME
     names = np.array(["barolo", "grignolino", "barbera"])

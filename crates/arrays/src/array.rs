@@ -68,6 +68,8 @@ pub struct Array<F: Elements> {
     bootstrapped: Arc<Bootstrapped<F::Ciphertext>>,
     /// The summands, if this array is a sum.
     terms: Terms,
+    /// The fingerprint of the notes of an interface, if the elements follow them.
+    notes: Option<Fingerprint>,
 }
 
 impl<F: Elements> CiphertextBody<F> {
@@ -136,14 +138,7 @@ impl<F: Elements> Array<F> {
             b.key() == first.key() && b.parameters() == first.parameters() && form.fits(b)
         };
         let alike = bodies.iter().all(fits) && bodies.len() == layout.ciphertexts();
-        alike.then_some(Array {
-            layout,
-            form,
-            slots,
-            bodies,
-            bootstrapped: Arc::default(),
-            terms: Terms::default(),
-        })
+        alike.then(|| Array::of_bodies(layout, form, slots, bodies))
     }
 
     pub(crate) fn from_ciphertexts(
@@ -154,7 +149,17 @@ impl<F: Elements> Array<F> {
     ) -> Self {
         debug_assert_eq!(layout.ciphertexts(), ciphertexts.len());
         let bodies = ciphertexts.into_iter().map(CiphertextBody::Full).collect();
-        Array { layout, form, slots, bodies, bootstrapped: Arc::default(), terms: Terms::default() }
+        Array::of_bodies(layout, form, slots, bodies)
+    }
+
+    fn of_bodies(
+        layout: Layout,
+        form: F,
+        slots: SlotContents,
+        bodies: Vec<CiphertextBody<F>>,
+    ) -> Self {
+        let (bootstrapped, terms) = (Arc::default(), Terms::default());
+        Array { layout, form, slots, bodies, bootstrapped, terms, notes: None }
     }
 
     /// Returns the same array with another form.
@@ -345,6 +350,20 @@ impl<F: Elements> Array<F> {
         self
     }
 
+    /// Returns the fingerprint of the notes that the elements follow, if they follow any.
+    ///
+    /// Inputs of a model follow the notes on how to encode rows, and its results those on how to
+    /// read them ([`crate::Notes`]). The results of all other operations follow none.
+    pub fn notes(&self) -> Option<Fingerprint> {
+        self.notes
+    }
+
+    /// Returns the same array, whose elements follow the notes with this fingerprint.
+    pub fn with_notes(mut self, notes: Option<Fingerprint>) -> Self {
+        self.notes = notes;
+        self
+    }
+
     /// Returns the same ciphertexts with another layout of as many ciphertexts.
     ///
     /// The interval is dropped, since other slots may be elements now.
@@ -352,6 +371,7 @@ impl<F: Elements> Array<F> {
         debug_assert_eq!(layout.ciphertexts(), self.bodies.len());
         self.layout = layout;
         self.form = self.form.without_interval();
+        self.notes = None;
         self
     }
 
@@ -360,8 +380,7 @@ impl<F: Elements> Array<F> {
     /// The interval is dropped, since these may be other slots than the elements of this array.
     pub(crate) fn part(&self, first: usize, layout: Layout, slots: SlotContents) -> Self {
         let bodies = self.bodies[first..first + layout.ciphertexts()].to_vec();
-        let form = self.form.clone().without_interval();
-        Array { layout, form, slots, bodies, bootstrapped: Arc::default(), terms: Terms::default() }
+        Array::of_bodies(layout, self.form.clone().without_interval(), slots, bodies)
     }
 
     /// Returns the same elements bootstrapped. Calls `bootstrap` only if this array has not been

@@ -71,9 +71,9 @@ pub use layout::Layout;
 pub use look_ups::{LookUpKeys, LookUpPlan, LookUps, LookUpsDescription};
 pub use numbers::{EncryptedArray, Numbers, ScaleAndBound, capacity_bits, precision_bits};
 pub use programs::{
-    AnyArray, AnyKind, Cost, InOrder, Input, Interface, InterfaceBody, LoopBody, OfDifference,
-    OfSign, Operation, Part, Plain, PlainNumber, Planning, Program, ProgramBody, Recorder, Results,
-    Spec, SpecKind, StepReport,
+    AnyArray, AnyKind, Cost, InOrder, Input, Interface, InterfaceBody, LoopBody, Notes,
+    OfDifference, OfSign, Operation, Part, Plain, PlainNumber, Planning, Program, ProgramBody,
+    Recorder, Results, Spec, SpecKind, StepReport,
 };
 pub use server::{
     Apart, Application, Argument, Arithmetic, Capacity, Comparison, Computed, Diagonals, Extent,

@@ -2,8 +2,8 @@
 
 use crate::common::{Folder, assert_close, run, succeed};
 use hippocrene::{
-    KeyRequest, Operation, Plain, Planning, Preset, Program, Recorder, Results, Spec, SpecKind,
-    Stored,
+    KeyRequest, Notes, Operation, Plain, Planning, Preset, Program, Recorder, Results, Spec,
+    SpecKind, Stored,
 };
 use std::fs;
 
@@ -20,7 +20,7 @@ fn saved(folder: &Folder) -> [String; 2] {
     let sum = perform(Operation::DotPlain(Plain::Reals(vec![1.0, 2.0, -1.0])), &squares);
     let results = Results::Named(vec!["squares".to_owned(), "sum".to_owned()]);
     let outputs = [squares, sum].concat();
-    let program = Program::of(&recorder, &outputs, results, String::new(), Planning::Full);
+    let program = Program::of(&recorder, &outputs, results, Notes::default(), Planning::Full);
     let program = program.expect("a program");
     let paths = ["squares.program", "squares.interface"].map(|name| folder.path(name));
     program.save(&paths[0]).expect("a file");
@@ -93,7 +93,7 @@ fn saved_with_parameter(folder: &Folder) -> String {
     let weights = recorder.parameter("weights", spec(1.0).expect("a specification"), None);
     let operands = [x, weights.expect("a parameter")];
     let products = recorder.perform(recorder.server(), Operation::Mul, &operands).expect("a step");
-    let notes = String::new();
+    let notes = Notes::default();
     let program = Program::of(&recorder, &products, Results::Single, notes, Planning::Full);
     let path = folder.path("products.program");
     program.expect("a program").save(&path).expect("a file");

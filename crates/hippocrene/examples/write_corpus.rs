@@ -20,6 +20,9 @@ use wire_common::things;
 /// The position of the ciphertext heads in the file of an array with one axis, see
 /// `docs/reference/wire-format.md`.
 const HEADS: usize = 56 + 32 + 16;
+/// That position in the file of `product`, which has two axes, an interval and the fingerprint of
+/// notes.
+const PRODUCT_HEADS: usize = HEADS + 16 + 16 + 16;
 
 fn main() {
     let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/corpus");
@@ -47,7 +50,7 @@ fn main() {
     bad("fresh", "length", 48, &[0xff; 8]);
     bad("fresh", "count", 72, &[0xff; 8]);
     bad("fresh", "shape", 80, &[0xff; 8]);
-    bad("product", "noise", HEADS + 16 + 22, &f64::NAN.to_le_bytes());
+    bad("product", "noise", PRODUCT_HEADS + 22, &f64::NAN.to_le_bytes());
     bad("squares", "factor", HEADS + 16 + 30, &65_537u64.to_le_bytes());
     bad("integers", "plain", 80, &[0; 8]);
     bad("settings", "scheme", 96, &[3]);

@@ -1,9 +1,14 @@
 //! Tests of programs: recording, planning, files and runs.
 
 use hippocrene::{
-    AnyArray, AnyKind, ClientKey, Error, KeyRequest, Numbers, Operation, Plain, PlainNumber,
-    Planning, Preset, Program, Recorder, Results, Server, Spec, SpecKind, Stored,
+    AnyArray, AnyKind, ClientKey, EncryptedArray, Error, KeyRequest, Notes, Numbers, Operation,
+    Plain, PlainNumber, Planning, Preset, Program, Recorder, Results, Server, Spec, SpecKind,
+    Stored,
 };
+
+fn notes() -> Notes {
+    Notes { inputs: "in metres".to_owned(), results: "in square metres".to_owned() }
+}
 
 /// Records operations on one input of numbers from -1 to 1.
 fn recorded(
@@ -17,7 +22,7 @@ fn recorded(
     let x = recorder.input("x", spec, None)?;
     let outputs = record(&recorder, x)?;
     let results = Results::Tuple(outputs.len());
-    Program::of(&recorder, &outputs, results, String::new(), Planning::Full)
+    Program::of(&recorder, &outputs, results, notes(), Planning::Full)
 }
 
 /// Encrypts values by the interface of a program.
@@ -140,6 +145,42 @@ fn wrong_inputs_are_refused_before_anything_is_computed() {
     let complex = [num_complex::Complex64::new(0.5, 0.5); 5];
     let complex = client.encrypt_complex(&complex, &[5]).unwrap();
     assert!(refused(vec![complex.into()]).contains("complex numbers"));
+}
+
+#[test]
+fn arrays_of_another_interface_are_refused() {
+    let program = recorded("n13", &[5], squares).unwrap();
+    let interface = program.interface();
+    let client = ClientKey::generate(interface.settings().clone()).unwrap();
+    let server = Server::new(client.evaluation_keys(&interface.key_request()).unwrap()).unwrap();
+    let plain = encrypted(&client, &program, &[0.5; 5]);
+    let metres = interface.noted_input(plain.clone());
+    let feet = plain.clone().with_notes(Notes::fingerprint_of("in feet"));
+    let of_results = Notes::fingerprint_of(&notes().results);
+
+    for input in [plain, metres] {
+        let reply = program.run(&server, vec![input], |_| true).unwrap();
+        for result in &reply {
+            assert_eq!(result.notes(), of_results);
+            interface.check_result(result.notes()).unwrap();
+        }
+        let AnyArray::Numbers(first) = &reply[0] else { panic!("numbers") };
+        let stored = EncryptedArray::from_bytes(&first.to_bytes(), server.session()).unwrap();
+        assert_eq!(stored.notes(), of_results);
+        assert_eq!(server.negate(&stored).unwrap().notes(), None);
+    }
+    let error = program.run(&server, vec![feet.clone()], |_| panic!("a step was run"));
+    assert_eq!(
+        error.unwrap_err().to_string(),
+        "run a program: the input x was encoded for another program, with other columns or \
+         intervals. Encrypt it with the interface of this program."
+    );
+    assert_eq!(
+        interface.check_result(feet.notes()).unwrap_err().to_string(),
+        "decrypt: this reply is of another program than the interface. Pass the interface of the \
+         program that computed it."
+    );
+    interface.check_result(None).unwrap();
 }
 
 #[test]
@@ -285,6 +326,6 @@ fn unknown_values_are_refused_while_recording() {
     assert!(error.to_string().contains("1 encrypted operands, and 2 are needed"), "{error}");
     recorder.perform(server, Operation::Negate, &[x]).unwrap();
     assert!(recorder.input("late", spec, None).is_err());
-    let gone = Program::of(&recorder, &[42], Results::Single, String::new(), Planning::Full);
+    let gone = Program::of(&recorder, &[42], Results::Single, Notes::default(), Planning::Full);
     assert!(matches!(gone, Err(Error::Argument { .. })));
 }

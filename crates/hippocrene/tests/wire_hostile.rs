@@ -43,9 +43,9 @@ fn format_error(result: Result<(), Error>) -> FormatError {
 /// The position of the ciphertext heads in the file of an array with one axis.
 const HEADS: usize = 56 + 32 + 16;
 
-/// The position of the ciphertext heads in the file of `product`, which has two axes and an
-/// interval.
-const PRODUCT_HEADS: usize = HEADS + 16 + 16;
+/// The position of the ciphertext heads in the file of `product`, which has two axes, an interval
+/// and the fingerprint of notes.
+const PRODUCT_HEADS: usize = HEADS + 16 + 16 + 16;
 
 #[test]
 fn truncation_anywhere_is_an_error() {
@@ -215,7 +215,7 @@ fn errors_name_the_mistake() {
             &[1],
             "the modulus of a key is 0xf with sprout 0b1 and 2^0; it must be a divisor",
         ),
-        ("fresh", 56, &[32], "flags of an array is 32; it must be a sum of flags of 31"),
+        ("fresh", 56, &[64], "flags of an array is 64; it must be a sum of flags of 63"),
         ("nots", 56, &[8], "flags of an array is 8"),
         (
             "product",
@@ -336,7 +336,7 @@ fn errors_name_the_mistake() {
             &[5],
             "the file holds an encrypted array of numbers, not an encrypted array of integers",
         ),
-        ("integers", 56, &[1], "flags of an array is 1; it must be a sum of flags of 14"),
+        ("integers", 56, &[1], "flags of an array is 1; it must be a sum of flags of 46"),
         ("integers", 64, &[32], "number of ciphertexts is 2; it must be 1"),
         ("squares", 64, &[32], "the number of slots is 32; it must be 16"),
         (
@@ -379,7 +379,7 @@ fn errors_name_the_mistake() {
             &[7],
             "the file holds an encrypted array of integers, not an encrypted array of bits",
         ),
-        ("bits", 56, &[8], "flags of an array is 8; it must be a sum of flags of 7"),
+        ("bits", 56, &[8], "flags of an array is 8; it must be a sum of flags of 39"),
         ("bits", 56, &[2], "the number of slots is 16; it must be 8"),
         ("nots", 56, &[3], "the number of slots is 8; it must be a power of two from 16 to 131072"),
         ("bits", 64, &[32], "number of ciphertexts is 2; it must be 1"),

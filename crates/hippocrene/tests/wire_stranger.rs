@@ -41,6 +41,17 @@ fn an_independent_reader_decrypts_arrays() {
     }
 }
 
+/// Of the arrays, only the product follows notes.
+#[test]
+fn an_independent_reader_finds_the_notes_that_arrays_follow() {
+    let things = things(4);
+    let (set, s) = read_secret(&things.client.to_bytes());
+    let notes = |file: &[u8]| read_array(file, &set, &s, 28, 1).notes;
+    assert_eq!(notes(&things.fresh.to_bytes()), None);
+    let context = "hippocrene 2026-11 notes of an interface";
+    assert_eq!(notes(&things.product.to_bytes()), Some(fingerprint(context, b"in metres")));
+}
+
 /// The moduli contain both odd primes of the sprout, either of them, or none, with different powers
 /// of two.
 #[test]
@@ -507,6 +518,11 @@ fn an_independent_reader_runs_a_program_on_plain_integers() {
     let need = ["relinearisation", "rotations", "conjugation", "bootstrapping", "bits"];
     assert_eq!(keys.names(), need);
     assert_eq!(keys.get("bootstrapping"), &Cbor::Null);
+
+    let notes = interface.get("notes");
+    assert_eq!(notes.names(), ["inputs", "results"]);
+    assert_eq!(notes.get("inputs").text(), "in metres");
+    assert_eq!(notes.get("results").text(), "in inches");
 
     let graph = body.get("graph");
     assert_eq!(graph.names(), ["inputs", "steps", "outputs"]);

@@ -247,7 +247,7 @@ class Model:
         return compile_noted(
             getattr(self, method),
             spec,
-            notes={"model": self.interface(), "result": method},
+            notes=self._interface.as_notes(method),
             preset=preset,
             precision=precision,
             error=error,

@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
 
-from hippocrene.errors import ArgumentError
+from hippocrene.errors import ArgumentError, FormatError
 from hippocrene.models.nonlinear import widened
 from hippocrene.values.operands import real_numbers, rows_of_doubles, to_array
+
+if TYPE_CHECKING:
+    from typing_extensions import Self
 
 _Doubles = npt.NDArray[np.float64]
 
@@ -19,6 +23,9 @@ _Doubles = npt.NDArray[np.float64]
 # Encoded values may exceed 1 by this much, from rounding. Chosen, far above the rounding of a few
 # operations on doubles.
 _ROUNDING = 2.0**-40
+
+# The fields on how to encode rows. The others are on how to read results.
+_OF_INPUTS = ("feature_names", "centres", "half_widths")
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,6 +132,26 @@ class ModelInterface:
                 f"{count}) is needed. Pass the decrypted result of scores or predict_proba."
             )
         return values
+
+    def as_notes(self, result: str) -> tuple[str, str]:
+        """Return the notes of an interface: how to encode rows, and how to read a result."""
+        told = self.as_dict()
+        inputs = {name: told[name] for name in _OF_INPUTS}
+        results = {name: told[name] for name in told if name not in _OF_INPUTS}
+        return json.dumps(inputs), json.dumps({**results, "result": result})
+
+    @classmethod
+    def of_notes(cls, inputs: str, results: str) -> tuple[Self, str]:
+        """Read the notes of an interface, and return the description and the name of the result.
+
+        A `FormatError` is raised if they are not those of a model.
+        """
+        try:
+            told = {**json.loads(inputs), **json.loads(results)}
+            result = told.pop("result")
+            return cls(**told), result
+        except (json.JSONDecodeError, KeyError, TypeError) as error:
+            raise FormatError(f"the notes of this interface describe no model: {error}") from None
 
     def as_dict(self) -> dict[str, Any]:
         """Return the fields as a dict that JSON can hold."""

@@ -124,6 +124,16 @@ impl AnyArray {
         Ok(each_kind!(self, array => array.with_slot_contents(contents).into()))
     }
 
+    /// Returns the fingerprint of the notes that the elements follow ([`Array::notes`]).
+    pub fn notes(&self) -> Option<Fingerprint> {
+        each_kind!(self, array => array.notes())
+    }
+
+    /// Returns the same array, whose elements follow the notes with this fingerprint.
+    pub fn with_notes(self, notes: Option<Fingerprint>) -> Self {
+        each_kind!(self, array => array.with_notes(notes).into())
+    }
+
     /// The key that the array is encrypted under.
     pub fn key(&self) -> Fingerprint {
         each_kind!(self, array => array.key())

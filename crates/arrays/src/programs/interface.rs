@@ -1,9 +1,13 @@
 //! The part of a program that its client needs.
 
+use hippocrene_rlwe::Fingerprint;
 use serde::{Deserialize, Serialize};
 
-use super::spec::Spec;
+use super::{any::AnyArray, spec::Spec};
 use crate::{BitLiteral, Bootstrapping, Error, KeyRequest, Report, Settings};
+
+/// The use of [`Notes::fingerprint_of`] among all fingerprints.
+const NOTES_CONTEXT: &str = "hippocrene 2026-11 notes of an interface";
 
 /// A named input or parameter of a program.
 ///
@@ -41,6 +45,43 @@ impl Results {
     }
 }
 
+/// Notes for the client of a program, as text that this library does not read. Without any, a text
+/// is empty.
+///
+/// The arrays that follow a text carry its fingerprint. So rows that were encoded for one model are
+/// not taken for rows of another, nor are its results.
+///
+/// ```
+/// use hippocrene::Notes;
+///
+/// let notes = Notes { inputs: "in metres".to_owned(), results: String::new() };
+/// assert!(Notes::fingerprint_of(&notes.inputs).is_some());
+/// assert!(Notes::fingerprint_of(&notes.results).is_none());
+/// ```
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Notes {
+    /// How to encode the inputs before they are encrypted, such as the intervals of columns.
+    pub inputs: String,
+    /// How to read the decrypted results, such as the classes of a model.
+    pub results: String,
+}
+
+impl Notes {
+    /// Returns the fingerprint of a text, or `None` if it is empty.
+    pub fn fingerprint_of(text: &str) -> Option<Fingerprint> {
+        (!text.is_empty()).then(|| Fingerprint::of(NOTES_CONTEXT, text.as_bytes()))
+    }
+
+    /// True if an array that follows the notes `have` may follow a text too. It may if it follows
+    /// none.
+    pub(super) fn may_follow(have: Option<Fingerprint>, text: &str) -> bool {
+        match (have, Notes::fingerprint_of(text)) {
+            (Some(have), Some(need)) => have == need,
+            _ => true,
+        }
+    }
+}
+
 /// The keys that a program uses, without the parameters of the bootstrap of bits, which follow from
 /// the preset.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -61,7 +102,7 @@ pub struct InterfaceBody {
     parameters: Vec<Input>,
     results: Results,
     keys: Keys,
-    notes: String,
+    notes: Notes,
 }
 
 impl InterfaceBody {
@@ -69,7 +110,7 @@ impl InterfaceBody {
         [inputs, parameters]: [Vec<Input>; 2],
         results: Results,
         report: &Report,
-        notes: String,
+        notes: Notes,
     ) -> Self {
         let KeyRequest { relinearisation, rotations, conjugation, bootstrapping, bits, .. } =
             KeyRequest::for_simulation(report);
@@ -98,6 +139,11 @@ impl InterfaceBody {
         &self.results
     }
 
+    /// Notes for the client, which this library does not read.
+    pub fn notes(&self) -> &Notes {
+        &self.notes
+    }
+
     /// True if the program computes on bits.
     pub fn has_bits(&self) -> bool {
         self.keys.bits
@@ -107,12 +153,11 @@ impl InterfaceBody {
 /// The interface of a program: everything that a client needs, and no weights.
 ///
 /// It has the settings, the specifications of inputs and results, and the keys that the program
-/// uses. It also has notes for the client, such as the classes of a model, which this library does
-/// not read.
+/// uses. It also has [`Notes`] for the client, such as the classes of a model.
 ///
 /// ```
 /// use hippocrene::{
-///     AnyArray, ClientKey, KeyRequest, Operation, Planning, Preset, Program, Recorder, Results, Server, Spec,
+///     AnyArray, ClientKey, KeyRequest, Notes, Operation, Planning, Preset, Program, Recorder, Results, Server, Spec,
 ///     SpecKind,
 /// };
 ///
@@ -120,7 +165,7 @@ impl InterfaceBody {
 /// let rows = Spec::new(SpecKind::Numbers, vec![4], Some((-1.0, 1.0)))?;
 /// let x = recorder.input("x", rows, None)?;
 /// let squares = recorder.perform(recorder.server(), Operation::Mul, &[x, x])?;
-/// let program = Program::of(&recorder, &squares, Results::Single, String::new(), Planning::Full)?;
+/// let program = Program::of(&recorder, &squares, Results::Single, Notes::default(), Planning::Full)?;
 /// let interface = program.interface();
 /// assert_eq!(interface.inputs()[0].spec.shape, [4]);
 ///
@@ -190,9 +235,28 @@ impl Interface {
         &self.body.results
     }
 
-    /// Text for the client, which this library does not read.
-    pub fn notes(&self) -> &str {
+    /// Notes for the client, which this library does not read.
+    pub fn notes(&self) -> &Notes {
         &self.body.notes
+    }
+
+    /// Returns an encrypted input of the program, whose elements were encoded as the notes say.
+    pub fn noted_input(&self, array: AnyArray) -> AnyArray {
+        array.with_notes(Notes::fingerprint_of(&self.notes().inputs))
+    }
+
+    /// Checks that an array that follows the notes `have` ([`AnyArray::notes`]) may be a result of
+    /// this program, so that its own notes say how to read it.
+    ///
+    /// # Errors
+    /// [`Error::Argument`] if it is a result of another program.
+    pub fn check_result(&self, have: Option<Fingerprint>) -> Result<(), Error> {
+        if Notes::may_follow(have, &self.notes().results) {
+            return Ok(());
+        }
+        let what = "this reply is of another program than the interface. Pass the interface of the \
+                    program that computed it.";
+        Err(Error::argument("decrypt", what))
     }
 
     /// Requests the evaluation keys that the program uses, and no others.

@@ -25,7 +25,7 @@ mod run;
 mod spec;
 
 pub use any::{AnyArray, AnyKind};
-pub use interface::{Input, Interface, InterfaceBody, Results};
+pub use interface::{Input, Interface, InterfaceBody, Notes, Results};
 pub use loops::LoopBody;
 pub use operation::{InOrder, OfDifference, OfSign, Operation};
 pub use part::Part;

@@ -1,11 +1,12 @@
 //! A program: a graph with its decisions, its predicted cost, and its run.
 
+use hippocrene_rlwe::Fingerprint;
 use serde::{Deserialize, Serialize};
 
 use super::{
     any::AnyArray,
     error_bound::{Approximated, jumps},
-    interface::{Input, Interface, InterfaceBody, Results},
+    interface::{Input, Interface, InterfaceBody, Notes, Results},
     operation::{Graph, Step},
     part::Part,
     planner::planned,
@@ -128,7 +129,7 @@ pub enum Planning {
 /// let x = recorder.input("x", rows, None)?;
 /// let squares = recorder.perform(recorder.server(), Operation::Mul, &[x, x])?;
 /// let sum = recorder.perform(recorder.server(), Operation::Sum { axis: None }, &squares)?;
-/// let program = Program::of(&recorder, &sum, Results::Single, String::new(), Planning::Full)?;
+/// let program = Program::of(&recorder, &sum, Results::Single, Notes::default(), Planning::Full)?;
 /// assert!(program.steps().last().is_some_and(|step| step.operation == "sum"));
 /// assert!(program.cost().seconds < 1.0 && program.cost().bootstraps == 0);
 /// # Ok::<(), hippocrene::Error>(())
@@ -142,8 +143,7 @@ pub struct Program {
 impl Program {
     /// Makes a program of the steps that lead to these outputs, and predicts its cost.
     ///
-    /// `notes` are text for the client, such as the classes of a model. The library does not read
-    /// them. Without planning, the steps run as they were recorded. That is enough to find out
+    /// Without planning, the steps run as they were recorded. That is enough to find out
     /// whether a precision and a preset fit.
     ///
     /// # Errors
@@ -153,7 +153,7 @@ impl Program {
         recorder: &Recorder,
         outputs: &[usize],
         results: Results,
-        notes: String,
+        notes: Notes,
         planning: Planning,
     ) -> Result<Self, Error> {
         let settings = recorder.settings().clone();
@@ -305,10 +305,15 @@ impl Program {
         self.check_inputs(&inputs)?;
         self.check_server(server)?;
         let mut done = 0;
-        run(&self.body.graph, server, inputs, |_, _| {
+        let results = run(&self.body.graph, server, inputs, |_, _| {
             done += 1;
             progress(done)
-        })
+        })?;
+        Ok(results.into_iter().map(|array| array.with_notes(self.notes_of_results())).collect())
+    }
+
+    fn notes_of_results(&self) -> Option<Fingerprint> {
+        Notes::fingerprint_of(&self.interface.notes().results)
     }
 
     /// Checks that a server has the parameters and the keys of this program.
@@ -335,7 +340,7 @@ impl Program {
     /// # let x = recorder.input("x", rows, None)?;
     /// # let squares = recorder.perform(recorder.server(), Operation::Mul, &[x, x])?;
     /// # let sum = recorder.perform(recorder.server(), Operation::Sum { axis: None }, &squares)?;
-    /// # let program = Program::of(&recorder, &sum, Results::Single, String::new(), Planning::Full)?;
+    /// # let program = Program::of(&recorder, &sum, Results::Single, Notes::default(), Planning::Full)?;
     /// // The steps are lower, mul and sum. Value 0 is the input.
     /// let last = program.part(&[2])?;
     /// assert_eq!((last.inputs(), last.results()), (&[2][..], &[3][..]));
@@ -364,17 +369,18 @@ impl Program {
             let what = format!("{} values for a part with {}", inputs.len(), part.inputs.len());
             return Err(Error::argument(RUN, what));
         }
-        let precision = self.interface.settings().precision();
         for ((value, spec), array) in part.inputs.iter().zip(&part.graph.inputs).zip(&inputs) {
             match self.interface.body().operands().nth(*value) {
-                Some(input) => {
-                    spec.check(array, &input.name)?;
-                    spec.check_precision(array, &input.name, precision)?;
-                }
+                Some(input) => self.check_operand(input, array)?,
                 None => spec.check(array, &format!("%{value}"))?,
             }
         }
-        run(&part.graph, server, inputs, |_, _| true)
+        let results = run(&part.graph, server, inputs, |_, _| true)?;
+        let with_notes = |(value, array): (&usize, AnyArray)| match self.outputs().contains(value) {
+            true => array.with_notes(self.notes_of_results()),
+            false => array,
+        };
+        Ok(part.results().iter().zip(results).map(with_notes).collect())
     }
 
     /// Checks that arrays are the inputs and the parameters that the program takes, before any key
@@ -397,12 +403,22 @@ impl Program {
             );
             return Err(Error::argument(RUN, what));
         }
-        let precision = self.interface.settings().precision();
-        for (input, array) in expected.into_iter().zip(inputs) {
-            input.spec.check(array, &input.name)?;
-            input.spec.check_precision(array, &input.name, precision)?;
+        let mut operands = expected.into_iter().zip(inputs);
+        operands.try_for_each(|(input, array)| self.check_operand(input, array))
+    }
+
+    /// Checks that an array may be an input or a parameter.
+    fn check_operand(&self, Input { name, spec }: &Input, array: &AnyArray) -> Result<(), Error> {
+        spec.check(array, name)?;
+        spec.check_precision(array, name, self.interface.settings().precision())?;
+        if Notes::may_follow(array.notes(), &self.interface.notes().inputs) {
+            return Ok(());
         }
-        Ok(())
+        let what = format!(
+            "the input {name} was encoded for another program, with other columns or intervals. \
+             Encrypt it with the interface of this program."
+        );
+        Err(Error::argument(RUN, what))
     }
 }
 

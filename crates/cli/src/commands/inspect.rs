@@ -117,7 +117,7 @@ impl Display for One<'_> {
 }
 
 fn write_program(f: &mut fmt::Formatter<'_>, program: &ProgramInspection) -> fmt::Result {
-    let ProgramInspection { inputs, parameters, results, steps, cost } = program;
+    let ProgramInspection { inputs, parameters, results, steps, cost, .. } = program;
     for (name, spec) in inputs {
         write!(f, "\n  input       {name}: {spec}")?;
     }
@@ -130,6 +130,10 @@ fn write_program(f: &mut fmt::Formatter<'_>, program: &ProgramInspection) -> fmt
         Results::Named(names) => names.join(", "),
     };
     write!(f, "\n  results     {results}")?;
+    for (of, notes) in [("inputs", program.notes_of_inputs), ("results", program.notes_of_results)]
+    {
+        notes.map_or(Ok(()), |notes| write!(f, "\n  notes       {notes}, of the {of}"))?;
+    }
     match (steps, cost) {
         (Some(steps), Some(cost)) => {
             let steps = count(*steps, "step");
@@ -216,6 +220,9 @@ fn write_array(f: &mut fmt::Formatter<'_>, array: &ArrayInspection) -> fmt::Resu
             "\n  work        up to {} to move elements to the layout of a fresh array",
             count(array.work as usize, "product")
         )?;
+    }
+    if let Some(notes) = array.notes {
+        write!(f, "\n  notes       {notes}")?;
     }
     write!(f, "\n  computing   needs {} of memory for the ciphertexts", size(array.memory))?;
     let (left, bits) = match array.elements {

@@ -8,14 +8,13 @@ use std::path::Path;
 
 /// Checks that a program is no model, whose rows are encoded in Python.
 pub(super) fn check_is_no_model(interface: &Interface, path: &Path) -> Result<(), CliError> {
-    let notes = serde_json::from_str::<serde_json::Value>(interface.notes());
-    match notes.is_ok_and(|notes| notes.get("model").is_some()) {
-        true => Err(CliError::Usage(format!(
+    match interface.notes().inputs.is_empty() {
+        false => Err(CliError::Usage(format!(
             "{}: this program is a model, which takes encoded rows. Encrypt them in Python, as in \
              client.encrypt(interface, rows).",
             path.display()
         ))),
-        false => Ok(()),
+        true => Ok(()),
     }
 }
 

@@ -22,6 +22,8 @@ use super::{
 const FIXED_BYTES: usize = 32;
 /// Bytes of an interval: its two ends.
 const INTERVAL_BYTES: usize = 16;
+/// Bytes of the fingerprint of notes.
+const NOTES_BYTES: usize = 16;
 /// Bytes of an axis: length and stride.
 const AXIS_BYTES: usize = 16;
 /// Bytes of the start of a ciphertext's head: modulus, parts and noise.
@@ -37,6 +39,8 @@ const CLEAN: u32 = 2;
 const UNEVEN: u32 = 4;
 /// The flag of arrays that state the interval of their elements.
 const INTERVAL: u32 = 8;
+/// The flag of arrays whose elements follow notes.
+const NOTES: u32 = 32;
 
 /// The number of parts that marks a ciphertext whose second part is a seed.
 const SEEDED: u32 = 1;
@@ -115,6 +119,7 @@ pub(super) struct ArrayHead<F: FileForm> {
     pub(super) layout: Layout,
     pub(super) form: F,
     pub(super) clean: bool,
+    pub(super) notes: Option<Fingerprint>,
     pub(super) ciphertexts: Vec<CiphertextHead<F>>,
     widths: Widths,
 }
@@ -291,6 +296,7 @@ impl<F: FileForm> ArrayHead<F> {
             layout: array.layout().clone(),
             form: array.form().clone(),
             clean: array.is_clean(),
+            notes: array.notes(),
             ciphertexts: array.bodies().iter().map(CiphertextHead::of).collect(),
             widths: Widths::of_polys(array.bodies().iter().flat_map(polys)),
         }
@@ -333,7 +339,8 @@ impl<F: FileForm> ArrayHead<F> {
         let axes = AXIS_BYTES * self.layout.shape().len();
         let heads = head_bytes::<F>(self.is_uneven()) * self.ciphertexts.len();
         let interval = if self.interval().is_some() { INTERVAL_BYTES } else { 0 };
-        FIXED_BYTES + interval + axes + heads + self.widths.as_bytes().len()
+        let notes = if self.notes.is_some() { NOTES_BYTES } else { 0 };
+        FIXED_BYTES + interval + notes + axes + heads + self.widths.as_bytes().len()
     }
 
     fn body_bytes(&self) -> u64 {
@@ -348,7 +355,8 @@ impl<F: FileForm> ArrayHead<F> {
         let flags = self.form.flags()
             | flag(CLEAN, self.clean)
             | flag(UNEVEN, uneven)
-            | flag(INTERVAL, interval.is_some());
+            | flag(INTERVAL, interval.is_some())
+            | flag(NOTES, self.notes.is_some());
         out.extend(flags.to_le_bytes());
         out.extend((self.layout.shape().len() as u32).to_le_bytes());
         out.extend((self.layout.slots() as u64).to_le_bytes());
@@ -356,6 +364,7 @@ impl<F: FileForm> ArrayHead<F> {
         out.extend(self.form.field());
         let ends = interval.map(|interval| [interval.low(), interval.high()]);
         ends.iter().flatten().for_each(|end| out.extend(end.to_le_bytes()));
+        self.notes.iter().for_each(|notes| out.extend(notes.as_bytes()));
         for (length, stride) in self.layout.shape().iter().zip(self.layout.strides()) {
             out.extend((*length as u64).to_le_bytes());
             out.extend((*stride as u64).to_le_bytes());
@@ -370,7 +379,8 @@ impl<F: FileForm> ArrayHead<F> {
     pub(super) fn read(cursor: &mut Cursor<'_>) -> Result<Self, FormatError> {
         cursor.enter("array");
         let flags = cursor.u32()?;
-        let possible = F::FLAGS | CLEAN | UNEVEN | if F::HAS_INTERVAL { INTERVAL } else { 0 };
+        let possible =
+            F::FLAGS | CLEAN | UNEVEN | NOTES | if F::HAS_INTERVAL { INTERVAL } else { 0 };
         if flags & !possible != 0 {
             return Err(FormatError::field(
                 "the flags of an array",
@@ -401,6 +411,10 @@ impl<F: FileForm> ArrayHead<F> {
                 )
             })?;
         }
+        let notes = match flags & NOTES {
+            0 => None,
+            _ => Some(Fingerprint::from_bytes(cursor.array()?)),
+        };
         let [least, most] = [Settings::DEGREES.start(), Settings::DEGREES.end()]
             .map(|degree| degree / form.coefficients());
         if !(slots.is_power_of_two() && (least..=most).contains(&slots)) {
@@ -447,7 +461,7 @@ impl<F: FileForm> ArrayHead<F> {
         let factors = ciphertexts.iter().fold(Modulus::ONE, |all, c| all.lcm(c.modulus));
         cursor.enter("widths of residues");
         let widths = Widths::read(cursor, factors)?;
-        Ok(ArrayHead { layout, form, clean: flags & CLEAN != 0, ciphertexts, widths })
+        Ok(ArrayHead { layout, form, clean: flags & CLEAN != 0, notes, ciphertexts, widths })
     }
 
     /// Checks that the remaining bytes are exactly those of the ciphertexts.
@@ -532,6 +546,7 @@ impl<F: FileForm> Stored for Array<F> {
         })?;
         let count = bodies.len();
         Array::from_parts(head.layout, head.form, SlotContents::zero_if(head.clean), bodies)
+            .map(|array| array.with_notes(head.notes))
             .ok_or_else(|| {
                 FormatError::field("the number of ciphertexts", count, "that of the layout").into()
             })

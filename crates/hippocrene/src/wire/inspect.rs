@@ -2,7 +2,7 @@
 
 use hippocrene_arrays::{Bits, Error, Integers, Numbers, Residues, Settings, rotations_among};
 use hippocrene_ring::automorphism::galois_element_of_conjugation;
-use hippocrene_rlwe::Parameters;
+use hippocrene_rlwe::{Fingerprint, Parameters};
 use serde::Serialize;
 
 use super::{
@@ -210,6 +210,8 @@ pub struct ArrayInspection {
     pub limbs: usize,
     /// log2 of the smallest modulus, in bits, if the parameters are known.
     pub modulus_bits: Option<f64>,
+    /// The fingerprint of the notes that the elements follow, if they follow any.
+    pub notes: Option<Fingerprint>,
     /// The elements.
     #[serde(flatten)]
     pub elements: ElementsInspection,
@@ -595,6 +597,7 @@ fn describe_array<F: FileForm>(
         seeded: all.iter().filter(|c| c.is_seeded()).count(),
         limbs: all.iter().map(|c| c.modulus.limb_count()).min().unwrap_or(0),
         modulus_bits: parameters.map(bits),
+        notes: head.notes,
         elements,
     }
 }

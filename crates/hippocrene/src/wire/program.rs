@@ -5,8 +5,9 @@
 
 use ciborium::de::Error as CborError;
 use hippocrene_arrays::{
-    Cost, Error, Interface, InterfaceBody, Program, ProgramBody, Results, Settings, Spec,
+    Cost, Error, Interface, InterfaceBody, Notes, Program, ProgramBody, Results, Settings, Spec,
 };
+use hippocrene_rlwe::Fingerprint;
 use serde::{Serialize, de::DeserializeOwned};
 
 use super::{
@@ -22,7 +23,7 @@ use crate::Preset;
 /// # Examples
 /// ```
 /// use hippocrene::{
-///     KeyRequest, Operation, Planning, Preset, Program, Recorder, Results, Spec, SpecKind, Stored,
+///     KeyRequest, Notes, Operation, Planning, Preset, Program, Recorder, Results, Spec, SpecKind, Stored,
 ///     wire::inspect,
 /// };
 ///
@@ -30,7 +31,7 @@ use crate::Preset;
 /// let rows = Spec::new(SpecKind::Numbers, vec![4], Some((-1.0, 1.0)))?;
 /// let x = recorder.input("x", rows, None)?;
 /// let squares = recorder.perform(recorder.server(), Operation::Mul, &[x, x])?;
-/// let program = Program::of(&recorder, &squares, Results::Single, String::new(), Planning::Full)?;
+/// let program = Program::of(&recorder, &squares, Results::Single, Notes::default(), Planning::Full)?;
 /// let described = inspect(&program.to_bytes())?.program.expect("the file holds a program");
 /// assert_eq!((described.steps, described.inputs[0].0.as_str()), (Some(2), "x"));
 /// # Ok::<_, hippocrene::Error>(())
@@ -43,6 +44,10 @@ pub struct ProgramInspection {
     pub parameters: Vec<(String, Spec)>,
     /// The results.
     pub results: Results,
+    /// The fingerprint of the notes that the inputs follow, if there are any.
+    pub notes_of_inputs: Option<Fingerprint>,
+    /// The fingerprint of the notes that the results follow, if there are any.
+    pub notes_of_results: Option<Fingerprint>,
     /// The number of steps. It is `None` for an interface.
     pub steps: Option<usize>,
     /// The predicted cost. It is `None` for an interface.
@@ -116,7 +121,16 @@ pub(super) fn inspect_program(
     let named =
         |all: &[crate::Input]| all.iter().map(|own| (own.name.clone(), own.spec.clone())).collect();
     let (inputs, parameters) = (named(interface.inputs()), named(interface.parameters()));
-    Ok(ProgramInspection { inputs, parameters, results: interface.results().clone(), steps, cost })
+    let notes = interface.notes();
+    Ok(ProgramInspection {
+        inputs,
+        parameters,
+        results: interface.results().clone(),
+        notes_of_inputs: Notes::fingerprint_of(&notes.inputs),
+        notes_of_results: Notes::fingerprint_of(&notes.results),
+        steps,
+        cost,
+    })
 }
 
 impl Stored for Program {

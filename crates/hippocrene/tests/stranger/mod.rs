@@ -401,6 +401,8 @@ pub struct Read {
     pub field: [u8; 8],
     /// The interval of the elements, where the file states one.
     pub interval: Option<(f64, f64)>,
+    /// The fingerprint of the notes that the elements follow, where the file has one.
+    pub notes: Option<Vec<u8>>,
     pub slots: usize,
     /// Lengths and strides.
     pub axes: Vec<(usize, usize)>,
@@ -417,6 +419,7 @@ pub fn read_array(file: &[u8], set: &Set, s: &[i64], own: usize, times: u64) -> 
     let field = take(&mut rest, 8).try_into().unwrap();
     let interval = (flags & 8 != 0).then(|| (float(&mut rest), float(&mut rest)));
     assert!(interval.is_none_or(|(low, high)| low <= high && low.is_finite() && high.is_finite()));
+    let notes = (flags & 32 != 0).then(|| take(&mut rest, 16).to_vec());
     let axes: Vec<(usize, usize)> =
         (0..axes).map(|_| (number(&mut rest, 8) as usize, number(&mut rest, 8) as usize)).collect();
     let heads: Vec<_> = (0..count)
@@ -463,7 +466,7 @@ pub fn read_array(file: &[u8], set: &Set, s: &[i64], own: usize, times: u64) -> 
         messages.push(Message { coefficients, factors, sprout: (mask, two), own: own.to_vec() });
     }
     assert!(rest.is_empty());
-    Read { kind, flags, field, interval, slots, axes, messages }
+    Read { kind, flags, field, interval, notes, slots, axes, messages }
 }
 
 /// Returns the shape, and the elements in row-major order, from the values of all slots.
@@ -482,7 +485,7 @@ pub fn elements<T: Copy>(axes: &[(usize, usize)], plain: &[T]) -> (Vec<usize>, V
 
 /// Returns shape and elements from the file of an array of numbers.
 pub fn decrypt(file: &[u8], set: &Set, s: &[i64]) -> (Vec<usize>, Vec<f64>) {
-    let Read { kind, flags, field, interval, slots, axes, messages } =
+    let Read { kind, flags, field, interval, slots, axes, messages, .. } =
         read_array(file, set, s, 28, 1);
     assert_eq!((kind, flags & 1, slots as u64), (5, 0, set.degree / 2));
     assert_eq!(f64::from_le_bytes(field), set.precision);
@@ -504,7 +507,7 @@ pub fn decrypt(file: &[u8], set: &Set, s: &[i64]) -> (Vec<usize>, Vec<f64>) {
 /// Returns shape and elements from the file of an array of integers.
 pub fn decrypt_integers(file: &[u8], set: &Set, s: &[i64]) -> (Vec<usize>, Vec<i64>) {
     let t = PLAIN_MODULUS;
-    let Read { kind, flags, field, interval, slots, axes, messages } =
+    let Read { kind, flags, field, interval, slots, axes, messages, .. } =
         read_array(file, set, s, 8, t);
     assert_eq!(flags & 1, 0);
     assert_eq!((kind, slots as u64, u64::from_le_bytes(field)), (7, set.degree, t));
@@ -533,7 +536,7 @@ pub fn decrypt_integers(file: &[u8], set: &Set, s: &[i64]) -> (Vec<usize>, Vec<i
 
 /// Returns shape and elements from the file of an array of bits.
 pub fn decrypt_bits(file: &[u8], set: &Set, s: &[i64]) -> (Vec<usize>, Vec<bool>) {
-    let Read { kind, flags, field, interval, slots, axes, messages } =
+    let Read { kind, flags, field, interval, slots, axes, messages, .. } =
         read_array(file, set, s, 20, 1);
     assert_eq!(interval, None);
     let parts = 1 + (flags & 1) as u64;

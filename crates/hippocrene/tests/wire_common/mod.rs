@@ -3,9 +3,9 @@
 
 use hippocrene::{
     BitArray, BitKeys, Bits, BootstrappingKeys, CiphertextBody, ClientKey, EncryptedArray,
-    EvaluationKeys, Fresh, IntegerArray, Integers, KeyRequest, Layout, Operation, Plain, Planning,
-    Program, PublicKey, Recorder, Results, Scheme, Server, Settings, Spec, SpecKind, Stored,
-    TransferKey,
+    EvaluationKeys, Fresh, IntegerArray, Integers, KeyRequest, Layout, Notes, Operation, Plain,
+    Planning, Program, PublicKey, Recorder, Results, Scheme, Server, Settings, Spec, SpecKind,
+    Stored, TransferKey,
 };
 use hippocrene_ckks::{
     Plaintext, Scale,
@@ -239,7 +239,8 @@ fn program(settings: &Settings) -> Program {
     let weights = Operation::MulPlain(Plain::Integers(vec![2, -3, 5]));
     let outputs = [moved.clone(), recorder.perform(server, weights, &moved).unwrap()].concat();
     let names = Results::Named(vec!["moved".into(), "weighted".into()]);
-    Program::of(&recorder, &outputs, names, "{}".into(), Planning::Full).unwrap()
+    let notes = Notes { inputs: "in metres".into(), results: "in inches".into() };
+    Program::of(&recorder, &outputs, names, notes, Planning::Full).unwrap()
 }
 
 /// Returns the keys for products, the rotation by 1 and conjugation at all moduli, and the key for
@@ -267,7 +268,8 @@ pub fn things(log_degree: u32) -> Things {
     let fresh = client.encrypt(&values, &[slots + 3]).unwrap();
     let server = Server::new(keys.clone()).unwrap();
     let x = public.encrypt(&[0.5, -1.5, 2.0, 3.0, 0.25, 1.0], &[2, 3]).unwrap();
-    let product = server.mul(&x, &x).unwrap();
+    let notes = Notes::fingerprint_of("in metres");
+    let product = server.mul(&x, &x).unwrap().with_notes(notes);
     let values: Vec<i64> =
         (0..2 * slots as i64 + 3).map(|i| (i * i * i - 70_000).rem_euclid(65_537)).collect();
     let integers = client.encrypt_integers(&values, &[values.len()]).unwrap();
