@@ -9,6 +9,10 @@ from pathlib import Path
 import numpy as np
 import pandas
 import pytest
+from sklearn.datasets import load_wine
+from sklearn.linear_model import LogisticRegression
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
 
 import hippocrene
 
@@ -213,3 +217,25 @@ def test_errors_have_a_kind_and_a_status(folder, tmp_path):
     stranger.save(tmp_path / "theirs.enc")
     assert error(1, "decrypt", "-k", key, tmp_path / "theirs.enc")["kind"] == "KeyMismatchError"
     assert not (tmp_path / "x").exists()
+
+
+def test_a_model_runs_on_a_table(tmp_path):
+    data = load_wine(as_frame=True)
+    classes = np.array(["barolo", "grignolino", "barbera"])[data.target]
+    fitted = make_pipeline(StandardScaler(), LogisticRegression()).fit(data.data, classes)
+    program = hippocrene.models.from_sklearn(fitted, like=data.data).compile(len(classes))
+    program.save(tmp_path / "wine.program")
+    program.interface().save(tmp_path / "wine.interface")
+    # Another order of columns, and further ones.
+    table = data.data[data.data.columns[::-1]].assign(name=classes)
+    table.to_csv(tmp_path / "wine.csv", index=False)
+
+    keys, interface = tmp_path / "keys", tmp_path / "wine.interface"
+    run("keygen", "--for", interface, "-o", keys)
+    client = ("-k", keys / "client.key", "--for", interface)
+    run("encrypt", *client, tmp_path / "wine.csv", "-o", tmp_path / "wine.enc")
+    server = ("-k", keys / "evaluation.keys", "-o", tmp_path / "reply.enc")
+    run("run", tmp_path / "wine.program", tmp_path / "wine.enc", *server)
+    found = run("decrypt", *client, tmp_path / "reply.enc").stdout.split()
+    assert found == fitted.predict(data.data).tolist()
+    assert run("run", tmp_path / "wine.program", tmp_path / "wine.csv").stdout.split() == found

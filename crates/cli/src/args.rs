@@ -364,6 +364,11 @@ pub struct Decrypt {
     /// output.
     #[arg(long, short, value_name = "FILE")]
     pub output: Option<PathBuf>,
+    /// The program that computed the array, or its interface. The scores of a classifier become the
+    /// class of each row. The result of another model is refused.
+    #[arg(long = "for", value_name = "FILE",
+        conflicts_with_all = ["header_from", "signed", "for_sharing"])]
+    pub program: Option<PathBuf>,
     /// Format of the numbers (by default, from the ending of the file name).
     #[arg(long, value_enum)]
     pub format: Option<Format>,

@@ -414,6 +414,42 @@ impl<T: Element> Array<T> {
         };
         contents.map_err(|reason| CliError::Data { path: path.to_owned(), reason })
     }
+
+    /// Reads the columns with these names from a file, in this order. Of a file without names, and
+    /// without any `names`, it reads all columns. `table` may choose other columns.
+    ///
+    /// # Errors
+    /// As [`Array::read`], and [`CliError::Data`] if a column is missing.
+    pub fn read_named(
+        path: &Path,
+        format: Format,
+        table: &Table,
+        names: &[String],
+    ) -> Result<Self, CliError> {
+        let fail = |reason: String| CliError::Data { path: path.to_owned(), reason };
+        let bytes = format.read(path)?;
+        if format == Format::Npy {
+            return npy::parse(&bytes).map_err(fail);
+        }
+        let mut chosen = table.clone();
+        let is_named = table.columns.is_none() && table.header != Some(false) && !names.is_empty();
+        let whole_lines = Table { index: Some(false), ..table.clone() };
+        let header = is_named.then(|| csv::names(&bytes, &whole_lines)).and_then(Result::ok);
+        let is_name = |cell: &String| names.contains(cell) || cell.parse::<f64>().is_err();
+        if let Some(header) = header.filter(|cells| cells.iter().any(is_name)) {
+            let missing = names.iter().filter(|name| !header.contains(name));
+            let missing: Vec<&str> = missing.map(String::as_str).collect();
+            if !missing.is_empty() {
+                return Err(fail(format!(
+                    "the columns {} are missing. The first line has {}.",
+                    missing.join(", "),
+                    header.join(", ")
+                )));
+            }
+            chosen.columns = Some(names.iter().cloned().map(Column::Name).collect());
+        }
+        csv::parse(&bytes, &chosen).map(|contents| contents.numbers).map_err(fail)
+    }
 }
 
 /// Checks that a format can hold arrays of this shape.

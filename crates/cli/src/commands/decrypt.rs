@@ -1,6 +1,8 @@
 //! `hippocrene decrypt`.
 
 use super::check_output;
+use super::keygen::load_interface;
+use super::model::{Classes, class_bytes};
 use crate::args::Decrypt;
 use crate::arrays::{Array, Complex, Decimal, Format, Number, check_format, needs_digits};
 use crate::console::{Console, count};
@@ -58,7 +60,8 @@ pub(super) fn run(
     let bytes = streams::read_ours(&decrypt.input, &Kind::ARRAYS)?;
     let inspection = wire::inspect(&bytes).map_err(CliError::of(&decrypt.input))?;
     check_key(&inspection, decrypt, &client)?;
-    let job = Job { decrypt, client: &client, bytes: &bytes, output, format, names };
+    let classes = classes(decrypt, &inspection)?;
+    let job = Job { decrypt, client: &client, bytes: &bytes, output, format, names, classes };
     match inspection.kind {
         Kind::BitArray => job.bits(console),
         Kind::IntegerArray => job.integers(console),
@@ -81,6 +84,15 @@ fn read_names(decrypt: &Decrypt, writes_csv: bool) -> Result<Vec<String>, CliErr
             Err(CliError::Usage(what.to_owned()))
         }
     }
+}
+
+/// Returns the classes that an array holds scores of, as the program of `--for` says.
+fn classes(decrypt: &Decrypt, inspection: &Inspection) -> Result<Option<Classes>, CliError> {
+    let Some(path) = &decrypt.program else { return Ok(None) };
+    let interface = load_interface(path)?;
+    let notes = inspection.array.as_ref().and_then(|array| array.notes);
+    interface.check_result(notes).map_err(CliError::of(&decrypt.input))?;
+    Classes::of(&interface, path)
 }
 
 /// Checks that an array belongs to this client, before its parameters are used.
@@ -117,6 +129,8 @@ struct Job<'a> {
     format: Format,
     /// The names of the columns. Without names, no header is written.
     names: Vec<String>,
+    /// The classes that the array holds scores of.
+    classes: Option<Classes>,
 }
 
 impl Job<'_> {
@@ -136,6 +150,9 @@ impl Job<'_> {
             ));
         }
         self.check_shape(encrypted.shape(), console)?;
+        if let Some(classes) = &self.classes {
+            return self.give_classes(classes, &encrypted, console);
+        }
         if encrypted.is_complex() {
             return self.complex(&encrypted, console);
         }
@@ -167,6 +184,24 @@ impl Job<'_> {
         }
         let array = Array { shape: encrypted.shape().to_vec(), values };
         self.write_numbers(&array, Quality::Numbers { precision_bits }, console)
+    }
+
+    /// Decrypts scores, and writes the class of each row.
+    fn give_classes(
+        &self,
+        classes: &Classes,
+        encrypted: &EncryptedArray,
+        console: &mut Console<'_>,
+    ) -> Result<(), CliError> {
+        let values = console.step("decrypt", || Ok(self.client.decrypt(encrypted)?))?;
+        let found = classes.of_scores(&Array { shape: encrypted.shape().to_vec(), values })?;
+        let precision_bits = encrypted.precision_bits(self.client.session());
+        let quality = Quality::Numbers { precision_bits };
+        if self.prints_json(console) {
+            let (shape, values) = (&found.shape[..], Some(&found.values[..]));
+            return console.result(&Decrypted { shape, quality, path: None, values }, "");
+        }
+        self.give_bytes(&found.shape, &class_bytes(&found, self.format)?, quality, console)
     }
 
     /// Writes numbers as text.
@@ -295,8 +330,11 @@ impl Job<'_> {
     ) -> Result<(), CliError> {
         let Some(path) = self.output else { return console.write_data(bytes) };
         wire::write(path, bytes)?;
-        let words =
-            format!("{}: numbers of shape {shape}", path.display(), shape = format_shape(shape));
+        let words = format!(
+            "{}: the decrypted array of shape {shape}",
+            path.display(),
+            shape = format_shape(shape)
+        );
         console.result(&Decrypted::<f64> { shape, quality, path: Some(path), values: None }, words)
     }
 }

@@ -3,7 +3,8 @@
 use super::check_output;
 use super::encrypting_key::Key;
 use super::keygen::load_interface;
-use super::plain_input::{PlainInput, check_is_no_model};
+use super::model::Columns;
+use super::plain_input::PlainInput;
 use crate::args::Encrypt;
 use crate::arrays::{Array, Column, Contents, Format, Numbers, Table};
 use crate::console::{Console, size};
@@ -40,7 +41,7 @@ fn for_program(
     console: &Console<'_>,
 ) -> Result<Made, CliError> {
     let interface = load_interface(path)?;
-    check_is_no_model(&interface, path)?;
+    let model = Columns::of(&interface, path)?;
     let (need, have) = (interface.settings(), key.session().settings());
     if need.parameters().digest() != have.parameters().digest() {
         return Err(CliError::Usage(format!(
@@ -60,9 +61,11 @@ fn for_program(
             found.ok_or_else(|| CliError::Usage(missing()))?
         }
     };
-    let plain = PlainInput::read(input, &encrypt.input, table, &interface)?;
+    let how = (&interface, model.as_ref());
+    let plain = PlainInput::read(input, &encrypt.input, encrypt.format, table, how)?;
     let encrypted =
         console.step("encrypt", || plain.encrypt(input, &encrypt.input, &interface, key))?;
+    let encrypted = interface.noted_input(encrypted);
     let (bytes, kind, owner) = match &encrypted {
         AnyArray::Numbers(array) => (array.to_bytes(), Kind::Array, array.key()),
         AnyArray::Integers(array) => (array.to_bytes(), Kind::IntegerArray, array.key()),

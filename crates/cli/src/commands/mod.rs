@@ -8,6 +8,7 @@ mod files;
 mod inspect;
 mod keygen;
 mod look_ups;
+mod model;
 mod plain_input;
 mod plan;
 mod presets;

@@ -1,22 +1,11 @@
 //! Plain inputs of programs: files of numbers with the shape and the interval that a program takes.
 
 use super::encrypting_key::Key;
+use super::model::Columns;
 use crate::arrays::{Array, Contents, Format, Numbers, Table};
 use crate::error::CliError;
 use hippocrene::{AnyArray, Encryption, Input, Interface, Interval, Preset, SpecKind};
 use std::path::Path;
-
-/// Checks that a program is no model, whose rows are encoded in Python.
-pub(super) fn check_is_no_model(interface: &Interface, path: &Path) -> Result<(), CliError> {
-    match interface.notes().inputs.is_empty() {
-        false => Err(CliError::Usage(format!(
-            "{}: this program is a model, which takes encoded rows. Encrypt them in Python, as in \
-             client.encrypt(interface, rows).",
-            path.display()
-        ))),
-        true => Ok(()),
-    }
-}
 
 /// The values of an input.
 pub(super) enum PlainInput {
@@ -26,14 +15,16 @@ pub(super) enum PlainInput {
 }
 
 impl PlainInput {
-    /// Reads the values of an input from a file, with the shape that the program takes.
+    /// Reads the values of an input or a parameter from a file, with the shape that the program
+    /// takes. `model` encodes rows of a model.
     pub(super) fn read(
         input: &Input,
         path: &Path,
+        format: Option<Format>,
         table: &Table,
-        interface: &Interface,
+        (interface, model): (&Interface, Option<&Columns>),
     ) -> Result<Self, CliError> {
-        let format = Format::of(path)?;
+        let format = format.map_or_else(|| Format::of(path), Ok)?;
         let (shape, need) = (input.spec.shape.clone(), &input.spec);
         let fits = |have: &[usize]| {
             // A file of comma-separated values always has two axes.
@@ -67,7 +58,10 @@ impl PlainInput {
             }
             SpecKind::Numbers | SpecKind::Complex => {
                 let precision = interface.settings().precision();
-                let Contents { mut numbers, .. } = Numbers::read(path, format, table, precision)?;
+                let mut numbers = match model {
+                    Some(model) => Numbers::Real(model.encode(path, format, table)?),
+                    None => Numbers::read(path, format, table, precision)?.numbers,
+                };
                 fits(numbers.shape())?;
                 if let Numbers::Real(array) = &numbers {
                     check_interval(array.values.iter().copied(), input, path)?;

@@ -2,7 +2,8 @@
 
 use super::check_output;
 use super::encrypting_key::Key;
-use super::plain_input::{PlainInput, check_is_no_model};
+use super::model::{Classes, Columns, class_bytes};
+use super::plain_input::PlainInput;
 use super::program::load;
 use crate::args::Run;
 use crate::arrays::{Array, Complex, Decimal, Format, check_format};
@@ -133,7 +134,7 @@ fn parameters<'a>(run: &Run, interface: &'a Interface) -> Result<Vec<Parameter<'
                 input.spec
             ))
         })?;
-        let plain = PlainInput::read(input, &path, &table, interface)?;
+        let plain = PlainInput::read(input, &path, None, &table, (interface, None))?;
         Ok(Parameter { input, path, plain })
     };
     expected.iter().map(read).collect()
@@ -235,11 +236,13 @@ fn try_out(
     console: &mut Console<'_>,
 ) -> Result<(), CliError> {
     let interface = program.interface();
-    check_is_no_model(interface, &run.program)?;
+    let model = Columns::of(interface, &run.program)?;
+    let classes = Classes::of(interface, &run.program)?;
     let places = places(run, program)?;
     let table = run.table.table();
     let plain = interface.inputs().iter().zip(&run.inputs);
-    let plain = plain.map(|(input, path)| PlainInput::read(input, path, &table, interface));
+    let how = (interface, model.as_ref());
+    let plain = plain.map(|(input, path)| PlainInput::read(input, path, None, &table, how));
     let plain = plain.collect::<Result<Vec<_>, _>>()?;
     let client = console.step("make the secret key", || {
         Ok(Arc::new(ClientKey::generate_with(interface.settings().clone(), threads)?))
@@ -251,16 +254,18 @@ fn try_out(
     let key = Key::Client(Arc::clone(&client));
     let encrypted = console.step("encrypt", || {
         let inputs = interface.inputs().iter().zip(&run.inputs).zip(plain);
-        let inputs =
-            inputs.map(|((input, path), plain)| plain.encrypt(input, path, interface, &key));
+        let inputs = inputs.map(|((input, path), plain)| {
+            Ok(interface.noted_input(plain.encrypt(input, path, interface, &key)?))
+        });
         let (session, owner) = (server.session(), client.fingerprint());
         let provided = parameters.iter().map(|one| one.provided(interface, session, owner));
         inputs.chain(provided).collect()
     })?;
     let (results, seconds) = performed(program, &server, encrypted, console)?;
     let files = results.iter().zip(&places);
-    let files =
-        files.map(|(result, (_, format))| plain_bytes(result, &client, *format, run.signed));
+    let files = files.map(|(result, (_, format))| {
+        plain_bytes(result, &client, *format, (run.signed, classes.as_ref()))
+    });
     let files = files.collect::<Result<Vec<_>, _>>()?;
     let mut written = Vec::new();
     for (((path, _), name), bytes) in places.iter().zip(names).zip(&files) {
@@ -303,7 +308,7 @@ fn plain_bytes(
     result: &AnyArray,
     client: &ClientKey,
     format: Format,
-    is_signed: bool,
+    (is_signed, classes): (bool, Option<&Classes>),
 ) -> Result<Vec<u8>, CliError> {
     match result {
         AnyArray::Numbers(array) if array.is_complex() => {
@@ -315,6 +320,11 @@ fn plain_bytes(
         AnyArray::Numbers(array) => {
             let (shape, values) = (array.shape().to_vec(), client.decrypt(array)?);
             let bits = array.precision_bits(client.session());
+            let array = Array { shape, values };
+            if let Some(classes) = classes {
+                return class_bytes(&classes.of_scores(&array)?, format);
+            }
+            let Array { shape, values } = array;
             match format {
                 Format::Npy => Array { shape, values }.to_bytes(format, &[]),
                 Format::Csv => {

@@ -1,0 +1,184 @@
+//! Programs that are models: how rows are encoded and how results are read, by the notes of their
+//! interface (`docs/reference/wire-format.md`).
+
+use crate::arrays::{Array, Format, Number, Table};
+use crate::console::count;
+use crate::error::CliError;
+use hippocrene::{Interface, format_shape};
+use serde::{Deserialize, de::DeserializeOwned};
+use serde_json::Value;
+use std::path::Path;
+
+/// Encoded values may exceed 1 by this much, from rounding (chosen, as in Python).
+const ROUNDING: f64 = 1.0 / (1u64 << 40) as f64;
+
+/// How the rows of a model are encoded.
+#[derive(Debug, Deserialize)]
+pub(super) struct Columns {
+    feature_names: Option<Vec<String>>,
+    centres: Vec<f64>,
+    half_widths: Vec<f64>,
+}
+
+impl Columns {
+    /// Reads the notes of an interface on its inputs. It is `None` if the program is no model.
+    ///
+    /// # Errors
+    /// [`CliError::Data`] if the notes are not those of a model.
+    pub(super) fn of(interface: &Interface, path: &Path) -> Result<Option<Self>, CliError> {
+        let columns: Option<Self> = read(&interface.notes().inputs, path)?;
+        let fits = |columns: &Self| {
+            let count = columns.centres.len();
+            let named = columns.feature_names.as_ref().is_none_or(|names| names.len() == count);
+            named && columns.half_widths.len() == count
+        };
+        match columns {
+            Some(columns) if !fits(&columns) => Err(no_model(path, "columns of different numbers")),
+            columns => Ok(columns),
+        }
+    }
+
+    /// Reads rows from a file and maps each column from its interval to -1 to 1.
+    ///
+    /// Columns are found by their names if the file and the model have names.
+    ///
+    /// # Errors
+    /// As [`Array::read`], and [`CliError::Data`] if the columns are not those of the model or a
+    /// value is outside of its interval.
+    pub(super) fn encode(
+        &self,
+        path: &Path,
+        format: Format,
+        table: &Table,
+    ) -> Result<Array, CliError> {
+        let names = self.feature_names.as_deref().unwrap_or_default();
+        let mut rows = Array::<f64>::read_named(path, format, table, names)?;
+        let data = |reason: String| CliError::Data { path: path.to_owned(), reason };
+        let width = self.centres.len();
+        if rows.shape.len() != 2 || rows.shape[1] != width {
+            return Err(data(format!(
+                "these are numbers of shape {}, and the model takes rows of {}. Give the columns \
+                 that it was fitted to.",
+                format_shape(&rows.shape),
+                count(width, "column")
+            )));
+        }
+        for (i, value) in rows.values.iter_mut().enumerate() {
+            let (row, column) = (i / width, i % width);
+            let (centre, half_width) = (self.centres[column], self.half_widths[column]);
+            let encoded = (*value - centre) / half_width;
+            if encoded.is_nan() || encoded.abs() > 1.0 + ROUNDING {
+                let name = names.get(column).map_or_else(String::new, |name| format!(" ({name})"));
+                return Err(data(format!(
+                    "{value} in row {}, column {}{name} is outside of {} to {}, the interval that \
+                     the model was converted for. Leave such rows out, or ask for a model with a \
+                     larger margin.",
+                    row + 1,
+                    column + 1,
+                    centre - half_width,
+                    centre + half_width,
+                )));
+            }
+            *value = encoded.clamp(-1.0, 1.0);
+        }
+        Ok(rows)
+    }
+}
+
+/// The notes of a model on its results.
+#[derive(Debug, Deserialize)]
+struct ResultNotes {
+    classes: Option<Vec<Value>>,
+    result: String,
+}
+
+/// The classes that the scores of a classifier belong to.
+#[derive(Debug)]
+pub(super) struct Classes(Vec<Value>);
+
+impl Classes {
+    /// Reads the notes of an interface on its results. It is `None` if these are no scores of
+    /// classes.
+    ///
+    /// # Errors
+    /// [`CliError::Data`] if the notes are not those of a model.
+    pub(super) fn of(interface: &Interface, path: &Path) -> Result<Option<Self>, CliError> {
+        let notes: Option<ResultNotes> = read(&interface.notes().results, path)?;
+        let scores = notes.filter(|notes| notes.result == "scores");
+        Ok(scores.and_then(|notes| notes.classes).map(Classes))
+    }
+
+    /// Returns the class of each row.
+    ///
+    /// One score for a row belongs to the second of two classes. Of several, the largest wins.
+    ///
+    /// # Errors
+    /// [`CliError::Usage`] if there are other numbers of scores.
+    pub(super) fn of_scores(&self, scores: &Array) -> Result<Array<Value>, CliError> {
+        let best: Vec<usize> = match scores.shape[..] {
+            [_] if self.0.len() == 2 => {
+                scores.values.iter().map(|score| usize::from(*score > 0.0)).collect()
+            }
+            [_, width] if width == self.0.len() => {
+                scores.values.chunks(width).map(largest).collect()
+            }
+            _ => {
+                return Err(CliError::Usage(format!(
+                    "--for: the array has the shape {}, and the model has {} classes. \
+                     Give the program that computed the array, or leave out --for.",
+                    format_shape(&scores.shape),
+                    self.0.len()
+                )));
+            }
+        };
+        let values = best.into_iter().map(|class| self.0[class].clone()).collect();
+        Ok(Array { shape: vec![scores.shape[0]], values })
+    }
+}
+
+/// Formats classes as a file. Those in `.npy` are integers, floats or booleans.
+///
+/// # Errors
+/// [`CliError::Usage`] if the format cannot hold them.
+pub(super) fn class_bytes(classes: &Array<Value>, format: Format) -> Result<Vec<u8>, CliError> {
+    fn all<T: Number>(classes: &Array<Value>, of: fn(&Value) -> Option<T>) -> Option<Array<T>> {
+        let values: Option<Vec<T>> = classes.values.iter().map(of).collect();
+        Some(Array { shape: classes.shape.clone(), values: values? })
+    }
+    if format == Format::Csv {
+        return classes.to_csv(&[]);
+    }
+    if let Some(integers) = all(classes, Value::as_i64) {
+        return integers.to_bytes(format, &[]);
+    }
+    if let Some(floats) = all(classes, Value::as_f64) {
+        return floats.to_bytes(format, &[]);
+    }
+    match all(classes, Value::as_bool) {
+        Some(booleans) => booleans.to_bytes(format, &[]),
+        None => Err(CliError::Usage(
+            "the classes are text, which .npy does not hold. Write them as .csv.".to_owned(),
+        )),
+    }
+}
+
+/// The place of the first largest score.
+fn largest(scores: &[f64]) -> usize {
+    let best = |best: usize, i: usize| if scores[i] > scores[best] { i } else { best };
+    (0..scores.len()).fold(0, best)
+}
+
+/// Reads notes, which are an object of JSON or empty.
+fn read<T: DeserializeOwned>(notes: &str, path: &Path) -> Result<Option<T>, CliError> {
+    match notes.is_empty() {
+        true => Ok(None),
+        false => serde_json::from_str(notes)
+            .map(Some)
+            .map_err(|error| no_model(path, &error.to_string())),
+    }
+}
+
+fn no_model(path: &Path, why: &str) -> CliError {
+    let reason = format!("the notes of this interface describe no model: {why}");
+    CliError::Data { path: path.to_owned(), reason }
+}
