@@ -417,8 +417,7 @@ def restart_peak() -> None:
 def print_memory(folder: Path) -> None:
     """Print the peak of memory of one run of a program, without that of the imports.
 
-    The prediction leaves out the preparation of the server, and so does this. On the presets from
-    n13 to n15, measured peaks were 60 to 170 MB above the predicted ones.
+    The prediction leaves out the preparation of the server, and so does this.
     """
     restart_peak()
     imports = peak_memory()

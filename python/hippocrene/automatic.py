@@ -112,6 +112,9 @@ _CLEAR_STEP = 3.0
 _LEAST_EFFECT = 1 / 8
 # The number of bits that a step adds to those that results lack.
 _SPARE_BITS = 0.25
+# Maximum number of bits that functions have in addition to their default, as in
+# crates/arrays/src/server/planner/policy.rs.
+_MOST_EXTRA_BITS = 30.0
 
 
 @dataclass(frozen=True)
@@ -123,17 +126,19 @@ class Need:
     - `remedy`: how to ask for less, as a sentence.
     - `in_errors`: True if the precision is that of a largest error. Functions without an error of
       their own may then be made more precise.
+    - `spare`: the number of bits of `precision` that are kept for planning and not asked for.
     """
 
     precision: float
     goal: str
     remedy: str
     in_errors: bool
+    spare: float = 0.0
 
     def missed(self, most: float) -> str:
         """Say that results have this precision at most."""
         if self.in_errors:
-            return f"its results have errors of up to {2.0**-most:.2g}"
+            return f"its results have errors of up to {2.0 ** (self.spare - most):.2g}"
         return (
             f"its results have {most:.1f} bits of precision at most, and {self.precision:.1f} are "
             "needed"
@@ -172,7 +177,6 @@ def chosen(
     fits: list[_R] = []
     too_large: list[_R] = []
     refused: list[tuple[str, HippocreneError]] = []
-    limits: list[HippocreneError] = []
     enough = math.inf
     too_slow: list[str] = []
     for preset in presets:
@@ -184,7 +188,9 @@ def chosen(
             simulation = finished(_fit(run, preset, precision, need, bootstraps))
         except _LimitedByFunctionsError as limit:
             refused.append((preset, ArgumentError(f"{operation}: {limit}")))
-            limits.append(refused[-1][1])
+            if not fits:
+                # No other preset makes these functions more precise.
+                raise refused[-1][1] from None
             continue
         except DOES_NOT_FIT as error:
             refused.append((preset, error))
@@ -224,9 +230,6 @@ def chosen(
             f"{least.preset!r}, which takes {size_text(least.peak_memory)}. Allow as much with max_memory, or "
             f"compute on smaller arrays.{less}"
         )
-    if limits:
-        # No preset makes these functions more precise.
-        raise limits[-1]
     preset, reason = refused[-1]
     if isinstance(reason, MissingKeyError):
         # No preset can replace keys.
@@ -310,10 +313,11 @@ class _Search(Generic[_R]):
             raise self.problem
         if self.last is not None and isinstance(self.problem, CapacityError):
             raise CapacityError(self.need.missed(self.last[1]))
+        most = -math.inf if self.last is None else self.last[1]
         raise _LimitedByFunctionsError(
-            f"there is no program with {self.need.goal}, because functions and comparisons in it "
-            "have errors of their own, which a higher precision does not make smaller. Ask each of "
-            f"them for a smaller error. {self.need.remedy}"
+            f"there is no program with {self.need.goal}: {self.need.missed(most)}, since functions "
+            "and comparisons in it have errors of their own. A higher precision does not make these "
+            f"smaller. Ask each of them for a smaller error. {self.need.remedy}"
         )
 
     def _after(self, here: _Place) -> _Place | None:
@@ -362,4 +366,6 @@ class _Search(Generic[_R]):
         (bits, extra), found = self.last
         # Results are a little less precise than each of their parts.
         step = max(self.need.precision - found + _SPARE_BITS, at_least)
-        return (bits + math.ceil(step), extra) if self.raised == 0 else (bits, extra + step)
+        if self.raised == 0:
+            return bits + math.ceil(step), extra
+        return bits, min(extra + step, _MOST_EXTRA_BITS)

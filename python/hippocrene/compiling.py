@@ -181,12 +181,13 @@ def compile_noted(
     need = None
     if largest is not None:
         # Planning may lose half a bit of precision.
-        bits = 0.5 - math.log2(largest)
+        spare = 0.5
         need = Need(
-            bits,
+            spare - math.log2(largest),
             f"errors of at most {largest:g}",
             "Or allow a larger error.",
             in_errors=True,
+            spare=spare,
         )
     attempt, others = chosen(
         "compile",

@@ -434,7 +434,8 @@ def test_specifications_are_checked() -> None:
 
 def test_errors_of_functions_limit_what_can_be_asked() -> None:
     with pytest.raises(
-        hp.ArgumentError, match=r"no program with errors of at most 1e-06, .* errors of their own"
+        hp.ArgumentError,
+        match=r"no program with errors of at most 1e-06: its results have errors of up to 0.005, since .* of their own",
     ):
         hp.compile(
             lambda x: x.apply(np.tanh, error=1e-3), hp.spec(4, bound=4), preset="n15", error=1e-6

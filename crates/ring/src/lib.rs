@@ -35,7 +35,7 @@ pub use automorphism::Automorphism;
 pub use basis::RnsBasis;
 pub use error::RingError;
 pub use kernel::{Cpu, Design, Kernel};
-pub use memory::total_mapped_bytes;
+pub use memory::{MAX_SPARE_BYTES, total_mapped_bytes};
 pub use meter::MemoryMeter;
 pub use odd::OddRing;
 pub use poly::{Domain, Poly};

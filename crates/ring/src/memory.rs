@@ -24,11 +24,13 @@ const MIN_MAPPED_BYTES: usize = 1 << 17;
 /// of them.
 const MIN_HUGE_PAGE_BYTES: usize = 4 << 20;
 
-/// The maximum number of bytes of dropped smaller blocks that are kept for reuse.
+/// The maximum number of bytes of dropped polynomials that the process keeps for reuse.
+///
+/// Polynomials of 4 MiB or more are not kept.
 ///
 /// It is chosen: the polynomials of a few switching keys at the ring degree 2^15 fit. The operating
 /// system provides memory page by page, which takes longer than clearing kept memory.
-const MAX_SPARE_BYTES: usize = 64 << 20;
+pub const MAX_SPARE_BYTES: usize = 64 << 20;
 
 /// The number of bytes that were mapped since the process began, whether or not they were returned.
 static MAPPED_SO_FAR: AtomicUsize = AtomicUsize::new(0);

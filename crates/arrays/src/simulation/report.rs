@@ -3,7 +3,10 @@
 use std::collections::BTreeMap;
 
 use hippocrene_ckks::bits::BitLiteral;
-use hippocrene_ring::automorphism::{galois_element_of_conjugation, galois_element_of_rotation};
+use hippocrene_ring::{
+    MAX_SPARE_BYTES,
+    automorphism::{galois_element_of_conjugation, galois_element_of_rotation},
+};
 use hippocrene_rlwe::{Context, KeyUse, Modulus, SwitchingKey, Tally};
 
 use super::Feature;
@@ -34,8 +37,8 @@ pub struct Report {
     pub operations: Vec<(&'static str, u64, f64)>,
     /// The peak of memory while the program runs, in bytes.
     ///
-    /// It counts the keys in the form used for computing, data derived from them, and all
-    /// ciphertexts, plaintexts and intermediate results. It does not count the phase before, in
+    /// It counts the keys in the form used for computing, data derived from them, all ciphertexts,
+    /// plaintexts and intermediate results, and the memory that is kept for reuse. It does not count the phase before, in
     /// which keys are read and a server is made of them. In that phase the file, the keys and the
     /// server's keys are in memory together, which is up to about twice the memory of the server
     /// alone.
@@ -136,12 +139,14 @@ impl Report {
         };
         let moduli: Vec<Modulus> = moduli;
         let derived = tally.derived_key_bytes().min(rlwe.key_memory().1);
+        let used = moduli.iter().map(|m| rlwe.prepared_key_bytes_at(*m)).sum::<usize>()
+            + derived
+            + polynomials;
         Report {
             seconds: tally.seconds(),
             operations: operations(tally),
-            peak_memory: moduli.iter().map(|m| rlwe.prepared_key_bytes_at(*m)).sum::<usize>()
-                + derived
-                + polynomials,
+            // Blocks are dropped while keys are loaded and while the server computes.
+            peak_memory: used + used.min(MAX_SPARE_BYTES),
             key_bytes: moduli
                 .iter()
                 .map(|m| parameters.switching_key_size_at(*m).seeded)
