@@ -1,0 +1,158 @@
+//! Placements of bootstraps against exhaustive search, judged by dry runs of the planned graphs.
+
+use hippocrene_ring::primes;
+use hippocrene_rlwe::{Parameters, ParametersLiteral, SecretDistribution, Sprout};
+use proptest::prelude::*;
+
+use super::*;
+use crate::{
+    Bootstrapping, KeyRequest, Settings,
+    programs::{plain::PlainNumber, recorder::Recorder, spec::SpecKind},
+};
+
+/// The number of random graphs. Each takes about a second, mostly for the search.
+const GRAPHS: u32 = 10;
+
+/// Placements are run if the planner expects at most this multiple of the seconds of its best one
+/// (chosen). The expected seconds of a placement and those of its dry run differ by less.
+const MAX_EXPECTED_SHARE: f64 = 1.25;
+
+/// Returns a recorder with ring degree `2^9` and a bootstrap. Insecure.
+fn recorder() -> Recorder {
+    let degree = 1 << 9;
+    let parameters = Parameters::new_insecure(ParametersLiteral {
+        log_degree: 9,
+        units: primes::ntt_primes(48, degree, 22, &[]).unwrap(),
+        specials: primes::ntt_primes(49, degree, 5, &[]).unwrap(),
+        sprout: Sprout::for_degree(9).unwrap(),
+        gadget_rank: 6,
+        secret: SecretDistribution::SparseTernary { weight: 64 },
+    });
+    let settings = Settings::new(parameters.unwrap(), 34.0).unwrap();
+    let bootstrapping = Some(Bootstrapping::default());
+    Recorder::new(settings, &KeyRequest { bootstrapping, ..KeyRequest::only([]) }, None).unwrap()
+}
+
+/// A random value: an operation by number, and the values that it computes from.
+type Drawn = (usize, prop::sample::Index, prop::sample::Index);
+
+/// Records operations that map [-1, 1] to [-1, 1], of different depths. Values are used any number
+/// of times, so that branches join again. The last value is an output, and every value that nothing
+/// uses.
+fn recorded(recorder: &Recorder, drawn: &[Drawn]) -> Result<Graph, Error> {
+    let spec = Spec::new(SpecKind::Numbers, vec![8], Some((-1.0, 1.0)))?;
+    let mut values = vec![recorder.input("x", spec, None)?];
+    let mut used = vec![false];
+    let perform = |operation, inputs: &[usize]| -> Result<usize, Error> {
+        Ok(recorder.perform(recorder.server(), operation, inputs)?[0])
+    };
+    for (kind, first, second) in drawn {
+        let (i, j) = (first.index(values.len()), second.index(values.len()));
+        let (a, b) = (values[i], values[j]);
+        let chebyshev = |degree: usize| {
+            let mut coefficients = vec![0.0; degree + 1];
+            (coefficients[degree], coefficients[1]) = (0.75, 0.25);
+            Operation::Polynomial { coefficients, chebyshev: Some((-1.0, 1.0)) }
+        };
+        (used[i], used[j]) = (true, used[j] || kind % 2 == 0);
+        values.push(match kind {
+            0 => perform(Operation::Mul, &[a, b])?,
+            2 => {
+                let sum = perform(Operation::Add, &[a, b])?;
+                perform(Operation::MulNumber(PlainNumber::Real(0.5)), &[sum])?
+            }
+            1 => perform(chebyshev(31), &[a])?,
+            3 => perform(chebyshev(127), &[a])?,
+            _ => perform(chebyshev(511), &[a])?,
+        });
+        used.push(false);
+    }
+    let outputs = values.iter().zip(&used).filter(|(_, used)| !**used).map(|(value, _)| *value);
+    recorder.graph(&outputs.collect::<Vec<_>>())
+}
+
+/// Returns the needs and the expected seconds if the values in `chosen` are bootstrapped, by the
+/// definition of a placement. It is `None` if that is impossible.
+fn placement_of(nodes: &[Node], limits: Limits, chosen: &[bool]) -> Option<Placement> {
+    let mut needs: Vec<f64> =
+        nodes.iter().map(|node| if node.is_output { limits.of_outputs } else { 0.0 }).collect();
+    let (mut seconds, mut bootstraps) = (0.0, vec![None; nodes.len()]);
+    for (value, node) in nodes.iter().enumerate().rev() {
+        if chosen[value] {
+            if needs[value] > limits.most || needs[value] <= 0.0 {
+                return None;
+            }
+            seconds += node.bootstrap.as_ref()?.at(needs[value]);
+            bootstraps[value] = Some(needs[value]);
+            needs[value] = limits.reserve;
+        }
+        if needs[value] > node.most {
+            return None;
+        }
+        let operands = node.depth.of_operands(needs[value]);
+        seconds += node.seconds.at(operands);
+        for input in &node.inputs {
+            needs[*input] = needs[*input].max(operands);
+        }
+    }
+    Some(Placement { bootstraps, needs, seconds, bound: seconds })
+}
+
+/// Returns the least seconds of the dry runs of all placements, and the number of cut points.
+fn exhaustive(graph: &Graph, measured: &Measured, simulation: &Simulation) -> (f64, usize) {
+    let server = simulation.server();
+    let (reserve, most) =
+        (server.bootstrap_reserve().unwrap(), server.most_after_bootstrap().unwrap());
+    let points: Vec<usize> =
+        (0..measured.nodes.len()).filter(|i| measured.nodes[*i].bootstrap.is_some()).collect();
+    let mut least = measured.seconds;
+    for margin in MARGINS {
+        let limits = Limits { reserve, most: most - margin, of_outputs: CAPACITY_OF_OUTPUTS };
+        let with_margin = |node: &Node| Node { most: node.most - margin, ..node.clone() };
+        let nodes: Vec<Node> = measured.nodes.iter().map(with_margin).collect();
+        let placements = (0..1usize << points.len()).filter_map(|bits| {
+            let mut chosen = vec![false; nodes.len()];
+            points.iter().enumerate().for_each(|(i, point)| chosen[*point] = bits >> i & 1 == 1);
+            placement_of(&nodes, limits, &chosen)
+        });
+        let mut placements: Vec<Placement> = placements.collect();
+        placements.sort_by(|a, b| a.seconds.total_cmp(&b.seconds));
+        let expected = placements.first().map_or(0.0, |best| best.seconds);
+        for placement in placements {
+            if placement.seconds > MAX_EXPECTED_SHARE * expected {
+                break;
+            }
+            let rebuilt = rebuilt(graph, measured, &placement, most, margin);
+            let Ok(decided) = decided(rebuilt, simulation) else { continue };
+            let Ok(again) = Measured::of(&decided, simulation) else { continue };
+            if again.is_as_precise_as(measured, MAX_LOST_PRECISION) {
+                least = least.min(again.seconds);
+            }
+        }
+    }
+    (least, points.len())
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: GRAPHS, ..ProptestConfig::default() })]
+
+    #[test]
+    fn placements_are_within_a_hundredth_of_exhaustive_search(
+        drawn in prop::collection::vec(
+            (0..6usize, any::<prop::sample::Index>(), any::<prop::sample::Index>()),
+            3..9,
+        ),
+    ) {
+        let recorder = recorder();
+        let graph = recorded(&recorder, &drawn).unwrap();
+        let simulation = recorder.simulation();
+        let measured = Measured::of(&graph, simulation).unwrap();
+        let planned = placed(&graph, &measured, &measured, simulation);
+        let seconds = match &planned {
+            Some((planned, _)) => Measured::of(planned, simulation).unwrap().seconds,
+            None => measured.seconds,
+        };
+        let (least, points) = exhaustive(&graph, &measured, simulation);
+        prop_assert!(seconds <= 1.01 * least, "{seconds} s and {least} s, {points} cut points");
+    }
+}
