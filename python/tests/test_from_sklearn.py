@@ -34,7 +34,7 @@ from sklearn.model_selection import GridSearchCV
 from sklearn.naive_bayes import GaussianNB
 from sklearn.neighbors import KNeighborsClassifier
 from sklearn.neural_network import MLPClassifier, MLPRegressor
-from sklearn.pipeline import Pipeline, make_pipeline
+from sklearn.pipeline import FeatureUnion, Pipeline, make_pipeline
 from sklearn.preprocessing import (
     FunctionTransformer,
     MaxAbsScaler,
@@ -419,6 +419,31 @@ def test_a_perceptron_on_encrypted_rows():
     assert np.array_equal(converted.labels(scores), estimator.predict(rows))
 
 
+def test_parts_of_a_union_stand_side_by_side():
+    x, y = WINE
+    parts = [("scaled", StandardScaler()), ("few", make_pipeline(StandardScaler(), PCA(2)))]
+    weights = {"few": 0.5}
+    union = FeatureUnion([*parts, ("as they are", "passthrough")], transformer_weights=weights)
+    fitted = make_pipeline(union, StandardScaler(), LogisticRegression()).fit(x, y)
+    model = from_sklearn(fitted, x)
+    assert (model.labels(model(model.encode(x))) == fitted.predict(x)).all()
+    encoder = FeatureUnion([("squares", PolynomialFeatures())])
+    wrong = make_pipeline(encoder, LogisticRegression(max_iter=9999)).fit(x[:, :2], y)
+    refused(wrong, x[:, :2], "PolynomialFeatures is not supported in a FeatureUnion")
+
+
+def test_steps_that_are_not_supported_transform_plain_rows():
+    x, y = load_diabetes(return_X_y=True, as_frame=True)
+    x = x.assign(site=np.where(x.index % 3 == 0, "north", "south"))
+    columns = ColumnTransformer([("site", OneHotEncoder(), ["site"])], remainder="passthrough")
+    pipeline = make_pipeline(columns, StandardScaler(), Ridge()).fit(x, y)
+    with pytest.raises(TypeError, match="the columns 'site' do not hold real numbers"):
+        from_sklearn(pipeline, like=x)
+    plain = pipeline[:1].transform(x)
+    model = from_sklearn(pipeline[1:], like=plain)
+    assert np.allclose(model(model.encode(plain)), pipeline.predict(x))
+
+
 # The interface of clients
 
 
@@ -600,8 +625,10 @@ def test_estimators_that_are_not_supported_are_named():
     x, y = WINE
     first = r"^from_sklearn: Normalizer is not supported before the last step of a Pipeline\. Supp"
     refused(make_pipeline(Normalizer(), LogisticRegression(max_iter=9999)).fit(x, y), x, first)
-    advice = "Apply it to the rows before encode, and convert the steps after it"
-    refused(Normalizer().fit(x), x, rf"^from_sklearn: Normalizer is not supported\. .*{advice}")
+    advice = r"from_sklearn\(pipeline\[1:\], like=pipeline\[:1\].transform\(rows\)\), if it is the first"
+    refused(make_pipeline(Normalizer(), LogisticRegression(max_iter=9999)).fit(x, y), x, advice)
+    refused(Normalizer().fit(x), x, r"^from_sklearn: Normalizer is not supported\. .* Fit one of")
+    refused(SVC().fit(x, y), x, r"SVC is not supported\..* may have kernel=\"linear\"")
     refused(scaled(PolynomialFeatures()).fit(x), x, "PolynomialFeatures is not supported. ")
     trees = AdaBoostClassifier(n_estimators=2).fit(x, y)
     refused(trees, x, r"AdaBoostClassifier is not supported\..* Fit one of these instead\.")

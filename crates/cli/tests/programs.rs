@@ -227,6 +227,14 @@ fn write_npy(path: &str, values: &[f64]) {
 
 /// Saves a program that gives each of 3 rows of 2 columns as scores, with the notes of a model.
 fn saved_model(folder: &Folder, file: &str, classes: &str, centre: f64) -> String {
+    saved_model_of(folder, file, r#"["age", "rate"]"#, classes, centre)
+}
+
+fn saved_unnamed_model(folder: &Folder) -> String {
+    saved_model_of(folder, "unnamed.program", "null", r#"["low", "high"]"#, 50.0)
+}
+
+fn saved_model_of(folder: &Folder, file: &str, names: &str, classes: &str, centre: f64) -> String {
     let settings = Preset::by_name("n13").and_then(|preset| preset.settings()).expect("settings");
     let recorder = Recorder::new(settings, &KeyRequest::only([]), None).expect("a recorder");
     let spec = Spec::new(SpecKind::Numbers, vec![3, 2], Some((-1.0, 1.0)));
@@ -234,7 +242,7 @@ fn saved_model(folder: &Folder, file: &str, classes: &str, centre: f64) -> Strin
     let scores = recorder.perform(recorder.server(), Operation::Negate, &[x]).expect("a step");
     let notes = Notes {
         inputs: format!(
-            r#"{{"feature_names": ["age", "rate"], "centres": [{centre}, 0], "half_widths": [50, 2]}}"#
+            r#"{{"feature_names": {names}, "centres": [{centre}, 0], "half_widths": [50, 2]}}"#
         ),
         results: format!(r#"{{"kind": "classifier", "classes": {classes}, "result": "scores"}}"#),
     };
@@ -296,7 +304,7 @@ fn wrong_rows_of_a_model_are_refused() {
         ),
         (
             "age,rate\n0,0\n100,1\n101,2\n",
-            "101 in row 3, column 1 (age) is outside of 0 to 100, the interval that the model was",
+            "101 in row 3, column 1 (age) of the model is outside of 0 to 100, the interval that it",
         ),
         (
             "age,rate\n0,0\n100,1\n",
@@ -315,6 +323,12 @@ fn wrong_rows_of_a_model_are_refused() {
     // Rows without names have the order of the model.
     fs::write(&rows, "0,0\n100,1\n75,2\n").expect("a file");
     assert_eq!(succeed(&["run", &model, &rows]), "low\nhigh\nlow\n");
+    // Of a file with names, the order must be given if the model has none.
+    let unnamed = saved_unnamed_model(&folder);
+    fs::write(&rows, "age,rate\n0,0\n100,1\n75,2\n").expect("a file");
+    let (status, _, error) = run(&["run", &unnamed, &rows]);
+    assert!(status == 4 && error.contains("the model was converted without names"), "{error}");
+    assert_eq!(succeed(&["run", &unnamed, &rows, "--columns", "1,2"]), "low\nhigh\nlow\n");
     let broken = saved_model(&folder, "broken.program", "3", 50.0);
     let (status, _, error) = run(&["run", &broken, &rows]);
     assert!(status == 4 && error.contains("describe no model: invalid type"), "{error}");

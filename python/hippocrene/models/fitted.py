@@ -40,14 +40,20 @@ def passes_through(step: Any) -> bool:
 
 
 def check_fitted(estimator: Any) -> None:
-    """Refuse an estimator without fitted attributes, whose names end with an underscore."""
-    if hasattr(estimator, "fit") and not any(
-        name.endswith("_") and not name.startswith("_") for name in vars(estimator)
-    ):
+    """Refuse an estimator that is not fitted."""
+    if hasattr(estimator, "fit") and not _is_fitted(estimator):
         raise ArgumentError(
             f"from_sklearn: this {name_of(estimator)} is not fitted, and a fitted model is needed. "
             "Call its method fit first."
         )
+
+
+def _is_fitted(estimator: Any) -> bool:
+    """Return True if an estimator says that it is fitted, or has attributes that end with "_"."""
+    says = getattr(estimator, "__sklearn_is_fitted__", None)
+    if says is not None:
+        return bool(says())
+    return any(name.endswith("_") and not name.startswith("_") for name in vars(estimator))
 
 
 def array_of(estimator: Any, attribute: str, index: int | None = None) -> _Doubles:

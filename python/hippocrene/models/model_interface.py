@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import warnings
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any
@@ -70,7 +71,14 @@ class ModelInterface:
         columns are not those of the model, or if a value is missing or outside of its interval.
         """
         count = len(self.centres)
-        values, _ = read_rows(rows, self.feature_names, "encode")
+        values, found = read_rows(rows, self.feature_names, "encode")
+        if self.feature_names is None and found is not None:
+            warnings.warn(
+                "encode: the rows have names of columns, and the model was converted without. The "
+                "columns are taken in their order. Convert the model with like= a data frame to "
+                "find them by their names.",
+                stacklevel=2,
+            )
         if values.shape[1] != count:
             raise ArgumentError(
                 f"encode: the rows have {values.shape[1]} columns, and {count} are needed. Pass "

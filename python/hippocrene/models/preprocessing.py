@@ -22,6 +22,13 @@ from hippocrene.models.fitted import (
 _Doubles: TypeAlias = npt.NDArray[np.float64]
 
 
+TRANSFORM_FIRST = (
+    "convert the steps after the unsupported one, and encrypt rows that the steps up to it have "
+    "transformed: from_sklearn(pipeline[1:], like=pipeline[:1].transform(rows)), if it is the first"
+)
+"""How to use a pipeline with a step that is not supported."""
+
+
 def is_transformer(estimator: Any) -> bool:
     """Return True if `transformation` supports the class of this estimator."""
     return any(is_a(estimator, name) for name in TRANSFORMERS)
@@ -131,22 +138,47 @@ def _column_transformer(transformer: Any) -> Affine:
     maps = []
     for name, one, _ in transformer.transformers_:
         own = np.asarray(columns[name], dtype=np.intp)
-        if not own.size or (isinstance(one, str) and one == "drop"):
+        if not own.size or _drops(one):
             continue
-        group = Affine.identity(own.size)
-        for step in [] if passes_through(one) else steps_of(one):
-            if not is_transformer(step):
-                raise ArgumentError(
-                    f"from_sklearn: {name_of(step)} is not supported in a ColumnTransformer. "
-                    f"Supported are {transformer_names()}."
-                )
-            group = group.then(transformation(step))
+        group = _part(one, own.size, transformer)
         matrix = np.zeros((count, group.matrix.shape[1]))
         matrix[own] = group.matrix
         maps.append(Affine(matrix, group.shift))
+    return _side_by_side(maps, transformer)
+
+
+def _feature_union(union: Any) -> Affine:
+    """Return the maps of all parts side by side."""
+    weights, maps = union.transformer_weights or {}, []
+    for name, one in union.transformer_list:
+        if _drops(one):
+            continue
+        part, weight = _part(one, union.n_features_in_, union), weights.get(name, 1.0)
+        maps.append(Affine(part.matrix * weight, part.shift * weight))
+    return _side_by_side(maps, union)
+
+
+def _drops(part: Any) -> bool:
+    return isinstance(part, str) and part == "drop"
+
+
+def _part(one: Any, count: int, whole: Any) -> Affine:
+    """Return the map of a part of a transformer, from this number of columns."""
+    part = Affine.identity(count)
+    for step in [] if passes_through(one) else steps_of(one):
+        if not is_transformer(step):
+            raise ArgumentError(
+                f"from_sklearn: {name_of(step)} is not supported in a {name_of(whole)}. Supported "
+                f"are {transformer_names()}. Or {TRANSFORM_FIRST}."
+            )
+        part = part.then(transformation(step))
+    return part
+
+
+def _side_by_side(maps: list[Affine], whole: Any) -> Affine:
     if not maps:
         raise ArgumentError(
-            "from_sklearn: this ColumnTransformer drops all columns. Fit it with at least one "
+            f"from_sklearn: this {name_of(whole)} drops all columns. Fit it with at least one "
             "column that it keeps."
         )
     return Affine(
@@ -164,5 +196,6 @@ TRANSFORMERS: Mapping[str, Callable[[Any], Affine]] = {
     "TruncatedSVD": _truncated_svd,
     "FunctionTransformer": _function_transformer,
     "ColumnTransformer": _column_transformer,
+    "FeatureUnion": _feature_union,
 }
 """The supported transformers, with the functions that read their affine maps."""

@@ -23,7 +23,12 @@ from hippocrene.models.model_interface import (
 from hippocrene.models.naive_bayes import Squares, joint_log_likelihoods
 from hippocrene.models.neural import HiddenLayers, perceptron
 from hippocrene.models.nonlinear import Nonlinear
-from hippocrene.models.preprocessing import is_transformer, transformation, transformer_names
+from hippocrene.models.preprocessing import (
+    TRANSFORM_FIRST,
+    is_transformer,
+    transformation,
+    transformer_names,
+)
 from hippocrene.models.probabilities import (
     OneVersusRest,
     Probabilities,
@@ -336,8 +341,10 @@ def _refusal(estimator: Any, *, is_last: bool) -> ArgumentError:
     advice = "Fit one of these instead."
     if hasattr(estimator, "best_estimator_"):
         advice = "Pass its best_estimator_."
-    elif hasattr(estimator, "transform"):
-        advice = "Apply it to the rows before encode, and convert the steps after it."
+    elif not is_last and hasattr(estimator, "transform"):
+        advice = f"Or {TRANSFORM_FIRST}."
+    elif is_a(estimator, "SVC") or is_a(estimator, "SVR"):
+        advice = 'Fit one of these instead. An SVC of two classes and an SVR may have kernel="linear".'
     place, supported = " before the last step of a Pipeline", transformer_names()
     if is_last:
         place, supported = "", f"{supported}, {_SUPPORTED}"

@@ -74,7 +74,9 @@ impl Approximated {
     /// `2^-40` at most, unless it depends on a value near a jump. It is infinite if the noise is
     /// unknown, and `None` for integers and bits, which are exact.
     pub(super) fn error_bound(&self) -> Option<f64> {
-        let bound = DEVIATIONS_OF_BOUND * self.unevenness * self.stated + self.error;
+        // Decrypted values are rounded to doubles.
+        let rounding = 0.5 * f64::EPSILON * self.bound();
+        let bound = DEVIATIONS_OF_BOUND * self.unevenness * self.stated + self.error + rounding;
         let is_number = matches!(self.spec.kind, SpecKind::Numbers | SpecKind::Complex);
         is_number.then_some(if bound.is_nan() { f64::INFINITY } else { bound })
     }

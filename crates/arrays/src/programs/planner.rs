@@ -46,6 +46,10 @@ const MAX_CHANGED_PRECISION: f64 = 2.0;
 /// placement lets expect (chosen).
 const MAX_SHARE_OF_EXPECTED: f64 = 1.05;
 
+/// A plan with a larger margin must take less than this share of the seconds of one with a smaller
+/// margin (chosen).
+const MAX_SHARE_OF_SMALLER_MARGIN: f64 = 0.95;
+
 /// Rewrites must reduce the seconds to this share (chosen), since they also change the precision.
 const MAX_SHARE_OF_REWRITTEN: f64 = 0.95;
 
@@ -102,9 +106,10 @@ fn placed(
 ) -> Option<(Graph, f64)> {
     let server = simulation.server();
     let reserve = server.bootstrap_reserve().zip(server.most_after_bootstrap());
+    let can_bootstrap = reserve.is_some();
     let (reserve, most) = reserve.unwrap_or((0.0, 0.0));
     let mut best: Option<(Graph, f64)> = None;
-    let mut least = recorded.seconds;
+    let mut limit = recorded.seconds;
     for margin in MARGINS {
         // Inputs and bootstraps provide the margin in addition to the needs.
         let with_margin = |node: &Node| Node { most: node.most - margin, ..node.clone() };
@@ -115,13 +120,13 @@ fn placed(
         let rebuilt = rebuilt(graph, measured, &placement, most, margin);
         let Ok(decided) = decided(rebuilt, simulation) else { continue };
         let Ok(again) = Measured::of(&decided, simulation) else { continue };
-        if again.seconds < least && again.is_as_precise_as(recorded, MAX_LOST_PRECISION) {
-            least = again.seconds;
+        if again.seconds < limit && again.is_as_precise_as(recorded, MAX_LOST_PRECISION) {
+            limit = MAX_SHARE_OF_SMALLER_MARGIN * again.seconds;
             best = Some((decided, placement.gap()));
-        }
-        // With too little margin, steps bootstrap by themselves.
-        if least < MAX_SHARE_OF_EXPECTED * placement.seconds {
-            break;
+            // With too little margin, steps bootstrap by themselves.
+            if !can_bootstrap || again.seconds < MAX_SHARE_OF_EXPECTED * placement.seconds {
+                break;
+            }
         }
     }
     best

@@ -425,11 +425,11 @@ impl<T: Element> Array<T> {
         format: Format,
         table: &Table,
         names: &[String],
-    ) -> Result<Self, CliError> {
+    ) -> Result<Contents<Self>, CliError> {
         let fail = |reason: String| CliError::Data { path: path.to_owned(), reason };
         let bytes = format.read(path)?;
         if format == Format::Npy {
-            return npy::parse(&bytes).map_err(fail);
+            return npy::parse(&bytes).map(Contents::unnamed).map_err(fail);
         }
         let mut chosen = table.clone();
         let is_named = table.columns.is_none() && table.header != Some(false) && !names.is_empty();
@@ -448,7 +448,7 @@ impl<T: Element> Array<T> {
             }
             chosen.columns = Some(names.iter().cloned().map(Column::Name).collect());
         }
-        csv::parse(&bytes, &chosen).map(|contents| contents.numbers).map_err(fail)
+        csv::parse(&bytes, &chosen).map_err(fail)
     }
 }
 

@@ -1,7 +1,7 @@
 //! Programs that are models: how rows are encoded and how results are read, by the notes of their
 //! interface (`docs/reference/wire-format.md`).
 
-use crate::arrays::{Array, Format, Number, Table};
+use crate::arrays::{Array, Contents, Format, Number, Table};
 use crate::console::count;
 use crate::error::CliError;
 use hippocrene::{Interface, format_shape};
@@ -11,6 +11,11 @@ use std::path::Path;
 
 /// Encoded values may exceed 1 by this much, from rounding (chosen, as in Python).
 const ROUNDING: f64 = 1.0 / (1u64 << 40) as f64;
+
+/// Rounds a number for errors.
+fn shown(number: f64) -> f64 {
+    (number * 1e6).round() / 1e6
+}
 
 /// How the rows of a model are encoded.
 #[derive(Debug, Deserialize)]
@@ -52,7 +57,8 @@ impl Columns {
         table: &Table,
     ) -> Result<Array, CliError> {
         let names = self.feature_names.as_deref().unwrap_or_default();
-        let mut rows = Array::<f64>::read_named(path, format, table, names)?;
+        let Contents { numbers: mut rows, names: header } =
+            Array::<f64>::read_named(path, format, table, names)?;
         let data = |reason: String| CliError::Data { path: path.to_owned(), reason };
         let width = self.centres.len();
         if rows.shape.len() != 2 || rows.shape[1] != width {
@@ -63,6 +69,12 @@ impl Columns {
                 count(width, "column")
             )));
         }
+        if names.is_empty() && !header.is_empty() && table.columns.is_none() {
+            let what = "the file names its columns, and the model was converted without names. Give \
+                        --columns with all columns in the order that the model was fitted to, or \
+                        convert the model with like= a data frame.";
+            return Err(data(what.to_owned()));
+        }
         for (i, value) in rows.values.iter_mut().enumerate() {
             let (row, column) = (i / width, i % width);
             let (centre, half_width) = (self.centres[column], self.half_widths[column]);
@@ -70,13 +82,13 @@ impl Columns {
             if encoded.is_nan() || encoded.abs() > 1.0 + ROUNDING {
                 let name = names.get(column).map_or_else(String::new, |name| format!(" ({name})"));
                 return Err(data(format!(
-                    "{value} in row {}, column {}{name} is outside of {} to {}, the interval that \
-                     the model was converted for. Leave such rows out, or ask for a model with a \
-                     larger margin.",
+                    "{value} in row {}, column {}{name} of the model is outside of {} to {}, \
+                     the interval that it was converted for. Leave such rows out, or ask for a \
+                     model with a larger margin.",
                     row + 1,
                     column + 1,
-                    centre - half_width,
-                    centre + half_width,
+                    shown(centre - half_width),
+                    shown(centre + half_width),
                 )));
             }
             *value = encoded.clamp(-1.0, 1.0);

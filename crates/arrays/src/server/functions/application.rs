@@ -1,11 +1,15 @@
 //! Any function of numbers: the choice between polynomials with comparisons and look-up tables.
 
+use hippocrene_ckks::CkksError;
 use hippocrene_pegasus::{Function, Tables, Tangents};
 use serde::{Deserialize, Serialize};
 
 use crate::server::{
     Server,
-    functions::pieces::{DEFAULT_ERROR, SmoothFunction},
+    functions::{
+        named,
+        pieces::{Accuracy, DEFAULT_ERROR, SmoothFunction, Speed},
+    },
     planner::choose::Candidate,
 };
 use crate::{EncryptedArray, Error};
@@ -98,6 +102,20 @@ impl Server {
         f: impl Fn(f64) -> f64,
         how: Application,
     ) -> Result<Prepared, Error> {
+        self.prepared(a, &f, how, |domain, accuracy, breaks| {
+            SmoothFunction::of(&f, Speed::Slow, domain, accuracy, breaks)
+        })
+    }
+
+    /// Prepares a function, whose approximation by polynomials is `approximated` for a domain, an
+    /// accuracy and breaks.
+    fn prepared(
+        &self,
+        a: &EncryptedArray,
+        f: &impl Fn(f64) -> f64,
+        how: Application,
+        approximated: impl Fn((f64, f64), Accuracy, Option<&[f64]>) -> Result<SmoothFunction, CkksError>,
+    ) -> Result<Prepared, Error> {
         let Application { domain, error, breaks, gap, look_ups, precise } = how;
         let of_polynomials = error.is_some() || breaks.is_some() || gap.is_some();
         if of_polynomials && (look_ups.is_some() || precise) {
@@ -106,16 +124,16 @@ impl Server {
             return Err(Error::argument(APPLY, what));
         }
         let ends = domain.unwrap_or((a.interval().low(), a.interval().high()));
-        let way = if let Some(value) = self.value_of_one(a, &f, domain)? {
+        let way = if let Some(value) = self.value_of_one(a, f, domain)? {
             Way::Constant(value)
         } else if precise {
             Way::Tangents(self.tangents(f, ends)?)
         } else if look_ups.is_some() {
             Way::Tables(self.tables(f, ends, look_ups)?)
         } else {
-            let default = DEFAULT_ERROR * (-self.policy.extra_function_bits).exp2();
-            let breaks = breaks.as_deref();
-            let smooth = SmoothFunction::with_default(&f, ends, error, breaks, default);
+            let default_share = DEFAULT_ERROR * (-self.policy.extra_function_bits).exp2();
+            let accuracy = Accuracy { error, default_share };
+            let smooth = approximated(ends, accuracy, breaks.as_deref());
             let useful = |tables: &Tables| error.is_none_or(|error| tables.deviation() <= error);
             // With several tables, values away from a jump would have errors too.
             let jumps = smooth.as_ref().is_ok_and(|smooth| !smooth.jumps().is_empty());
@@ -123,7 +141,7 @@ impl Server {
                 (Ok(smooth), Some(tables)) => Way::SmoothOrTables(smooth, tables),
                 (Ok(smooth), None) => Way::Smooth(smooth),
                 (Err(_), Some(tables)) => Way::Tables(tables),
-                (Err(error), None) => return Err(error),
+                (Err(error), None) => return Err(error.into()),
             }
         };
         Ok(Prepared { way, gap })
@@ -184,7 +202,9 @@ impl Server {
                 None => None,
             };
         let applied = self
-            .prepare(a, |x| function.value(x), how)
+            .prepared(a, &|x| function.value(x), how, |domain, accuracy, breaks| {
+                named::approximated(function, domain, accuracy, breaks)
+            })
             .and_then(|prepared| self.apply_prepared(a, &prepared));
         applied.map_err(|error| without_tables.unwrap_or(error))
     }

@@ -12,7 +12,7 @@
 //! and straight ones only the `r_j`.
 
 use hippocrene_ckks::{
-    Short,
+    CkksError, Short,
     approximation::{Pieces, Side},
     bootstrap::SineUse,
     circuits::{Basis, Polynomial},
@@ -112,32 +112,38 @@ impl SmoothFunction {
         error: Option<f64>,
         breaks: Option<&[f64]>,
     ) -> Result<Self, Error> {
-        SmoothFunction::with_default(f, domain, error, breaks, DEFAULT_ERROR)
+        let accuracy = Accuracy { error, default_share: DEFAULT_ERROR };
+        Ok(SmoothFunction::of(f, Speed::Slow, domain, accuracy, breaks)?)
     }
 
-    /// Approximates as [`SmoothFunction::new`] does, with a default error of this share of the range.
-    pub(in crate::server) fn with_default(
+    /// Approximates as [`SmoothFunction::new`] does.
+    pub(super) fn of(
         f: impl Fn(f64) -> f64,
+        speed: Speed,
         domain: (f64, f64),
-        error: Option<f64>,
+        accuracy: Accuracy,
         breaks: Option<&[f64]>,
-        default_error: f64,
-    ) -> Result<Self, Error> {
+    ) -> Result<Self, CkksError> {
+        let Accuracy { error, default_share } = accuracy;
         let (low, high) = hippocrene_ckks::approximation::range_of(&f, domain)?;
         let largest = low.abs().max(high.abs());
         let least = if largest == 0.0 { LEAST_RANGE } else { LEAST_RANGE * largest };
-        let default = default_error * (high - low).max(least);
+        let default = default_share * (high - low).max(least);
         let (error, is_requested) = (error.unwrap_or(default), error.is_some());
         if error.is_nan() || error <= 0.0 {
             let what = format!("an error of {error} is not above 0");
-            return Err(Error::argument("approximate a function", what));
+            return Err(CkksError::Argument { operation: "approximate a function", what });
         }
         let smooth = Pieces::approximate(&f, domain, SHARE_OF_REFERENCE * error, breaks);
         if let Some(reference) = smooth.ok().filter(|pieces| pieces.breaks().is_empty()) {
-            // A function may be slow, and its polynomial is not.
             let reference = reference.polynomials()[0].clone();
             let share = (SHARE_OF_ONE - SHARE_OF_REFERENCE) * error;
-            let pieces = Pieces::approximate(|x| reference.evaluate(x), domain, share, Some(&[]))?;
+            let pieces = match speed {
+                Speed::Fast => Pieces::approximate(&f, domain, share, Some(&[]))?,
+                Speed::Slow => {
+                    Pieces::approximate(|x| reference.evaluate(x), domain, share, Some(&[]))?
+                }
+            };
             return Ok(SmoothFunction { pieces, reference: Some(reference), error, is_requested });
         }
         // A smooth function leaves more of the error to its polynomial.
@@ -169,6 +175,24 @@ impl SmoothFunction {
         let jumps = breaks.filter(|(found, pair)| rises((&pair[0], &pair[1]), found.at));
         jumps.map(|(found, _)| found.at).collect()
     }
+}
+
+/// The error that an approximation may have.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(super) struct Accuracy {
+    /// The largest error, if one is asked for.
+    pub(super) error: Option<f64>,
+    /// The default error as a fraction of the range of the function.
+    pub(super) default_share: f64,
+}
+
+/// The time that a call of a function takes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Speed {
+    /// Less than a polynomial of a high degree.
+    Fast,
+    /// More than that, so that the function is replaced by such a polynomial where possible.
+    Slow,
 }
 
 /// The errors that comparisons may make.

@@ -7,14 +7,17 @@
 //! of the largest value, everywhere in the domain. For functions that are smooth on the domain, the
 //! error is much smaller.
 
-use std::f64::consts::PI;
+use std::{f64::consts::PI, sync::Arc};
 
-use hippocrene_ckks::circuits::{Basis, Polynomial};
+use hippocrene_ckks::{
+    CkksError,
+    circuits::{Basis, Polynomial},
+};
 use hippocrene_pegasus::Function;
 
 use crate::server::{
     Server,
-    functions::{DEVIATIONS_OF_LARGEST_ERROR, tables::LARGEST_USEFUL_ERROR},
+    functions::{DEVIATIONS_OF_LARGEST_ERROR, latest::Latest, tables::LARGEST_USEFUL_ERROR},
 };
 use crate::{EncryptedArray, Error, Interval};
 
@@ -49,6 +52,13 @@ struct Candidate {
     error: f64,
 }
 
+/// Polynomials for a function on a domain, in rising order of their degree.
+type Found = Result<Arc<[Candidate]>, CkksError>;
+
+/// The latest polynomials. To find them takes up to
+/// a second.
+static FOUND: Latest<(Function, (f64, f64)), Found> = Latest::new();
+
 impl Server {
     /// Evaluates the function at every element by a polynomial on `domain`.
     ///
@@ -71,11 +81,13 @@ impl Server {
         };
         let dry = self.dry_run()?;
         let stand_in = dry.stand_in(a)?;
-        for candidate in candidates(function, domain, values)?.into_iter().rev() {
+        let candidates =
+            FOUND.get_or_search((function, domain), || candidates(function, domain, values))?;
+        for candidate in candidates.iter().rev() {
             let is_useful =
                 candidate.error < (0.5 * other).min(LARGEST_USEFUL_ERROR * values.bound());
-            if is_useful && dry.by_candidate(&stand_in, &candidate, domain, values)?.is_some() {
-                return self.by_candidate(a, &candidate, domain, values);
+            if is_useful && dry.by_candidate(&stand_in, candidate, domain, values)?.is_some() {
+                return self.by_candidate(a, candidate, domain, values);
             }
         }
         Ok(None)
@@ -139,11 +151,7 @@ impl Candidate {
 /// Returns polynomials for a function on a domain, in rising order of their degree.
 ///
 /// `values` is the range of the function on the domain.
-fn candidates(
-    function: Function,
-    (low, high): (f64, f64),
-    values: Interval,
-) -> Result<Vec<Candidate>, Error> {
+fn candidates(function: Function, (low, high): (f64, f64), values: Interval) -> Found {
     // The clamp keeps rounded arguments inside of the domain, and its ends exact.
     let f = |x: f64| function.value((0.5 * (low + high) + 0.5 * (high - low) * x).clamp(low, high));
     let mut all: Vec<Candidate> = Vec::new();
@@ -157,7 +165,7 @@ fn candidates(
             break;
         }
     }
-    Ok(all)
+    Ok(all.into())
 }
 
 /// Returns a polynomial of this degree with nearly the smallest possible maximum error.
@@ -165,7 +173,7 @@ fn candidates(
 /// With `c` the coefficients of the Chebyshev series and `d` those of interpolation at this degree,
 /// the coefficients are `2c - d`. This is the truncated series less the extra error of
 /// interpolation. Its constant is then shifted so that the largest errors of both signs are equal.
-fn near_best(f: impl Fn(f64) -> f64, degree: usize) -> Result<Candidate, Error> {
+fn near_best(f: impl Fn(f64) -> f64, degree: usize) -> Result<Candidate, CkksError> {
     let series = Polynomial::approximate(&f, -1.0, 1.0, 2 * degree + 1)?;
     let interpolation = Polynomial::approximate(&f, -1.0, 1.0, degree)?;
     let pairs = series.coefficients().iter().zip(interpolation.coefficients());
