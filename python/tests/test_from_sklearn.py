@@ -625,7 +625,9 @@ def test_estimators_that_are_not_supported_are_named():
     x, y = WINE
     first = r"^from_sklearn: Normalizer is not supported before the last step of a Pipeline\. Supp"
     refused(make_pipeline(Normalizer(), LogisticRegression(max_iter=9999)).fit(x, y), x, first)
-    advice = r"from_sklearn\(pipeline\[1:\], like=pipeline\[:1\].transform\(rows\)\), if it is the first"
+    advice = (
+        r"from_sklearn\(pipeline\[1:\], like=pipeline\[:1\].transform\(rows\)\), if it is the first"
+    )
     refused(make_pipeline(Normalizer(), LogisticRegression(max_iter=9999)).fit(x, y), x, advice)
     refused(Normalizer().fit(x), x, r"^from_sklearn: Normalizer is not supported\. .* Fit one of")
     refused(SVC().fit(x, y), x, r"SVC is not supported\..* may have kernel=\"linear\"")

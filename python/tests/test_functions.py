@@ -11,7 +11,14 @@ import numpy.typing as npt
 import pytest
 import scipy.special
 
-from hippocrene import ArgumentError, CapacityError, MissingKeyError, Simulation, simulate
+from hippocrene import (
+    ArgumentError,
+    CapacityError,
+    MissingKeyError,
+    Simulation,
+    UnsupportedError,
+    simulate,
+)
 
 # Values on [-4, 4] with both ends, zero, and the places of the jumps below.
 VALUES = np.concatenate([np.linspace(-4, 4, 65), [0.01, -0.99, 1.02, 2.49]])
@@ -123,3 +130,35 @@ def test_what_cannot_be_applied_is_explained() -> None:
         )
     with pytest.raises((CapacityError, MissingKeyError)):
         simulate(lambda x: x.apply(discount), VALUES, interval=(-4, 4), preset="n13")
+
+
+@pytest.mark.parametrize(
+    "function",
+    [
+        np.log,
+        np.reciprocal,
+        lambda x: 1 / x,
+        lambda x: (2 * x - 3) / x,
+        lambda x: x / (x - 5.0),
+        lambda x: np.divide(np.arange(4.0), x),
+    ],
+)
+def test_divisors_and_logarithms_use_the_interval_of_the_array(
+    function: Callable[[Any], Any],
+) -> None:
+    values = np.array([0.5, 1.0, 2.0, 3.9])
+    simulation = simulate(function, values, interval=(0.5, 4.0), preset="n15", precision=24)
+    assert np.abs(simulation.result - function(values)).max() < 1e-3
+
+
+def test_divisors_that_may_be_zero_are_refused() -> None:
+    values = np.array([0.5, 1.0, 2.0, 3.9])
+
+    with pytest.raises(
+        UnsupportedError, match=r"^div: the divisor lies in \[-0.5, 3\], with 0, and"
+    ):
+        simulate(lambda x: x / (x - 1.0), values, interval=(0.5, 4.0), preset="n15")
+    with pytest.raises(ArgumentError, match="log is defined above 0, but not on all of"):
+        simulate(np.log, values - 1.0, preset="n15")
+    with pytest.raises(UnsupportedError, match="the divisor is complex"):
+        simulate(lambda x: 1 / x, values + 1j, preset="n15")

@@ -27,6 +27,7 @@ from hippocrene.errors import (
     MissingKeyError,
     ParameterError,
     ShapeError,
+    UnsupportedError,
     named,
 )
 from hippocrene.html_tables import Cell, capacity_cell
@@ -72,7 +73,6 @@ class NumberArray(ArithmeticArray, holds=("numbers",)):
             name: f"encrypted numbers have no {{name}}: use x.apply(lambda v: {formula}, domain=(low, high))"
             for name, formula in REMAINDERS.items()
         },
-        "divisor": "divisors are plain: multiply by x.reciprocal(domain=(low, high)) of an encrypted x",
     }
     _no_method = FOR_BITS
     _other_powers = ". Use x.sqrt(domain=(0, high)) or x.reciprocal(domain=(low, high))"
@@ -238,7 +238,9 @@ class NumberArray(ArithmeticArray, holds=("numbers",)):
 
     # Arithmetic
 
-    def __truediv__(self, other: Plain) -> Self:
+    def __truediv__(self, other: Plain | EncryptedArray) -> Self:
+        if isinstance(other, NumberArray):
+            return self * other._inverse()
         if isinstance(other, EncryptedArray):
             raise other._refused("divisor")
         if not is_plain(other):
@@ -256,6 +258,24 @@ class NumberArray(ArithmeticArray, holds=("numbers",)):
             if self._needs_digits(float(np.max(abs(factors), initial=0.0)), "div"):
                 return self._with(1 / fractions(divisor, "div"), "mul")
             return self._with(factors, "mul")
+
+    def __rtruediv__(self, other: Plain) -> Self:
+        if not is_plain(other):
+            return NotImplemented
+        return self._inverse() * other
+
+    def _inverse(self) -> Self:
+        """Return the reciprocals, for a division."""
+        low, high = self.interval
+        if self.is_complex or low <= 0 <= high:
+            values = "is complex" if self.is_complex else f"lies in [{low:g}, {high:g}], with 0"
+            raise UnsupportedError(
+                f"div: the divisor {values}, and an interval on one side of 0 is needed. Declare one "
+                "with x.with_interval((low, high)), or multiply by "
+                "x.reciprocal(domain=(low, high))."
+            )
+        with named("div", "reciprocal", "apply a function", "approximate a function"):
+            return self.reciprocal()
 
     def _times_matrix(
         self, values: npt.ArrayLike, multiply: Any, *, from_left: bool | None = None
@@ -851,18 +871,21 @@ class NumberArray(ArithmeticArray, holds=("numbers",)):
         """
         return self._named("sqrt", domain, precise)
 
-    def reciprocal(self, *, domain: tuple[float, float], precise: bool = False) -> Self:
+    def reciprocal(self, *, domain: _Domain = None, precise: bool = False) -> Self:
         """Return ``1 / x`` of every value, for a domain on one side of 0.
+
+        The default domain is the interval of the array. ``y / x`` is ``y * x.reciprocal()``.
 
         This evaluates a polynomial or uses look-up tables, as `sqrt` does. If neither has an error
         far below the largest result, it is refused.
         """
         return self._named("reciprocal", domain, precise)
 
-    def log(self, *, domain: tuple[float, float], precise: bool = False) -> Self:
+    def log(self, *, domain: _Domain = None, precise: bool = False) -> Self:
         """Return the natural logarithms, for a domain above 0.
 
-        This evaluates a polynomial or uses look-up tables, as `sqrt` does.
+        The default domain is the interval of the array. This evaluates a polynomial or uses look-up
+        tables, as `sqrt` does.
         """
         return self._named("log", domain, precise)
 

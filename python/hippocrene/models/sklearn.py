@@ -344,7 +344,9 @@ def _refusal(estimator: Any, *, is_last: bool) -> ArgumentError:
     elif not is_last and hasattr(estimator, "transform"):
         advice = f"Or {TRANSFORM_FIRST}."
     elif is_a(estimator, "SVC") or is_a(estimator, "SVR"):
-        advice = 'Fit one of these instead. An SVC of two classes and an SVR may have kernel="linear".'
+        advice = (
+            'Fit one of these instead. An SVC of two classes and an SVR may have kernel="linear".'
+        )
     place, supported = " before the last step of a Pipeline", transformer_names()
     if is_last:
         place, supported = "", f"{supported}, {_SUPPORTED}"

@@ -48,6 +48,8 @@ UNARY = {
     np.conjugate: "conj",
     np.sign: "sign",
     np.exp: "exp",
+    np.log: "log",
+    np.reciprocal: "reciprocal",
     np.sqrt: "sqrt",
     np.tanh: "tanh",
 }
