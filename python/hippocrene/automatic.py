@@ -103,6 +103,8 @@ class _LimitedByFunctionsError(Exception):
     """Neither a higher precision nor more precise functions make results more precise."""
 
 
+# Runs whose figures differ by a smaller factor are about equally good (chosen).
+_CLOSE_RATIO = 1.005
 # Maximum number of precisions that are tried to find the least one.
 _TRIES = 12
 # Minimum number of bits of a step that shows whether a higher precision has an effect. The precision
@@ -215,7 +217,9 @@ def chosen(
             others[preset] = f"larger than {best.preset}, and {best.preset} is large enough"
         for one in fits:
             ratio = goal.cost(one) / max(goal.cost(best), 1e-9)
-            others[one.preset] = f"{goal.worse.format(f'{ratio:.3g}')} {best.preset}"
+            is_close = ratio < _CLOSE_RATIO
+            worse = "about as good as" if is_close else goal.worse.format(f"{ratio:.3g}")
+            others[one.preset] = f"{worse} {best.preset}"
         return best, {
             name: others[name] for name in presets if name in others and name != best.preset
         }

@@ -97,7 +97,7 @@ const IN_PYTHON: [(&str, &str); 26] = [
     (
         "Declare it (Server::with_distance), or make evaluation keys with tables \
          (KeyRequest::look_ups).",
-        "Declare it, as in `with server.at_distance(0.5): ...`, or pass tables=True to \
+        "Declare it, as in `with x.server.at_distance(0.5): ...`, or pass tables=True to \
          client.evaluation_keys.",
     ),
     (
@@ -107,7 +107,7 @@ const IN_PYTHON: [(&str, &str); 26] = [
     ("Allow a larger error, or a wider gap at jumps,", "Pass a larger error=, or gap= at jumps,"),
     (
         "Declare a larger distance of the values than",
-        "Declare a larger distance with server.at_distance than",
+        "Declare a larger distance with x.server.at_distance than",
     ),
     (
         "Leave such inputs out, or declare wider intervals.",

@@ -79,7 +79,7 @@ def test_a_distance_has_to_be_declared_and_right():
 
     for program in (np.sort, np.max, np.median, lambda x: x.argsort(), lambda x: x.top_k(2)):
         with pytest.raises(
-            ArgumentError, match=r"Declare it, as in `with server\.at_distance\(0\.5\)"
+            ArgumentError, match=r"Declare it, as in `with x\.server\.at_distance\(0\.5\)"
         ):
             simulated(program)
     with pytest.raises(

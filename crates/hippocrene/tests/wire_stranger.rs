@@ -41,7 +41,7 @@ fn an_independent_reader_decrypts_arrays() {
     }
 }
 
-/// Of the arrays, only the product follows notes.
+/// The product follows notes, and no other array does.
 #[test]
 fn an_independent_reader_finds_the_notes_that_arrays_follow() {
     let things = things(4);

@@ -38,10 +38,11 @@ pub struct Report {
     /// The peak of memory while the program runs, in bytes.
     ///
     /// It counts the keys in the form used for computing, data derived from them, all ciphertexts,
-    /// plaintexts and intermediate results, and the memory that is kept for reuse. It does not count the phase before, in
-    /// which keys are read and a server is made of them. In that phase the file, the keys and the
-    /// server's keys are in memory together, which is up to about twice the memory of the server
-    /// alone.
+    /// plaintexts and intermediate results, and the memory that is kept for reuse.
+    ///
+    /// It does not count the phase before, in which keys are read and a server is made of them. In
+    /// that phase the file, the keys and the server's keys are in memory together, which is up to
+    /// about twice the memory of the server alone.
     pub peak_memory: usize,
     /// Bytes of the keys as stored.
     pub key_bytes: usize,
