@@ -308,7 +308,7 @@ fn wrong_rows_of_a_model_are_refused() {
         ),
         (
             "age,rate\n0,0\n100,1\n",
-            "these are numbers of shape (2, 2), and the program takes 3 x 2",
+            "takes 3 x 2 numbers in [-1, 1] as x. Fill up to 3 rows, for example with copies of the",
         ),
         (
             "1.5,2,3\n4,5,6\n7,8,8\n",

@@ -35,9 +35,10 @@ impl PlainInput {
                 false => Err(CliError::Data {
                     path: path.to_owned(),
                     reason: format!(
-                        "these are numbers of shape {}, and the program takes {need} as {}",
+                        "these are numbers of shape {}, and the program takes {need} as {}{}",
                         hippocrene::format_shape(have),
-                        input.name
+                        input.name,
+                        advice_on_rows(have, &shape)
                     ),
                 }),
             }
@@ -100,6 +101,20 @@ impl PlainInput {
                 key.encrypt_bits(preset, array).map(AnyArray::from).map_err(fail)
             }
         }
+    }
+}
+
+/// Returns advice if only the number of rows differs from the one that the program takes.
+fn advice_on_rows(have: &[usize], need: &[usize]) -> String {
+    match (have, need) {
+        ([rows, a @ ..], [most, b @ ..]) if a == b && rows < most => format!(
+            ". Fill up to {most} rows, for example with copies of the last one, or use a program \
+             for {rows} rows."
+        ),
+        ([rows, a @ ..], [most, b @ ..]) if a == b && rows > most => {
+            format!(". Run the program on batches of {most} rows.")
+        }
+        _ => String::new(),
     }
 }
 
