@@ -100,9 +100,19 @@ def most_throughput(max_memory: int, cores: int) -> Goal:
 
 
 class _LimitedByFunctionsError(Exception):
-    """Neither a higher precision nor more precise functions make results more precise."""
+    """Neither a higher precision nor more precise functions make results more precise.
+
+    `most` is the largest precision that was reached, in bits.
+    """
+
+    def __init__(self, wrong: str, most: float) -> None:
+        super().__init__(wrong)
+        self.most = most
 
 
+# Minimum number of bits by which a larger preset makes functions more precise, so that further ones
+# are tried (chosen).
+_CLEAR_GAIN = 0.25
 # Runs whose figures differ by a smaller factor are about equally good (chosen).
 _CLOSE_RATIO = 1.005
 # Maximum number of precisions that are tried to find the least one.
@@ -140,7 +150,8 @@ class Need:
     def missed(self, most: float) -> str:
         """Say that results have this precision at most."""
         if self.in_errors:
-            return f"its results have errors of up to {2.0 ** (self.spare - most):.2g}"
+            # Rounded up, so that as large an error can be asked for.
+            return f"its results have errors of up to {1.005 * 2.0 ** (self.spare - most):.3g}"
         return (
             f"its results have {most:.1f} bits of precision at most, and {self.precision:.1f} are "
             "needed"
@@ -179,6 +190,7 @@ def chosen(
     fits: list[_R] = []
     too_large: list[_R] = []
     refused: list[tuple[str, HippocreneError]] = []
+    limits: list[tuple[float, HippocreneError]] = []
     enough = math.inf
     too_slow: list[str] = []
     for preset in presets:
@@ -190,9 +202,10 @@ def chosen(
             simulation = finished(_fit(run, preset, precision, need, bootstraps))
         except _LimitedByFunctionsError as limit:
             refused.append((preset, ArgumentError(f"{operation}: {limit}")))
-            if not fits:
-                # No other preset makes these functions more precise.
-                raise refused[-1][1] from None
+            limits.append((limit.most, refused[-1][1]))
+            if not fits and len(limits) > 1 and limit.most < limits[-2][0] + _CLEAR_GAIN:
+                # A larger preset has not made the functions more precise.
+                break
             continue
         except DOES_NOT_FIT as error:
             refused.append((preset, error))
@@ -234,6 +247,8 @@ def chosen(
             f"{least.preset!r}, which takes {size_text(least.peak_memory)}. Allow as much with max_memory, or "
             f"compute on smaller arrays.{less}"
         )
+    if limits:
+        raise max(limits, key=lambda limit: limit[0])[1]
     preset, reason = refused[-1]
     if isinstance(reason, MissingKeyError):
         # No preset can replace keys.
@@ -319,9 +334,11 @@ class _Search(Generic[_R]):
             raise CapacityError(self.need.missed(self.last[1]))
         most = -math.inf if self.last is None else self.last[1]
         raise _LimitedByFunctionsError(
-            f"there is no program with {self.need.goal}: {self.need.missed(most)}, since functions "
-            "and comparisons in it have errors of their own. A higher precision does not make these "
-            f"smaller. Ask each of them for a smaller error. {self.need.remedy}"
+            f"there is no program with {self.need.goal}: {self.need.missed(most)}, since functions, "
+            "comparisons and the rounding to doubles have errors of their own. A higher precision "
+            "does not make these smaller. Ask functions and comparisons for smaller errors. "
+            f"{self.need.remedy}",
+            most,
         )
 
     def _after(self, here: _Place) -> _Place | None:

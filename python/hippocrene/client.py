@@ -349,7 +349,7 @@ class Client(StoredSecret, _Encrypting):
 
         A tuple or a dict of arrays, as `Server.run` returns it, becomes one of decrypted arrays.
         With the `interface` of a compiled classifier, decrypted scores become the class of each
-        row. The reply of another model raises an `ArgumentError`.
+        row. The reply of a model with other classes raises an `ArgumentError`.
 
         Numbers are doubles. They are complex if any value may be complex. Integers are exact and
         lie from 0 to ``plain_modulus - 1``, or around zero if `signed`. Bits are booleans.

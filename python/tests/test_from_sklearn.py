@@ -48,7 +48,7 @@ from sklearn.preprocessing import (
 from sklearn.svm import SVC, LinearSVC
 
 import hippocrene
-from hippocrene import ArgumentError, ShapeError, UnsupportedError
+from hippocrene import ArgumentError, FormatError, ShapeError, UnsupportedError
 from hippocrene.models import affine, model, model_interface, sklearn
 from hippocrene.models.model import Model
 from hippocrene.models.model_interface import ModelInterface
@@ -427,9 +427,31 @@ def test_parts_of_a_union_stand_side_by_side():
     fitted = make_pipeline(union, StandardScaler(), LogisticRegression()).fit(x, y)
     model = from_sklearn(fitted, x)
     assert (model.labels(model(model.encode(x))) == fitted.predict(x)).all()
+    dropped = make_pipeline(FeatureUnion([("none", "drop"), ("few", PCA(2))]), LogisticRegression())
+    with_names = load_wine(as_frame=True).data
+    model = from_sklearn(dropped.fit(with_names, y), with_names)
+    assert (model.labels(model(model.encode(with_names))) == dropped.predict(with_names)).all()
     encoder = FeatureUnion([("squares", PolynomialFeatures())])
     wrong = make_pipeline(encoder, LogisticRegression(max_iter=9999)).fit(x[:, :2], y)
     refused(wrong, x[:, :2], "PolynomialFeatures is not supported in a FeatureUnion")
+
+
+def test_wrong_notes_describe_no_model():
+    told = {"feature_names": None, "centres": [1.0, 2.0], "half_widths": [1.0, 1.0]}
+    results = json.dumps({"kind": "regressor", "classes": None, "result": "predict"})
+    found, result = ModelInterface.of_notes(json.dumps(told), results)
+    assert (found.half_widths, result) == ([1.0, 1.0], "predict")
+    for wrong in (
+        {"half_widths": [1.0]},
+        {"half_widths": [1.0, 0.0]},
+        {"half_widths": [1.0, float("nan")]},
+        {"centres": ["a", "b"]},
+        {"feature_names": ["only"]},
+    ):
+        with pytest.raises(FormatError, match="the notes of this interface describe no model"):
+            ModelInterface.of_notes(json.dumps({**told, **wrong}), results)
+    with pytest.raises(FormatError, match="describe no model"):
+        ModelInterface.of_notes("[" * 100_000, results)
 
 
 def test_steps_that_are_not_supported_transform_plain_rows():
@@ -476,7 +498,7 @@ def test_rows_and_replies_of_another_interface_are_refused(tmp_path):
         server.run(wider, encrypted, checkpoint=tmp_path / "state")
     received = hippocrene.EncryptedArray.from_bytes(reply.to_bytes())
     for own in (reply, received):
-        with pytest.raises(ArgumentError, match="this reply is of another program"):
+        with pytest.raises(ArgumentError, match="this is no reply of the program of the interface"):
             client.decrypt(own, words.interface())
     assert not (tmp_path / "state").exists()
     told = hippocrene.inspect(received.to_bytes())["array"]["notes"]

@@ -398,7 +398,8 @@ impl<F: Elements> Array<F> {
             }
         };
         let (layout, form) = (self.layout.clone(), self.form.clone());
-        Ok(Array::from_ciphertexts(layout, form, self.slots, ciphertexts.clone()))
+        let refreshed = Array::from_ciphertexts(layout, form, self.slots, ciphertexts.clone());
+        Ok(refreshed.with_notes(self.notes))
     }
 
     /// Returns the full ciphertexts, expanded from their seeds if necessary.

@@ -365,7 +365,7 @@ pub struct Decrypt {
     #[arg(long, short, value_name = "FILE")]
     pub output: Option<PathBuf>,
     /// The program that computed the array, or its interface. The scores of a classifier become the
-    /// class of each row. The result of another model is refused.
+    /// class of each row. A result of a model with other classes is refused.
     #[arg(long = "for", value_name = "FILE",
         conflicts_with_all = ["header_from", "signed", "for_sharing"])]
     pub program: Option<PathBuf>,

@@ -284,7 +284,7 @@ fn rows_of_a_model_become_classes() {
     assert!(status == 2 && error.contains("x was encoded for another program"), "{error}");
     let numbered = saved_model(&folder, "numbered.program", "[0, 1]", 50.0);
     let (status, _, error) = read(&["--for", &numbered]);
-    assert!(status == 1 && error.contains("reply is of another program"), "{error}");
+    assert!(status == 1 && error.contains("this is no reply of the program"), "{error}");
     let table = folder.path("numbers.npy");
     succeed(&["run", &numbered, &rows, "-o", &table]);
     let bytes = fs::read(&table).expect("a file");
@@ -318,6 +318,15 @@ fn wrong_rows_of_a_model_are_refused() {
     ] {
         fs::write(&rows, text).expect("a file");
         let (status, _, error) = run(&["run", &model, &rows]);
+        assert!(status == 4 && error.contains(message), "{error}");
+    }
+    // A header that is not the names of the model, and another order that is asked for.
+    for (text, options, message) in [
+        ("7.5,1.5\n0,0\n100,1\n75,2\n", &["--header"][..], "there is no column \"age\""),
+        ("rate,age\n0,0\n1,100\n2,75\n", &["--columns", "rate,age"], "--columns chooses rate, age"),
+    ] {
+        fs::write(&rows, text).expect("a file");
+        let (status, _, error) = run(&[&["run", &model, &rows], options].concat());
         assert!(status == 4 && error.contains(message), "{error}");
     }
     // Rows without names have the order of the model.

@@ -177,7 +177,7 @@ fn arrays_of_another_interface_are_refused() {
     );
     assert_eq!(
         interface.check_result(feet.notes()).unwrap_err().to_string(),
-        "decrypt: this reply is of another program than the interface. Pass the interface of the \
+        "decrypt: this is no reply of the program of the interface. Pass the interface of the \
          program that computed it."
     );
     interface.check_result(None).unwrap();

@@ -73,6 +73,7 @@ class NumberArray(ArithmeticArray, holds=("numbers",)):
             name: f"encrypted numbers have no {{name}}: use x.apply(lambda v: {formula}, domain=(low, high))"
             for name, formula in REMAINDERS.items()
         },
+        "divisor": "encrypted numbers can only divide numbers",
     }
     _no_method = FOR_BITS
     _other_powers = ". Use x.sqrt(domain=(0, high)) or x.reciprocal(domain=(low, high))"
@@ -240,7 +241,9 @@ class NumberArray(ArithmeticArray, holds=("numbers",)):
 
     def __truediv__(self, other: Plain | EncryptedArray) -> Self:
         if isinstance(other, NumberArray):
-            return self * other._inverse()
+            inverse = other._inverse()
+            with named("div", "mul"):
+                return self * inverse
         if isinstance(other, EncryptedArray):
             raise other._refused("divisor")
         if not is_plain(other):
@@ -262,7 +265,9 @@ class NumberArray(ArithmeticArray, holds=("numbers",)):
     def __rtruediv__(self, other: Plain) -> Self:
         if not is_plain(other):
             return NotImplemented
-        return self._inverse() * other
+        inverse = self._inverse()
+        with named("div", "mul"):
+            return inverse * other
 
     def _inverse(self) -> Self:
         """Return the reciprocals, for a division."""

@@ -157,9 +157,19 @@ class ModelInterface:
         try:
             told = {**json.loads(inputs), **json.loads(results)}
             result = told.pop("result")
-            return cls(**told), result
-        except (json.JSONDecodeError, KeyError, TypeError) as error:
+            interface = cls(**told)
+            interface._check()
+        except (ValueError, KeyError, TypeError, RecursionError) as error:
             raise FormatError(f"the notes of this interface describe no model: {error}") from None
+        return interface, result
+
+    def _check(self) -> None:
+        """Raise a `ValueError` unless every column has a finite interval."""
+        numbers = np.array([self.centres, self.half_widths], dtype=np.float64)
+        names = self.feature_names
+        is_named = names is None or len(names) == len(self.centres)
+        if not (is_named and np.isfinite(numbers).all() and (numbers[1] > 0).all()):
+            raise ValueError("columns without intervals")
 
     def as_dict(self) -> dict[str, Any]:
         """Return the fields as a dict that JSON can hold."""

@@ -140,7 +140,7 @@ def _column_transformer(transformer: Any) -> Affine:
         own = np.asarray(columns[name], dtype=np.intp)
         if not own.size or _drops(one):
             continue
-        group = _part(one, own.size, transformer)
+        group = _part(name, one, own.size, transformer)
         matrix = np.zeros((count, group.matrix.shape[1]))
         matrix[own] = group.matrix
         maps.append(Affine(matrix, group.shift))
@@ -149,12 +149,9 @@ def _column_transformer(transformer: Any) -> Affine:
 
 def _feature_union(union: Any) -> Affine:
     """Return the maps of all parts side by side."""
-    weights, maps = union.transformer_weights or {}, []
-    for name, one in union.transformer_list:
-        if _drops(one):
-            continue
-        part, weight = _part(one, union.n_features_in_, union), weights.get(name, 1.0)
-        maps.append(Affine(part.matrix * weight, part.shift * weight))
+    count = measured(union).n_features_in_
+    kept = [(name, one) for name, one in union.transformer_list if not _drops(one)]
+    maps = [_part(name, one, count, union) for name, one in kept]
     return _side_by_side(maps, union)
 
 
@@ -162,8 +159,18 @@ def _drops(part: Any) -> bool:
     return isinstance(part, str) and part == "drop"
 
 
-def _part(one: Any, count: int, whole: Any) -> Affine:
-    """Return the map of a part of a transformer, from this number of columns."""
+def measured(estimator: Any) -> Any:
+    """Return the estimator that knows the number and the names of the columns of a step.
+
+    A `FeatureUnion` asks its first part, even if that is dropped.
+    """
+    if not is_a(estimator, "FeatureUnion"):
+        return estimator
+    return next((one for _, one in estimator.transformer_list if not _drops(one)), estimator)
+
+
+def _part(name: str, one: Any, count: int, whole: Any) -> Affine:
+    """Return the map of a part of a transformer, from this number of columns, with its weight."""
     part = Affine.identity(count)
     for step in [] if passes_through(one) else steps_of(one):
         if not is_transformer(step):
@@ -172,7 +179,8 @@ def _part(one: Any, count: int, whole: Any) -> Affine:
                 f"are {transformer_names()}. Or {TRANSFORM_FIRST}."
             )
         part = part.then(transformation(step))
-    return part
+    weight = (whole.transformer_weights or {}).get(name)
+    return part if weight is None else Affine(part.matrix * weight, part.shift * weight)
 
 
 def _side_by_side(maps: list[Affine], whole: Any) -> Affine:

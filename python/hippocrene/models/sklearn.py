@@ -26,6 +26,7 @@ from hippocrene.models.nonlinear import Nonlinear
 from hippocrene.models.preprocessing import (
     TRANSFORM_FIRST,
     is_transformer,
+    measured,
     transformation,
     transformer_names,
 )
@@ -234,7 +235,8 @@ def _of_trees(last: Any, before: Affine, encoded: _Doubles, source: _Source) -> 
 
 def _sample(like: Any, steps: Sequence[Any]) -> tuple[_Doubles, Sequence[str] | None]:
     """Return the sample as doubles, with the names of its columns."""
-    first = next((step for step in steps if hasattr(step, "n_features_in_")), None)
+    measuring = (measured(step) for step in steps)
+    first = next((step for step in measuring if hasattr(step, "n_features_in_")), None)
     names = getattr(first, "feature_names_in_", None)
     sample, found = read_rows(like, None if names is None else names.tolist(), "from_sklearn")
     if first is not None and sample.shape[1] != first.n_features_in_:

@@ -45,8 +45,11 @@ impl Results {
     }
 }
 
-/// Notes for the client of a program, as text that this library does not read. Without any, a text
-/// is empty.
+/// Notes for the client of a program, as text that this crate does not read. Without any, a text is
+/// empty.
+///
+/// The command line and Python read texts that are not empty as notes of a model
+/// (`docs/reference/wire-format.md`).
 ///
 /// The arrays that follow a text carry its fingerprint. So rows that were encoded for one model are
 /// not taken for rows of another, nor are its results.
@@ -73,7 +76,7 @@ impl Notes {
     }
 
     /// True if an array that follows the notes `have` may follow a text too. It may if it follows
-    /// none.
+    /// none, or if the text is empty.
     pub(super) fn may_follow(have: Option<Fingerprint>, text: &str) -> bool {
         match (have, Notes::fingerprint_of(text)) {
             (Some(have), Some(need)) => have == need,
@@ -254,8 +257,8 @@ impl Interface {
         if Notes::may_follow(have, &self.notes().results) {
             return Ok(());
         }
-        let what = "this reply is of another program than the interface. Pass the interface of the \
-                    program that computed it.";
+        let what = "this is no reply of the program of the interface. Pass the interface of the program \
+                    that computed it.";
         Err(Error::argument("decrypt", what))
     }
 

@@ -436,7 +436,9 @@ impl<T: Element> Array<T> {
         let whole_lines = Table { index: Some(false), ..table.clone() };
         let header = is_named.then(|| csv::names(&bytes, &whole_lines)).and_then(Result::ok);
         let is_name = |cell: &String| names.contains(cell) || cell.parse::<f64>().is_err();
-        if let Some(header) = header.filter(|cells| cells.iter().any(is_name)) {
+        if is_named && table.header == Some(true) {
+            chosen.columns = Some(names.iter().cloned().map(Column::Name).collect());
+        } else if let Some(header) = header.filter(|cells| cells.iter().any(is_name)) {
             let missing = names.iter().filter(|name| !header.contains(name));
             let missing: Vec<&str> = missing.map(String::as_str).collect();
             if !missing.is_empty() {

@@ -193,6 +193,9 @@ impl Job<'_> {
         encrypted: &EncryptedArray,
         console: &mut Console<'_>,
     ) -> Result<(), CliError> {
+        if !self.prints_json(console) {
+            classes.check_format(self.format)?;
+        }
         let values = console.step("decrypt", || Ok(self.client.decrypt(encrypted)?))?;
         let found = classes.of_scores(&Array { shape: encrypted.shape().to_vec(), values })?;
         let precision_bits = encrypted.precision_bits(self.client.session());

@@ -12,9 +12,9 @@ use std::path::Path;
 /// Encoded values may exceed 1 by this much, from rounding (chosen, as in Python).
 const ROUNDING: f64 = 1.0 / (1u64 << 40) as f64;
 
-/// Rounds a number for errors.
+/// Rounds a number to six digits, for errors.
 fn shown(number: f64) -> f64 {
-    (number * 1e6).round() / 1e6
+    format!("{number:.5e}").parse().unwrap_or(number)
 }
 
 /// How the rows of a model are encoded.
@@ -35,10 +35,14 @@ impl Columns {
         let fits = |columns: &Self| {
             let count = columns.centres.len();
             let named = columns.feature_names.as_ref().is_none_or(|names| names.len() == count);
-            named && columns.half_widths.len() == count
+            let numbers = columns.centres.iter().chain(&columns.half_widths);
+            named
+                && columns.half_widths.len() == count
+                && numbers.clone().all(|number| number.is_finite())
+                && columns.half_widths.iter().all(|half_width| *half_width > 0.0)
         };
         match columns {
-            Some(columns) if !fits(&columns) => Err(no_model(path, "columns of different numbers")),
+            Some(columns) if !fits(&columns) => Err(no_model(path, "columns without intervals")),
             columns => Ok(columns),
         }
     }
@@ -67,6 +71,14 @@ impl Columns {
                  that it was fitted to.",
                 format_shape(&rows.shape),
                 count(width, "column")
+            )));
+        }
+        if !names.is_empty() && !header.is_empty() && header != names {
+            return Err(data(format!(
+                "--columns chooses {}, and the model takes {}. Leave out --columns: columns are \
+                 found by their names.",
+                header.join(", "),
+                names.join(", ")
             )));
         }
         if names.is_empty() && !header.is_empty() && table.columns.is_none() {
@@ -117,7 +129,23 @@ impl Classes {
     pub(super) fn of(interface: &Interface, path: &Path) -> Result<Option<Self>, CliError> {
         let notes: Option<ResultNotes> = read(&interface.notes().results, path)?;
         let scores = notes.filter(|notes| notes.result == "scores");
-        Ok(scores.and_then(|notes| notes.classes).map(Classes))
+        let classes = scores.and_then(|notes| notes.classes);
+        let is_class = |value: &Value| value.is_string() || value.is_number() || value.is_boolean();
+        match classes {
+            Some(classes) if !classes.iter().all(is_class) => {
+                Err(no_model(path, "classes that are neither text, numbers nor booleans"))
+            }
+            classes => Ok(classes.map(Classes)),
+        }
+    }
+
+    /// Checks that a format can hold the classes.
+    ///
+    /// # Errors
+    /// [`CliError::Usage`] if it cannot.
+    pub(super) fn check_format(&self, format: Format) -> Result<(), CliError> {
+        let shape = vec![self.0.len()];
+        class_bytes(&Array { shape, values: self.0.clone() }, format).map(drop)
     }
 
     /// Returns the class of each row.

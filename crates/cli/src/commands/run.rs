@@ -239,6 +239,9 @@ fn try_out(
     let model = Columns::of(interface, &run.program)?;
     let classes = Classes::of(interface, &run.program)?;
     let places = places(run, program)?;
+    if let Some(classes) = &classes {
+        places.iter().try_for_each(|(_, format)| classes.check_format(*format))?;
+    }
     let table = run.table.table();
     let plain = interface.inputs().iter().zip(&run.inputs);
     let how = (interface, model.as_ref());

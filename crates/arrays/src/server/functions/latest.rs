@@ -20,8 +20,14 @@ impl<K: PartialEq, V: Clone> Latest<K, V> {
     /// Returns the result for a key. Calls `search` only if it is not among the latest ones.
     pub(super) fn get_or_search(&self, key: K, search: impl FnOnce() -> V) -> V {
         let kept = || self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some((_, known)) = kept().iter().find(|(known, _)| *known == key) {
-            return known.clone();
+        {
+            let mut kept = kept();
+            let known = kept.iter().position(|(known, _)| *known == key);
+            if let Some(hit) = known.and_then(|place| kept.remove(place)) {
+                let found = hit.1.clone();
+                kept.push_front(hit);
+                return found;
+            }
         }
         // Other threads may search meanwhile.
         let found = search();
@@ -50,7 +56,8 @@ mod tests {
         };
         assert!((0..MAX_KEPT).all(searched));
         assert!(!(0..MAX_KEPT).any(searched));
-        assert!(searched(MAX_KEPT) && !searched(MAX_KEPT) && !searched(1));
-        assert!(searched(0));
+        // The one that was not used for the longest time makes room.
+        assert!(!searched(0) && searched(MAX_KEPT) && !searched(MAX_KEPT) && !searched(0));
+        assert!(searched(1));
     }
 }
