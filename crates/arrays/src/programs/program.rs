@@ -121,7 +121,7 @@ pub enum Planning {
 ///
 /// ```
 /// use hippocrene::{
-///     KeyRequest, Operation, Planning, Preset, Program, Recorder, Results, Spec, SpecKind,
+///     KeyRequest, Notes, Operation, Planning, Preset, Program, Recorder, Results, Spec, SpecKind,
 /// };
 ///
 /// let recorder = Recorder::new(Preset::by_name("n13")?.settings()?, &KeyRequest::only([]), None)?;
@@ -334,7 +334,7 @@ impl Program {
     /// Describes some of the steps as a part that can run by itself, given in ascending order.
     ///
     /// ```
-    /// # use hippocrene::{KeyRequest, Operation, Planning, Preset, Program, Recorder, Results, Spec, SpecKind};
+    /// # use hippocrene::{KeyRequest, Notes, Operation, Planning, Preset, Program, Recorder, Results, Spec, SpecKind};
     /// # let recorder = Recorder::new(Preset::by_name("n13")?.settings()?, &KeyRequest::only([]), None)?;
     /// # let rows = Spec::new(SpecKind::Numbers, vec![4], Some((-1.0, 1.0)))?;
     /// # let x = recorder.input("x", rows, None)?;

@@ -73,20 +73,7 @@ impl Columns {
                 count(width, "column")
             )));
         }
-        if !names.is_empty() && !header.is_empty() && header != names {
-            return Err(data(format!(
-                "--columns chooses {}, and the model takes {}. Leave out --columns: columns are \
-                 found by their names.",
-                header.join(", "),
-                names.join(", ")
-            )));
-        }
-        if names.is_empty() && !header.is_empty() && table.columns.is_none() {
-            let what = "the file names its columns, and the model was converted without names. Give \
-                        --columns with all columns in the order that the model was fitted to, or \
-                        convert the model with like= a data frame.";
-            return Err(data(what.to_owned()));
-        }
+        self.check_header(&header, table).map_err(data)?;
         for (i, value) in rows.values.iter_mut().enumerate() {
             let (row, column) = (i / width, i % width);
             let (centre, half_width) = (self.centres[column], self.half_widths[column]);
@@ -106,6 +93,25 @@ impl Columns {
             *value = encoded.clamp(-1.0, 1.0);
         }
         Ok(rows)
+    }
+
+    /// Checks the names of the columns that were read, if the file has names.
+    fn check_header(&self, header: &[String], table: &Table) -> Result<(), String> {
+        match self.feature_names.as_deref() {
+            Some(names) if !header.is_empty() && header != names => Err(format!(
+                "--columns chooses {}, and the model takes {}. Leave out --columns: columns are \
+                 found by their names.",
+                header.join(", "),
+                names.join(", ")
+            )),
+            None if !header.is_empty() && table.columns.is_none() => {
+                Err("the file names its columns, and the model was converted without names. Give \
+                     --columns with all columns in the order that the model was fitted to, or \
+                     convert the model with like= a data frame."
+                    .to_owned())
+            }
+            _ => Ok(()),
+        }
     }
 }
 
