@@ -6,7 +6,7 @@ import math
 import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Generic, Protocol, TypeVar
+from typing import Generic, Protocol, TypeVar, cast
 
 from hippocrene import _native
 from hippocrene.errors import (
@@ -110,8 +110,7 @@ class _LimitedByFunctionsError(Exception):
         self.most = most
 
 
-# Minimum number of bits by which a larger preset makes functions more precise, so that further ones
-# are tried (chosen).
+# Further presets are tried while each makes functions more precise by this number of bits (chosen).
 _CLEAR_GAIN = 0.25
 # Runs whose figures differ by a smaller factor are about equally good (chosen).
 _CLOSE_RATIO = 1.005
@@ -328,11 +327,12 @@ class _Search(Generic[_R]):
             here = self._after(here)
         if self.best is not None:
             return self.best
-        if self.last is None and self.problem is not None:
-            raise self.problem
-        if self.last is not None and isinstance(self.problem, CapacityError):
-            raise CapacityError(self.need.missed(self.last[1]))
-        most = -math.inf if self.last is None else self.last[1]
+        if self.last is None:
+            # Every run gives results or an error.
+            raise cast("HippocreneError", self.problem)
+        most = self.last[1]
+        if isinstance(self.problem, CapacityError):
+            raise CapacityError(self.need.missed(most))
         raise _LimitedByFunctionsError(
             f"there is no program with {self.need.goal}: {self.need.missed(most)}, since functions, "
             "comparisons and the rounding to doubles have errors of their own. A higher precision "

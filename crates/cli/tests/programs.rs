@@ -332,7 +332,7 @@ fn wrong_rows_of_a_model_are_refused() {
     // Rows without names have the order of the model.
     fs::write(&rows, "0,0\n100,1\n75,2\n").expect("a file");
     assert_eq!(succeed(&["run", &model, &rows]), "low\nhigh\nlow\n");
-    // Of a file with names, the order must be given if the model has none.
+    // If the file has names and the model has none, the order must be given.
     let unnamed = saved_unnamed_model(&folder);
     fs::write(&rows, "age,rate\n0,0\n100,1\n75,2\n").expect("a file");
     let (status, _, error) = run(&["run", &unnamed, &rows]);

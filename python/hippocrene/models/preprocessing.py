@@ -82,7 +82,7 @@ def _check_not_clipping(scaler: Any) -> None:
     if getattr(scaler, "clip", False):
         raise ArgumentError(
             f"from_sklearn: this {name_of(scaler)} clips values, which is no affine map. Fit it "
-            "with clip=False, or apply it to the rows before encode and convert the steps after it."
+            f"with clip=False. Or {TRANSFORM_FIRST}."
         )
 
 
@@ -95,8 +95,7 @@ def _simple_imputer(imputer: Any) -> Affine:
     if not (isinstance(missing, float) and np.isnan(missing)):
         raise ArgumentError(
             f"from_sklearn: this SimpleImputer replaces the value {missing!r}, and only the "
-            "replacement of NaN is supported. Apply it to the rows before encode, and convert the "
-            "steps after it."
+            f"replacement of NaN is supported. Fit one that replaces NaN. Or {TRANSFORM_FIRST}."
         )
     # A column without any value has no statistic, and is dropped.
     kept = ~np.isnan(np.asarray(imputer.statistics_, dtype=np.float64))
@@ -124,8 +123,8 @@ def _function_transformer(transformer: Any) -> Affine:
     """Return the identity, which stands for the remainder of a `ColumnTransformer`."""
     if transformer.func is not None:
         raise ArgumentError(
-            "from_sklearn: a FunctionTransformer with a function is not supported. Apply it to the "
-            "rows before encode, and convert the steps after it."
+            "from_sklearn: a FunctionTransformer with a function is not supported. Leave out the "
+            f"function. Or {TRANSFORM_FIRST}."
         )
     return Affine.identity(transformer.n_features_in_)
 
@@ -149,7 +148,7 @@ def _column_transformer(transformer: Any) -> Affine:
 
 def _feature_union(union: Any) -> Affine:
     """Return the maps of all parts side by side."""
-    count = measured(union).n_features_in_
+    count = column_source(union).n_features_in_
     kept = [(name, one) for name, one in union.transformer_list if not _drops(one)]
     maps = [_part(name, one, count, union) for name, one in kept]
     return _side_by_side(maps, union)
@@ -159,7 +158,7 @@ def _drops(part: Any) -> bool:
     return isinstance(part, str) and part == "drop"
 
 
-def measured(estimator: Any) -> Any:
+def column_source(estimator: Any) -> Any:
     """Return the estimator that knows the number and the names of the columns of a step.
 
     A `FeatureUnion` asks its first part, even if that is dropped.

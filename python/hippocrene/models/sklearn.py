@@ -25,8 +25,8 @@ from hippocrene.models.neural import HiddenLayers, perceptron
 from hippocrene.models.nonlinear import Nonlinear
 from hippocrene.models.preprocessing import (
     TRANSFORM_FIRST,
+    column_source,
     is_transformer,
-    measured,
     transformation,
     transformer_names,
 )
@@ -65,7 +65,7 @@ def from_sklearn(model: Any, like: Any, *, margin: float = 2.0) -> Model:
 
     - transformers: `StandardScaler`, `MinMaxScaler`, `MaxAbsScaler`, `RobustScaler`,
       `SimpleImputer` (encrypted rows have no missing values), `PCA`, `TruncatedSVD`, and a
-      `ColumnTransformer` of these,
+      `ColumnTransformer` and `FeatureUnion` of these,
     - classifiers for one target: `GaussianNB`, `MLPClassifier`, and all linear ones with `coef_`
       and `intercept_`, such as `LogisticRegression`, `LinearSVC`, `SGDClassifier`,
       `RidgeClassifier` and `LinearDiscriminantAnalysis`,
@@ -235,8 +235,8 @@ def _of_trees(last: Any, before: Affine, encoded: _Doubles, source: _Source) -> 
 
 def _sample(like: Any, steps: Sequence[Any]) -> tuple[_Doubles, Sequence[str] | None]:
     """Return the sample as doubles, with the names of its columns."""
-    measuring = (measured(step) for step in steps)
-    first = next((step for step in measuring if hasattr(step, "n_features_in_")), None)
+    sources = (column_source(step) for step in steps)
+    first = next((one for one in sources if hasattr(one, "n_features_in_")), None)
     names = getattr(first, "feature_names_in_", None)
     sample, found = read_rows(like, None if names is None else names.tolist(), "from_sklearn")
     if first is not None and sample.shape[1] != first.n_features_in_:

@@ -142,7 +142,7 @@ impl InterfaceBody {
         &self.results
     }
 
-    /// Notes for the client, which this library does not read.
+    /// Notes for the client, which this crate does not read.
     pub fn notes(&self) -> &Notes {
         &self.notes
     }
@@ -238,7 +238,7 @@ impl Interface {
         &self.body.results
     }
 
-    /// Notes for the client, which this library does not read.
+    /// Notes for the client, which this crate does not read.
     pub fn notes(&self) -> &Notes {
         &self.body.notes
     }

@@ -253,16 +253,21 @@ fn undominated(mut all: Vec<Partial>) -> Vec<Partial> {
 }
 
 #[cfg(test)]
-mod tests {
+pub(super) mod tests {
     use proptest::prelude::*;
 
     use super::*;
 
-    /// The cost of a placement, or `None` if it is not possible: the definition, value by value.
-    fn cost(nodes: &[Node], limits: Limits, is_bootstrapped: &[bool]) -> Option<f64> {
+    /// Returns the placement that bootstraps the given values, or `None` if it is not possible. This
+    /// is the definition, value by value.
+    pub(in crate::programs) fn placement_of(
+        nodes: &[Node],
+        limits: Limits,
+        is_bootstrapped: &[bool],
+    ) -> Option<Placement> {
         let mut needs: Vec<f64> =
             nodes.iter().map(|n| if n.is_output { limits.of_outputs } else { 0.0 }).collect();
-        let mut seconds = 0.0;
+        let (mut seconds, mut bootstraps) = (0.0, vec![None; nodes.len()]);
         for (value, node) in nodes.iter().enumerate().rev() {
             if is_bootstrapped[value] {
                 let cost = node.bootstrap.as_ref()?;
@@ -270,6 +275,7 @@ mod tests {
                     return None;
                 }
                 seconds += cost.at(needs[value]);
+                bootstraps[value] = Some(needs[value]);
                 needs[value] = limits.reserve;
             }
             if needs[value] > node.most {
@@ -281,7 +287,11 @@ mod tests {
                 needs[*input] = needs[*input].max(operands);
             }
         }
-        Some(seconds)
+        Some(Placement { bootstraps, needs, seconds, bound: seconds })
+    }
+
+    fn cost(nodes: &[Node], limits: Limits, is_bootstrapped: &[bool]) -> Option<f64> {
+        placement_of(nodes, limits, is_bootstrapped).map(|placement| placement.seconds)
     }
 
     fn exhaustive(nodes: &[Node], limits: Limits) -> Option<f64> {

@@ -10,10 +10,12 @@ use proptest::{
 use super::*;
 use crate::{
     Bootstrapping, KeyRequest, Settings,
-    programs::{plain::PlainNumber, recorder::Recorder, spec::SpecKind},
+    programs::{
+        placement::tests::placement_of, plain::PlainNumber, recorder::Recorder, spec::SpecKind,
+    },
 };
 
-/// The number of random graphs. Each takes about a second, mostly for the search.
+/// The number of random graphs. The search for each runs for about a second.
 const GRAPHS: u32 = 10;
 
 /// Placements are run if the planner expects at most this multiple of the seconds of its best one
@@ -72,33 +74,6 @@ fn recorded(recorder: &Recorder, drawn: &[Drawn]) -> Result<Graph, Error> {
     }
     let outputs = values.iter().zip(&used).filter(|(_, used)| !**used).map(|(value, _)| *value);
     recorder.graph(&outputs.collect::<Vec<_>>())
-}
-
-/// Returns the needs and the expected seconds if the values in `chosen` are bootstrapped, by the
-/// definition of a placement. It is `None` if that is impossible.
-fn placement_of(nodes: &[Node], limits: Limits, chosen: &[bool]) -> Option<Placement> {
-    let mut needs: Vec<f64> =
-        nodes.iter().map(|node| if node.is_output { limits.of_outputs } else { 0.0 }).collect();
-    let (mut seconds, mut bootstraps) = (0.0, vec![None; nodes.len()]);
-    for (value, node) in nodes.iter().enumerate().rev() {
-        if chosen[value] {
-            if needs[value] > limits.most || needs[value] <= 0.0 {
-                return None;
-            }
-            seconds += node.bootstrap.as_ref()?.at(needs[value]);
-            bootstraps[value] = Some(needs[value]);
-            needs[value] = limits.reserve;
-        }
-        if needs[value] > node.most {
-            return None;
-        }
-        let operands = node.depth.of_operands(needs[value]);
-        seconds += node.seconds.at(operands);
-        for input in &node.inputs {
-            needs[*input] = needs[*input].max(operands);
-        }
-    }
-    Some(Placement { bootstraps, needs, seconds, bound: seconds })
 }
 
 /// Returns the least seconds of the dry runs of all placements, and the number of cut points.
