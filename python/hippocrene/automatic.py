@@ -114,6 +114,9 @@ class _LimitedByFunctionsError(Exception):
 _CLEAR_GAIN = 0.25
 # Runs whose figures differ by a smaller factor are about equally good (chosen).
 _CLOSE_RATIO = 1.005
+# A run with more than this multiple of the memory limit is not completed, since that hardly changes
+# its memory (chosen).
+_CLEARLY_TOO_LARGE = 1.5
 # Maximum number of precisions that are tried to find the least one.
 _TRIES = 12
 # Minimum number of bits of a step that shows whether a higher precision has an effect. The precision
@@ -198,7 +201,9 @@ def chosen(
             too_slow.append(preset)
             continue
         try:
-            simulation = finished(_fit(run, preset, precision, need, bootstraps))
+            simulation = _fit(run, preset, precision, need, bootstraps)
+            if simulation.peak_memory <= _CLEARLY_TOO_LARGE * max_memory:
+                simulation = finished(simulation)
         except _LimitedByFunctionsError as limit:
             refused.append((preset, ArgumentError(f"{operation}: {limit}")))
             limits.append((limit.most, refused[-1][1]))

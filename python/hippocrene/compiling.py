@@ -5,6 +5,7 @@ from __future__ import annotations
 import inspect
 import math
 import os
+import warnings
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from functools import partial
@@ -24,6 +25,7 @@ from hippocrene.automatic import (
 )
 from hippocrene.client import checked_scheme
 from hippocrene.errors import ArgumentError
+from hippocrene.keys import listed
 from hippocrene.program import Program
 from hippocrene.requirements import Bootstrapping, to_native_bootstrapping
 from hippocrene.server import Server
@@ -159,6 +161,7 @@ def compile_noted(
     name = text(preset, "a preset")
     most = _MEMORY if max_memory is None else size_of(max_memory, "max_memory")
     names = _names(function, len(specs), list(provided))
+    _warn_of_mixed_samples({**dict(zip(names, specs, strict=True)), **provided})
     recording = _Recording(function, names, specs, provided, exact, notes)
     of_bits = any(one.kind == "bits" for one in specs)
     presets = candidates(of_bits) if name == "auto" else [name]
@@ -215,6 +218,17 @@ def _checked_parameters(parameters: Mapping[str, Spec] | None) -> dict[str, Spec
         )
     given = (parameters or {}).items()
     return {text(name, "the name of a parameter"): one for name, one in given}
+
+
+def _warn_of_mixed_samples(specs: Mapping[str, Spec]) -> None:
+    """Warn if some inputs have samples and others have none, since no sample is used then."""
+    without = [name for name, one in specs.items() if one._sample is None]
+    if 0 < len(without) < len(specs):
+        warnings.warn(
+            f"compile: there is no sample for {listed(without)}. So intervals inside of the program "
+            "rest on no sample at all. Make every specification with hippocrene.spec_like(sample).",
+            stacklevel=4,
+        )
 
 
 def _goal(optimize: str, max_memory: int) -> Goal:

@@ -6,6 +6,7 @@ import math
 from collections.abc import Callable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import TYPE_CHECKING, Any, Literal, cast
 
 import numpy.typing as npt
@@ -24,6 +25,7 @@ from hippocrene.errors import (
     ParameterMismatchError,
 )
 from hippocrene.keys import EvaluationKeys, listed
+from hippocrene.program import Program, encrypted_inputs
 from hippocrene.requirements import (
     Bootstrapping,
     LookUps,
@@ -44,8 +46,8 @@ _PRESET = "n14"
 
 
 def simulate(
-    program: Callable[..., Any],
-    *arrays: npt.ArrayLike,
+    program: Callable[..., Any] | Program,
+    *arrays: Any,
     preset: str | None = None,
     precision: float | Literal["auto"] | None = None,
     scheme: Literal["ckks", "bgv", "bfv"] = "ckks",
@@ -57,8 +59,16 @@ def simulate(
     keys: EvaluationKeys | Mapping[str, Any] | None = None,
     max_memory: int | None = None,
     min_precision: float | None = None,
+    parameters: Mapping[str, npt.ArrayLike] | None = None,
 ) -> Simulation:
     """Run `program` on `arrays` as if they were encrypted, and predict its cost and its errors.
+
+    A **compiled program** runs as it was planned. It already determines everything but its inputs
+    and its `parameters`, so it takes no other arguments. Rows of a model may be a DataFrame, and
+    ``simulate(program, rows).result`` is what a client would decrypt: the classes of a classifier,
+    for example.
+
+    All other arguments are for functions.
 
     `program` is a function of encrypted arrays. It returns one, or a tuple, named tuple, list or
     dict of them, which may be nested. Other objects among the results are passed through. The
@@ -95,9 +105,22 @@ def simulate(
     The program is called several times with ``"auto"``. It is also called again after a
     `CapacityError`, `BudgetError` or `MissingKeyError`, to find out what would work.
     """
+    options = (preset, precision, plain_modulus, interval, bound, keys, max_memory, min_precision)
+    if isinstance(program, Program):
+        if any(one is not None for one in options) or bootstrapping or tables or scheme != "ckks":
+            raise TypeError(
+                "simulate: a compiled program already determines preset, precision and keys. Pass only "
+                "its inputs and parameters."
+            )
+        return _of_program(program, arrays, parameters)
     if not callable(program):
         raise TypeError(
             f"a program is a function of encrypted arrays, not {type(program).__name__}"
+        )
+    if parameters is not None:
+        raise TypeError(
+            "simulate: parameters are those of a compiled program. Bind arguments of a function with "
+            "functools.partial."
         )
     if any(isinstance(array, EncryptedArray) for array in arrays):
         raise TypeError(
@@ -235,24 +258,47 @@ def _run(
     raw = asked.raw() if raw is None else raw
     if at_reference:
         raw.use_reference_prices()
-    description = raw.describe()
-    server = Server._of(raw.server(), description, is_simulated=True)
     declared = (asked.interval, asked.bound, None, False)
-    encrypted = [
-        EncryptedArray(encrypt(raw, array, *declared)._elements(), server) for array in asked.arrays
-    ]
-    raw.restart()
-    found: list[EncryptedArray] = []
+    encrypted = [encrypt(raw, array, *declared) for array in asked.arrays]
     try:
-        with server._standing_in(), tracing() as capacities:
-            # Results may be lazy views. A view moves its elements when its values are read. The
-            # program pays for these moves, so the values are read here.
-            result = _plain(raw, asked.program(*encrypted), found)
+        return _simulated(raw, encrypted, lambda server, arrays: asked.program(*arrays))
     except (KeyMismatchError, ParameterMismatchError) as mismatch:
         raise type(mismatch)(
             "simulate: a simulated program can only compute with its arguments, and it uses another "
             "encrypted array. Pass the values of that array to simulate too."
         ) from mismatch
+
+
+def _of_program(
+    program: Program, values: tuple[Any, ...], parameters: Mapping[str, npt.ArrayLike] | None
+) -> Simulation:
+    """Run a compiled program once."""
+    raw, interface = program._raw.simulation(), program.interface()
+    encrypted = encrypted_inputs(interface, values, partial(encrypt, raw, bound=None, wrap=False))
+    arrays = encrypted if isinstance(encrypted, tuple) else (encrypted,)
+
+    def run(server: Server, arrays: tuple[EncryptedArray, ...]) -> Any:
+        return program._run(server, arrays, parameters, None, None, None)
+
+    simulation = _simulated(raw, list(arrays), run)
+    return replace(simulation, result=interface._read(simulation.result))
+
+
+def _simulated(
+    raw: _native.Simulation,
+    encrypted: list[EncryptedArray],
+    compute: Callable[[Server, tuple[EncryptedArray, ...]], Any],
+) -> Simulation:
+    """Compute with encrypted arrays on a simulated server, and report the cost."""
+    description = raw.describe()
+    server = Server._of(raw.server(), description, is_simulated=True)
+    arrays = tuple(EncryptedArray(array._elements(), server) for array in encrypted)
+    raw.restart()
+    found: list[EncryptedArray] = []
+    with server._standing_in(), tracing() as capacities:
+        # Results may be lazy views. A view moves its elements when its values are read. The program
+        # pays for these moves, so the values are read here.
+        result = _plain(raw, compute(server, arrays), found)
     report = raw.report()
     return Simulation(
         result=result,

@@ -97,8 +97,8 @@ const IN_PYTHON: [(&str, &str); 26] = [
     (
         "Declare it (Server::with_distance), or make evaluation keys with tables \
          (KeyRequest::look_ups).",
-        "Declare it, as in `with x.server.at_distance(0.5): ...`, or pass tables=True to \
-         client.evaluation_keys.",
+        "Declare it, as in `with x.server.at_distance(0.5): ...`. Outside of compiled programs, \
+         tables=True in client.evaluation_keys helps too.",
     ),
     (
         "or make evaluation keys with look-up tables (KeyRequest::look_ups).",

@@ -17,6 +17,7 @@ use crate::{
     files::with_files,
     numbers::row_major,
     server::{Server, known, recorded},
+    simulation::Simulation,
 };
 
 /// A server that writes down the operations that it performs.
@@ -184,6 +185,12 @@ with_files!(
 
     fn interface(&self) -> Interface {
         self.0.interface().clone().into()
+    }
+
+    /// A simulation with the keys of the program.
+    fn simulation(&self, py: Python<'_>) -> PyResult<Simulation> {
+        let simulation = detached(py, || self.0.simulation())?;
+        Ok(Simulation::with_keys_of(simulation, &self.0.interface().key_request()))
     }
 
     /// Runs the program. `progress` is called after each step, with the number of steps done.

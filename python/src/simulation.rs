@@ -18,12 +18,18 @@ use pyo3::prelude::*;
 pub(crate) struct Simulation(hippocrene::Simulation, KeysDescription);
 
 impl Simulation {
+    /// A simulation with keys for this request.
+    pub(crate) fn with_keys_of(simulation: hippocrene::Simulation, request: &KeyRequest) -> Self {
+        let description = match simulation.keys() {
+            Some(keys) => KeysDescription::of(keys),
+            None => KeysDescription::every(simulation.server().session(), request),
+        };
+        Self(simulation, description)
+    }
+
     /// A simulation with its own keys and no others.
     fn of_limited(simulation: hippocrene::Simulation) -> Self {
-        let session = simulation.server().session();
-        let none = || KeysDescription::every(session, &KeyRequest::only([]));
-        let description = simulation.keys().map_or_else(none, KeysDescription::of);
-        Self(simulation, description)
+        Self::with_keys_of(simulation, &KeyRequest::only([]))
     }
 }
 

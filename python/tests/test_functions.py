@@ -162,3 +162,39 @@ def test_divisors_that_may_be_zero_are_refused() -> None:
         simulate(np.log, values - 1.0, preset="n15")
     with pytest.raises(UnsupportedError, match="the divisor is complex"):
         simulate(lambda x: 1 / x, values + 1j, preset="n15")
+
+
+@pytest.mark.parametrize(
+    ("program", "interval"),
+    [
+        (lambda x: 2**x, (-3, 3)),
+        (lambda x: np.power(10.0, x), (-1, 1)),
+        (lambda x: x**0.5, (0, 4)),
+        (lambda x: x**1.5, (0.5, 3)),
+        (lambda x: x**-1, (1, 4)),
+        (lambda x: np.power(x, -2.0), (-4, -1)),
+        (lambda x: x**2.0, (-4, 4)),
+        (lambda x: 1**x, (-4, 4)),
+    ],
+)
+def test_powers_are_those_of_numpy(
+    program: Callable[[Any], Any], interval: tuple[int, int]
+) -> None:
+    values = np.linspace(*interval, 33)
+    result = simulate(program, values, interval=interval, preset="n15").result
+    expected = program(values)
+    assert np.abs(result - expected).max() < 2**-8 * np.ptp(expected) + 2**-8
+
+
+@pytest.mark.parametrize(
+    ("program", "wrong"),
+    [
+        (lambda x: (-2) ** x, "pow: the base is -2, and it must be above 0"),
+        (lambda x: 0**x, "pow: the base is 0, and it must be above 0"),
+        (lambda x: x**-1, r"pow: the divisor lies in \[-4, 4\], with 0"),
+        (lambda x: x**1.5, "pow: .* is not defined|pow: .*NaN"),
+    ],
+)
+def test_powers_that_do_not_exist_are_refused(program: Callable[[Any], Any], wrong: str) -> None:
+    with pytest.raises((ArgumentError, UnsupportedError), match=wrong):
+        simulate(program, VALUES, interval=(-4, 4), preset="n15")

@@ -1,11 +1,11 @@
-"""Order by comparing all pairs: numpy's results on simulated arrays, without look-up tables."""
+"""Order without look-up tables: numpy's results on simulated arrays."""
 
 from __future__ import annotations
 
 import numpy as np
 import pytest
 
-from hippocrene import ArgumentError, simulate
+from hippocrene import ArgumentError, compile, simulate, spec
 
 VALUES = np.array([[2.0, -1.0, 2.0, 0.5, -3.0], [4.0, 4.0, 4.0, -4.0, 1.0]])
 
@@ -61,8 +61,47 @@ def test_ranks_among_all_values_have_the_shape_of_the_array():
 
 
 def test_lines_that_are_too_long_are_refused_without_tables():
+    def run(x):
+        with x.server.at_distance(1 / 40):
+            return x.sort()
+
     with pytest.raises(ArgumentError, match=r"lines of 129 values: all pairs of at most 128"):
-        simulate(lambda x: x.sort(), np.arange(129) / 40, bound=4, preset="n15", bootstrapping=True)
+        simulate(run, np.arange(129) / 40, bound=4, preset="n15", bootstrapping=True)
+
+
+@pytest.mark.parametrize(
+    ("program", "expected", "layers"),
+    [
+        (lambda x: np.sort(x), lambda v: np.sort(v), 6),
+        (lambda x: np.sort(x, axis=0), lambda v: np.sort(v, axis=0), 1),
+        (lambda x: x.max(axis=1), lambda v: v.max(axis=1), 3),
+        (lambda x: x.min(), lambda v: v.min(), 4),
+        (lambda x: np.median(x, axis=1), lambda v: np.median(v, axis=1), 6),
+        (lambda x: x.quantile(0.25, axis=1), lambda v: np.quantile(v, 0.25, axis=1), 6),
+        (lambda x: x.top_k(2), lambda v: np.sort(v)[:, -2:], 6),
+        (lambda x: np.ptp(x, axis=1), lambda v: np.ptp(v, axis=1), 6),
+    ],
+)
+def test_close_values_are_in_order_without_a_distance(program, expected, layers):
+    values = VALUES + np.array([0.0, 0.001, 0.002, -0.003, 0.0])
+    simulation = simulate(program, values, bound=5, preset="n16s", bootstrapping=True)
+    assert "look up" not in simulation.operations
+    expected = expected(values)
+    assert simulation.result.shape == expected.shape
+    # A layer is wrong by about a 1000th of the interval.
+    assert np.abs(simulation.result - expected).max() < layers * 10 / 1000 + 2**-9
+
+
+def test_maxima_in_a_program_are_within_its_error_bound():
+    rows = np.array([[30.0, 30.1, 70.0, 69.9], [50.0, 49.9, 30.0, 30.0]])
+
+    def largest(x):
+        return x.max(axis=1)
+
+    program = compile(largest, spec(rows.shape, interval=(20, 80)), preset="n16s")
+    assert 0 < program.error_bound < 1
+    simulation = simulate(largest, rows, interval=(20, 80), preset="n16s", bootstrapping=True)
+    assert np.abs(simulation.result - rows.max(axis=1)).max() < program.error_bound
 
 
 def test_a_distance_has_to_be_declared_and_right():
@@ -77,7 +116,7 @@ def test_a_distance_has_to_be_declared_and_right():
 
         return simulate(run, values, bound=1, preset="n15", bootstrapping=True).result
 
-    for program in (np.sort, np.max, np.median, lambda x: x.argsort(), lambda x: x.top_k(2)):
+    for program in (np.argmax, np.argmin, lambda x: x.argsort()):
         with pytest.raises(
             ArgumentError, match=r"Declare it, as in `with x\.server\.at_distance\(0\.5\)"
         ):

@@ -936,3 +936,41 @@ def test_the_first_run_also_encodes_plain_matrices() -> None:
     assert sum(step.seconds for step in program.steps) == pytest.approx(program.seconds, rel=0.1)
     square = hp.compile(lambda x: x * x, hp.spec(64, bound=1), preset="n14")
     assert square.first_seconds == square.seconds
+
+
+def test_compiled_programs_are_simulated_without_keys() -> None:
+    program = hp.compile(
+        lambda x, *, scale: {"scores": affine(x) * scale, "sum": x.sum()},
+        hp.spec(ROWS.shape, bound=1),
+        parameters={"scale": hp.spec(3, bound=2)},
+        preset="n13",
+    )
+    scale = np.array([0.5, -1.0, 2.0])
+    simulation = hp.simulate(program, ROWS, parameters={"scale": scale})
+    assert simulation.result.keys() == {"scores", "sum"}
+    np.testing.assert_allclose(simulation.result["scores"], affine(ROWS) * scale, atol=1e-6)
+    np.testing.assert_allclose(simulation.result["sum"], ROWS.sum(), atol=1e-6)
+    assert simulation.preset == "n13"
+    assert abs(simulation.key_bytes / program.key_bytes - 1) < 0.01
+    with pytest.raises(hp.ArgumentError, match="run: no parameters are given"):
+        hp.simulate(program, ROWS)
+    with pytest.raises(TypeError, match="already determines preset, precision and keys"):
+        hp.simulate(program, ROWS, preset="n14")
+    with pytest.raises(hp.ArgumentError, match="2 inputs are given, and the program takes 1: x"):
+        hp.simulate(program, ROWS, ROWS, parameters={"scale": scale})
+    with pytest.raises(TypeError, match="parameters are those of a compiled program"):
+        hp.simulate(affine, ROWS, parameters={"scale": scale})
+
+
+def test_a_simulated_program_has_the_errors_of_its_functions() -> None:
+    program = hp.compile(lambda x: np.tanh(affine(x)), hp.spec_like(ROWS), error=0.01)
+    result = hp.simulate(program, ROWS).result
+    errors = np.abs(result - np.tanh(affine(ROWS)))
+    assert program.error_bound is not None
+    assert 1e-6 < errors.max() <= program.error_bound <= 0.01
+
+
+def test_a_sample_for_some_inputs_only_is_a_warning() -> None:
+    specs = hp.spec_like(ROWS), hp.spec(ROWS.shape, bound=1)
+    with pytest.warns(UserWarning, match="no sample for y. So intervals"):
+        hp.compile(lambda x, y: x * y, *specs, preset="n13")

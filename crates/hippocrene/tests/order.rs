@@ -1,5 +1,5 @@
-//! Tests of order by comparing all pairs, with small insecure parameters, against a plain
-//! reference.
+//! Tests of order by comparing all pairs and by comparators, with small insecure parameters, against
+//! a plain reference.
 
 use std::sync::LazyLock;
 
@@ -181,14 +181,86 @@ fn lines_along_an_axis_are_in_order() {
     }
 }
 
-/// Servers without tables need a declared distance, which a simulation checks.
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(8))]
+
+    /// Elements may be as close as they like, and equal.
+    #[test]
+    fn undeclared_elements_are_in_order(
+        x in proptest::collection::vec(
+            prop_oneof![0.0..=1.0f64, 0.5..0.501f64, Just(0.0), Just(1.0)], 2..=4
+        ),
+        low in prop_oneof![Just(-1.0), Just(0.0), Just(10.0)],
+    ) {
+        let width = 2.0;
+        let x: Vec<f64> = x.iter().map(|x| low + width * x).collect();
+        let n = x.len();
+        let simulation = &*SIMULATION;
+        let server = simulation.server();
+        let a = encrypt(simulation, &x, &[n], (low, low + width));
+        let mut sorted = x.clone();
+        sorted.sort_by(f64::total_cmp);
+        let check = |got: Result<EncryptedArray, Error>, shape: &[usize], expected: &[f64], what| {
+            check(simulation, &got.unwrap(), shape, expected, 0.01 * width, &format!("{what} of {x:?}"));
+        };
+        check(server.largest(&a, Some(0)), &[], &sorted[n - 1..], "largest");
+        check(server.smallest(&a, None), &[], &sorted[..1], "smallest");
+        check(server.sort(&a, None), &[n], &sorted, "sorted elements");
+        let k = n.div_ceil(2);
+        check(server.top_k(&a, k, None), &[k], &sorted[n - k..], "largest elements");
+        let median = 0.5 * (sorted[(n - 1) / 2] + sorted[n / 2]);
+        check(server.median(&a, None), &[], &[median], "median");
+        let (below, above) = (sorted[(n - 1) / 4], sorted[(n - 1) / 4 + usize::from(n > 1)]);
+        let quarter = below + (0.25 * (n - 1) as f64).fract() * (above - below);
+        let quantiles = server.quantile(&a, &[0.25, 1.0], None);
+        check(quantiles, &[2], &[quarter, sorted[n - 1]], "quantiles");
+    }
+}
+
+#[test]
+fn undeclared_elements_are_in_order_along_an_axis() {
+    let simulation = &*SIMULATION;
+    let server = simulation.server();
+    let x: Vec<f64> = (0..3 * 4 * 2).map(|i| f64::from(i * 7 % 11) / 5.5 - 1.0).collect();
+    let a = encrypt(simulation, &x, &[3, 4, 2], (-1.0, 1.0));
+    for (axis, length, inner) in [(0, 3, 8), (1, 4, 2), (2, 2, 1)] {
+        let line = |i: usize| {
+            let first = i / inner * inner * length + i % inner;
+            (0..length).map(move |j| first + j * inner)
+        };
+        let (mut sorted, mut most) = (x.clone(), Vec::new());
+        for i in 0..x.len() / length {
+            let mut own: Vec<f64> = line(i).map(|j| x[j]).collect();
+            own.sort_by(f64::total_cmp);
+            line(i).zip(&own).for_each(|(at, value)| sorted[at] = *value);
+            most.push(own[length - 1]);
+        }
+        let mut kept = vec![3, 4, 2];
+        kept.remove(axis);
+        let what = format!("axis {axis}");
+        check(simulation, &server.sort(&a, Some(axis)).unwrap(), &[3, 4, 2], &sorted, 0.02, &what);
+        check(simulation, &server.largest(&a, Some(axis)).unwrap(), &kept, &most, 0.02, &what);
+    }
+    let squares = encrypt(simulation, &x[..16], &[4, 4], (-1.0, 1.0));
+    let pooled = server.max_pool(&squares, 2).unwrap();
+    let largest = |i: usize, j: usize| {
+        [(0, 0), (0, 1), (1, 0), (1, 1)]
+            .map(|(k, l)| x[4 * (2 * i + k) + 2 * j + l])
+            .into_iter()
+            .fold(f64::MIN, f64::max)
+    };
+    let expected = [largest(0, 0), largest(0, 1), largest(1, 0), largest(1, 1)];
+    check(simulation, &pooled, &[2, 2], &expected, 0.02, "pools");
+}
+
+/// Places need a declared distance without tables, which a simulation checks.
 #[test]
 fn a_distance_has_to_be_declared_and_right() {
     let simulation = &*SIMULATION;
     let server = simulation.server();
     let x = [0.5, -0.5, 0.508, 0.508, 0.9];
     let a = encrypt(simulation, &x, &[5], (-1.0, 1.0));
-    let undeclared = server.sort(&a, None).unwrap_err().to_string();
+    let undeclared = server.argsort(&a, None).unwrap_err().to_string();
     assert!(undeclared.contains("Declare it (Server::with_distance)"), "{undeclared}");
     let wrong = server.with_distance(0.02).unwrap().largest(&a, None).unwrap_err().to_string();
     assert!(wrong.contains("0.5 and 0.508 differ by less than the declared distance of 0.02"));
@@ -232,6 +304,13 @@ fn bootstraps_happen_on_the_way() {
     for (got, expected) in client.decrypt(&sorted).unwrap().iter().zip(&expected) {
         assert!((got - expected).abs() < 8.0 * ERROR, "{got} instead of {expected}");
     }
+    // Comparators bootstrap before a layer or within it.
+    let before = server.bootstraps();
+    let close: Vec<f64> = x.iter().map(|x| 0.5 * x).collect();
+    let b = client.encrypt_with((&close[..]).into(), &[13], &how).unwrap();
+    let median = server.median(&b, None).unwrap();
+    assert!(server.bootstraps() > before);
+    assert!((client.decrypt(&median).unwrap()[0] - 0.5 * expected[6]).abs() < 0.02);
     let ranks = client.decrypt(&server.rank(&a, None).unwrap()).unwrap();
     for (got, expected) in ranks.iter().zip(argsort(&floats(&argsort(&x)))) {
         assert!((got - expected as f64).abs() < 1.0 / 16.0, "{got} instead of {expected}");

@@ -210,7 +210,7 @@ impl Parameters {
     }
 
     /// The same set with another digest, for a dry run.
-    pub(crate) fn for_dry_run(self) -> Self {
+    pub fn for_dry_run(self) -> Self {
         let digest = Fingerprint::of(
             "hippocrene 2026-11 dry-run parameters",
             digest(&self.literal).as_bytes(),

@@ -119,7 +119,7 @@ HINTS = {
     "fft.irfft": "use numpy.fft.ifft with the whole spectrum, as numpy.fft.fft returns it",
     "broadcast_arrays": "operators broadcast by themselves, and numpy.broadcast_to(x, shape) one array",
     "empty_like": "use numpy.zeros(x.shape), which computes with encrypted arrays",
-    "float_power": "exponents are integers from 0 on, as in x ** n",
+    "float_power": "use x ** power",
     "full_like": "use numpy.full(x.shape, value), which computes with encrypted arrays",
     "heaviside": "use x > 0, which is approximately 0 or 1",
     "histogram": "(x > edge).sum() is approximately the number of values above an edge, and a bin is the difference "

@@ -67,8 +67,6 @@ class ArithmeticArray(EncryptedArray):
             }.items()
         },
     }
-    # The end of errors about powers: the methods for roots and negative powers.
-    _other_powers: ClassVar[str] = ""
     _pow_modulus: ClassVar[str]
 
     def _elements_beside(
@@ -181,15 +179,12 @@ class ArithmeticArray(EncryptedArray):
         except TypeError:
             if not is_plain(exponent):
                 return NotImplemented
-            raise TypeError(
-                f"pow: exponents are integers from 0 on, one for all values{self._other_powers}"
-            ) from None
+            raise TypeError("pow: exponents are integers from 0 on, one for all values") from None
         if n == 0:
             return self * 0 + 1
         if not 1 <= n < 2**32:
-            instead = self._other_powers if n < 0 else ""
             raise ArgumentError(
-                f"encrypted arrays can be raised to 0 and the powers 1, 2, 3, ... below 2**32, not {n}{instead}"
+                f"encrypted arrays can be raised to 0 and the powers 1, 2, 3, ... below 2**32, not {n}"
             )
         server = self._bound_server("pow")
         return self._elementwise(server, lambda x: server._raw.pow(x, n))

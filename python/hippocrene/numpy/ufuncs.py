@@ -21,7 +21,7 @@ BINARY: dict[Any, tuple[str, str]] = {
     np.multiply: ("__mul__", "__rmul__"),
     np.true_divide: ("__truediv__", "__rtruediv__"),
     np.matmul: ("__matmul__", "__rmatmul__"),
-    np.power: ("__pow__", ""),
+    np.power: ("__pow__", "__rpow__"),
     np.maximum: ("maximum", "maximum"),
     np.minimum: ("minimum", "minimum"),
     np.greater: ("__gt__", "__lt__"),

@@ -202,14 +202,23 @@ impl Program {
         self.predicted(false)
     }
 
-    /// Predicts the cost on this machine or on the reference machine.
-    fn predicted(&self, is_reference: bool) -> Result<(Vec<StepReport>, Cost), Error> {
+    /// Returns a simulation with the parameters and the keys of this program. Its server runs the
+    /// program on plain values ([`Simulation::encrypt`], [`Program::run`]), without any key.
+    ///
+    /// # Errors
+    /// As [`Simulation::with_keys`].
+    pub fn simulation(&self) -> Result<Simulation, Error> {
         let settings = self.interface.settings().clone();
         let request = self.interface.key_request();
-        let simulation = match self.body.composes_rotations {
-            true => Simulation::limited_to(settings, &request)?,
-            false => Simulation::with_keys(settings, &request)?,
-        };
+        match self.body.composes_rotations {
+            true => Simulation::limited_to(settings, &request),
+            false => Simulation::with_keys(settings, &request),
+        }
+    }
+
+    /// Predicts the cost on this machine or on the reference machine.
+    fn predicted(&self, is_reference: bool) -> Result<(Vec<StepReport>, Cost), Error> {
+        let simulation = self.simulation()?;
         if is_reference {
             simulation.use_reference_prices();
         }

@@ -307,7 +307,12 @@ impl Server {
         settings: &Settings,
         operation: &'static str,
     ) -> Result<(), Error> {
-        Ok(self.session.context().rlwe().check_digest(settings.parameters().digest(), operation)?)
+        let rlwe = self.session.context().rlwe();
+        let digest = match rlwe.is_dry_run() {
+            true => settings.parameters().clone().for_dry_run().digest(),
+            false => settings.parameters().digest(),
+        };
+        Ok(rlwe.check_digest(digest, operation)?)
     }
 
     /// Returns the keys of a request that this server lacks, one text for each kind. Rotations must

@@ -791,7 +791,7 @@ fn error_of_maximum(plan: &SignPlan) -> f64 {
 
 /// Adds an error of at most `largest` to the stated error. It may be the same in all slots, since
 /// polynomials err in one direction. A slot that holds zero stays as it is.
-fn with_largest_error(c: Ciphertext, largest: f64) -> Ciphertext {
+pub(in crate::server) fn with_largest_error(c: Ciphertext, largest: f64) -> Ciphertext {
     let std = log2(largest / DEVIATIONS_OF_LARGEST_ERROR) - 0.5 * (c.slots() as f64).log2();
     let error = Noise::from_log2_std(std + c.scale().log2());
     let noise = c.inner().noise().plus(error.with_common(error).without_zeros());

@@ -11,6 +11,7 @@ pub(in crate::server) mod equality;
 pub(in crate::server) mod latest;
 pub(in crate::server) mod lines;
 pub(in crate::server) mod named;
+pub(in crate::server) mod order_by_comparators;
 pub(in crate::server) mod order_by_pairs;
 pub(in crate::server) mod pieces;
 pub(in crate::server) mod polynomial;

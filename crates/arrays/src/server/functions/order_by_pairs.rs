@@ -323,10 +323,11 @@ impl Server {
         Ok(2.0 * self.half_gap(a, &form, MAX_ERROR_OF_RANKS, NOISE_OF_RANKS, OPERATION)?.0)
     }
 
-    /// Orders the lines by comparing all pairs, or returns `None` on servers with look-up tables.
+    /// Orders the lines without look-up tables, or returns `None` on servers that have them.
     ///
-    /// Tables are never wrong by more than their error, whatever the distances of the elements.
-    pub(in crate::server) fn by_pairs_without_tables(
+    /// All pairs are compared if a distance of the elements is declared. Otherwise comparators are
+    /// used, which are never wrong by more than their error, and tables are not either.
+    pub(in crate::server) fn in_order_without_tables(
         &self,
         a: &EncryptedArray,
         lines: &Lines,
@@ -334,6 +335,9 @@ impl Server {
     ) -> Result<Option<EncryptedArray>, Error> {
         if self.pegasus.is_some() {
             return Ok(None);
+        }
+        if let (Ordered::Elements(ranks), None) = (ordered, self.policy.distance) {
+            return self.by_comparators(a, lines, ranks).map(Some);
         }
         self.check_length(lines)?;
         self.check_distances(a, lines, ordered)?;
@@ -351,7 +355,7 @@ impl Server {
         let Some(distance) = self.policy.distance else {
             // Without the keys for it, a declaration would not help.
             self.check_pairs(a, lines, ordered)?;
-            let what = "without look-up tables, values are only put in order if they are equal or \
+            let what = "without look-up tables, places are only found if values are equal or \
                         differ by a known distance. Declare it (Server::with_distance), or make \
                         evaluation keys with tables (KeyRequest::look_ups).";
             return Err(Error::argument(lines.operation, what));
@@ -427,9 +431,8 @@ impl Server {
     /// Returns the error of a comparison of all pairs. If the server lacks keys for it, the error
     /// names them.
     fn without_keys(&self, error: Error, lines: &Lines, ordered: &Ordered) -> Error {
-        let is_missing = matches!(error, Error::Capacity { .. } | Error::MissingKey { .. });
         match ordered {
-            _ if !is_missing || self.bootstraps.is_some() || self.pegasus.is_some() => {
+            _ if !self.lacks_ways_of_order(&error) => {
                 self.about_distance(error.during(lines.operation), lines)
             }
             Ordered::Ranks => Error::NoKeys {
@@ -440,6 +443,12 @@ impl Server {
             },
             _ => without_tables(lines.operation),
         }
+    }
+
+    /// True if an order failed with this error because the server has neither bootstraps nor tables.
+    pub(in crate::server) fn lacks_ways_of_order(&self, error: &Error) -> bool {
+        let is_missing = matches!(error, Error::Capacity { .. } | Error::MissingKey { .. });
+        is_missing && self.bootstraps.is_none() && self.pegasus.is_none()
     }
 
     /// Returns an error of a part of an order, with the declared distance on which it may depend.

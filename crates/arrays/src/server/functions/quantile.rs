@@ -90,8 +90,11 @@ impl Server {
             return Ok(filled);
         }
         let between: Vec<(usize, f64)> = q.iter().map(|q| place(*q, lines.length)).collect();
+        if self.pegasus.is_none() && self.policy().distance.is_none() {
+            return self.quantiles_by_comparators(a, lines, &between, shape);
+        }
         if let Some(quantiles) =
-            self.by_pairs_without_tables(a, lines, &Ordered::Between(between.clone()))?
+            self.in_order_without_tables(a, lines, &Ordered::Between(between.clone()))?
         {
             // A median has no axis for its only quantile.
             let strides = quantiles.layout().strides();
@@ -106,37 +109,72 @@ impl Server {
         let quantiles = self.of_elements(&centred, lines, wide, |server, pegasus, x, form| {
             let sorted = pegasus.sort(x, lines.length)?;
             let count = sorted.len() / lines.length;
-            let next = |above: bool| {
-                let places = between.iter().flat_map(|(place, weight)| {
-                    let place = place + usize::from(above && *weight > 0.0);
-                    (0..count).map(move |line| line * lines.length + place)
-                });
-                let next = sorted.select(&places.collect::<Vec<_>>())?;
-                server.repacked(pegasus, &next, &shape, form)
+            let next = |ranks: Vec<usize>| {
+                let line = |rank| (0..count).map(move |line| line * lines.length + rank);
+                let places: Vec<usize> = ranks.into_iter().flat_map(line).collect();
+                server.repacked(pegasus, &sorted.select(&places)?, &shape, form)
             };
-            let below = next(false)?;
-            if between.iter().all(|(_, weight)| *weight == 0.0) {
-                return Ok(below);
-            }
-            let of = |weight: f64, above: bool| if above { weight } else { 1.0 - weight };
-            let part = |array: &EncryptedArray, above: bool| {
-                let first = of(between[0].1, above);
-                if between.iter().all(|(_, weight)| *weight == between[0].1) {
-                    return server.mul_number(array, first);
-                }
-                let weights: Vec<f64> = between
-                    .iter()
-                    .flat_map(|(_, weight)| vec![of(*weight, above); count])
-                    .collect();
-                server.mul_plain(array, &weights[..])
-            };
-            let mut between = server.add(&part(&below, false)?, &part(&next(true)?, true)?)?;
-            // The other slots hold copies of elements, or 0, so the bound of `below` holds
-            // everywhere.
-            between.set_bound(below.bound());
-            Ok(between)
+            server.interpolated(&between, next)
         })?;
         Ok(self.plus_constant(&quantiles, middle, "quantile")?.with_known_interval(a.interval()))
+    }
+
+    /// Returns quantiles from the elements that comparators put in order.
+    fn quantiles_by_comparators(
+        &self,
+        a: &EncryptedArray,
+        lines: &Lines,
+        between: &[(usize, f64)],
+        shape: Vec<usize>,
+    ) -> Result<EncryptedArray, Error> {
+        let mut ranks: Vec<usize> = between
+            .iter()
+            .flat_map(|(rank, weight)| [*rank, rank + usize::from(*weight > 0.0)])
+            .collect();
+        ranks.sort_unstable();
+        ranks.dedup();
+        let elements = self.by_comparators(a, lines, &ranks)?;
+        let count = a.size() / lines.length;
+        let next = |wanted: Vec<usize>| {
+            let row = |rank: usize| ranks.partition_point(|one| *one < rank);
+            let places: Vec<usize> = wanted
+                .into_iter()
+                .flat_map(|rank| (0..count).map(move |line| row(rank) * count + line))
+                .collect();
+            self.gather(&[&elements], &shape, &places)
+        };
+        self.interpolated(between, next).map_err(|e| e.during(lines.operation))
+    }
+
+    /// Returns elements of some ranks, interpolated with those of the next ranks. `next` returns the
+    /// elements of these ranks, and `between` has a rank and the weight of the next one for each.
+    fn interpolated(
+        &self,
+        between: &[(usize, f64)],
+        next: impl Fn(Vec<usize>) -> Result<EncryptedArray, Error>,
+    ) -> Result<EncryptedArray, Error> {
+        let below = next(between.iter().map(|(rank, _)| *rank).collect())?;
+        if between.iter().all(|(_, weight)| *weight == 0.0) {
+            return Ok(below);
+        }
+        let above = |(rank, weight): &(usize, f64)| rank + usize::from(*weight > 0.0);
+        let above = next(between.iter().map(above).collect())?;
+        let count = below.size() / between.len();
+        let part = |array: &EncryptedArray, of: &dyn Fn(f64) -> f64| {
+            let first = between[0].1;
+            if between.iter().all(|(_, weight)| *weight == first) {
+                return self.mul_number(array, of(first));
+            }
+            let weights: Vec<f64> =
+                between.iter().flat_map(|(_, weight)| vec![of(*weight); count]).collect();
+            self.mul_plain(array, &weights[..])
+        };
+        let (below_part, above_part) =
+            (part(&below, &|weight| 1.0 - weight)?, part(&above, &|weight| weight)?);
+        let mut between = self.add(&below_part, &above_part)?;
+        // The other slots hold copies of elements, or 0, so the bound of `below` holds everywhere.
+        between.set_bound(below.bound().max(above.bound()));
+        Ok(between.with_known_interval(below.interval().union(above.interval())))
     }
 }
 

@@ -24,12 +24,18 @@ const MAX_PLACES: usize = 256;
 impl Server {
     /// Sorts the elements in rising order along an axis, or all of them into an array of one axis.
     ///
-    /// `axis` `None` sorts all elements. A line of 16 elements needs 63 look-ups, and one of 32
-    /// between one and two hundred ([`Pegasus::sort`]).
+    /// `axis` `None` sorts all elements. There are three ways:
+    ///
+    /// - By tables, if the server has look-up keys. A line of 16 elements needs 63 look-ups, and one
+    ///   of 32 between one and two hundred ([`Pegasus::sort`]).
+    /// - By comparing all pairs, if a distance of the elements is declared
+    ///   ([`Server::with_distance`]).
+    /// - By layers of comparators otherwise, 10 for 16 elements and 15 for 32.
     ///
     /// # Errors
-    /// [`Error::Shape`] when there is no such axis; [`Error::NoKeys`] when the server has no
-    /// look-up keys; [`Error::Argument`] when the array is complex or has no bound.
+    /// [`Error::Shape`] when there is no such axis; [`Error::NoKeys`] when the server has neither
+    /// look-up keys nor bootstrapping keys, and capacity is too low; [`Error::Capacity`] when a
+    /// bootstrap restores too little; [`Error::Argument`] when the array is complex or has no bound.
     pub fn sort(&self, a: &EncryptedArray, axis: Option<usize>) -> Result<EncryptedArray, Error> {
         let lines = Lines::of(a.shape(), axis, "sort")?;
         if lines.length == 1 {
@@ -39,7 +45,7 @@ impl Server {
             return Ok(filled);
         }
         let ranks = Ordered::Elements((0..lines.length).collect());
-        if let Some(sorted) = self.by_pairs_without_tables(a, &lines, &ranks)? {
+        if let Some(sorted) = self.in_order_without_tables(a, &lines, &ranks)? {
             return lines.along(sorted);
         }
         self.in_order(a, &lines, lines.length, |pegasus, x| pegasus.sort(x, lines.length))
@@ -75,7 +81,7 @@ impl Server {
             return Ok(filled);
         }
         let ranks = Ordered::Elements((lines.length - k..lines.length).collect());
-        if let Some(sorted) = self.by_pairs_without_tables(a, &lines, &ranks)? {
+        if let Some(sorted) = self.in_order_without_tables(a, &lines, &ranks)? {
             return lines.along(sorted);
         }
         self.in_order(a, &lines, k, |pegasus, x| pegasus.top_k(x, lines.length, k))
@@ -83,7 +89,8 @@ impl Server {
 
     /// Returns the largest elements along an axis, or the largest of all elements.
     ///
-    /// It needs `n - 1` look-ups for a line of `n` elements ([`Pegasus::largest`]).
+    /// It needs `n - 1` look-ups for a line of `n` elements ([`Pegasus::largest`]), or `log2(n)`
+    /// layers of comparators. [`Server::sort`] says which way is taken.
     ///
     /// # Errors
     /// As [`Server::sort`].
@@ -100,7 +107,7 @@ impl Server {
             return Ok(filled);
         }
         let last = Ordered::Elements(vec![lines.length - 1]);
-        if let Some(largest) = self.by_pairs_without_tables(a, &lines, &last)? {
+        if let Some(largest) = self.in_order_without_tables(a, &lines, &last)? {
             return without_first_axis(largest);
         }
         self.of_lines(a, &lines, in_rounds(lines.length), |pegasus, x| {
@@ -127,7 +134,7 @@ impl Server {
             return Ok(filled);
         }
         if let Some(smallest) =
-            self.by_pairs_without_tables(a, &lines, &Ordered::Elements(vec![0]))?
+            self.in_order_without_tables(a, &lines, &Ordered::Elements(vec![0]))?
         {
             return without_first_axis(smallest);
         }
@@ -177,7 +184,7 @@ impl Server {
         if lines.length == 1 || is_constant(a) {
             return self.first_places(a, lines);
         }
-        if let Some(places) = self.by_pairs_without_tables(a, lines, place)? {
+        if let Some(places) = self.in_order_without_tables(a, lines, place)? {
             return without_first_axis(places);
         }
         if lines.length > MAX_PLACES {
@@ -288,7 +295,7 @@ impl Server {
             return ordered.map_err(|e| e.during(lines.operation));
         }
         let places = Ordered::Places((0..lines.length).collect(), EqualElements::Rising);
-        if let Some(places) = self.by_pairs_without_tables(a, &lines, &places)? {
+        if let Some(places) = self.in_order_without_tables(a, &lines, &places)? {
             return lines.along(places);
         }
         let a = &self.plus_constant(a, -centre(&[a]), lines.operation)?;
@@ -358,6 +365,10 @@ impl Server {
         }
         let lines =
             Lines { operation: OPERATION, length: down * size, order, kept, inner: 1, axis: None };
+        let last = Ordered::Elements(vec![lines.length - 1]);
+        if let Some(largest) = self.in_order_without_tables(a, &lines, &last)? {
+            return without_first_axis(largest);
+        }
         self.of_lines(a, &lines, in_rounds(lines.length), |pegasus, x| {
             pegasus.largest(x, lines.length)
         })

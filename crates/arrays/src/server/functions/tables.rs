@@ -411,8 +411,8 @@ impl Server {
 pub(in crate::server) fn without_tables(operation: &'static str) -> Error {
     let what = match ORDERS.contains(&operation) {
         true => {
-            "this server has no keys of look-up tables, and bootstraps, with which all pairs can \
-             be compared, are missing too. Make evaluation keys with one of them \
+            "this server has no keys of look-up tables, and too little capacity to compare values \
+             without bootstraps. Make evaluation keys with one of them \
              (KeyRequest::bootstrapping or KeyRequest::look_ups), with a preset such as n15."
         }
         false => {

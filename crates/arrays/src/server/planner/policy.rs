@@ -104,8 +104,9 @@ impl Server {
 
     /// Returns this server for arrays whose elements are equal or differ by at least `distance`.
     ///
-    /// Servers without look-up tables need this to put elements in order ([`Server::sort`] and its
-    /// like). A smaller distance takes a deeper comparison.
+    /// Servers without look-up tables then compare all pairs of elements at once to put them in order
+    /// ([`Server::sort`] and its like). They need this to find places ([`Server::argsort`],
+    /// [`Server::argmin`], [`Server::argmax`]). A smaller distance takes a deeper comparison.
     ///
     /// # Errors
     /// [`Error::Argument`] if the distance is not a finite number above 0.

@@ -1,0 +1,246 @@
+//! Order by comparators. A comparator replaces two elements by the smaller and the larger one.
+//!
+//! The largest element of a line is found in rounds. Each round keeps the larger elements of two
+//! halves. All other orders take a sorting network, Batcher's odd-even merge sort ("Sorting
+//! networks and their applications", AFIPS 1968). The network does not depend on the elements, so
+//! it sorts all lines at once. Comparators that no result depends on are left out.
+//!
+//! A comparator computes `(x + y - |x - y|)/2` and `(x + y + |x - y|)/2`. Elements may be as close
+//! as they like, unlike where all pairs are compared ([`Server::with_distance`]).
+//!
+//! # Errors
+//! If the elements are wrong by at most `e`, the exact results of a layer are too. So the errors
+//! that the layers add sum up, and no layer needs elements that are more precise than its gap.
+//! [`EncryptedArray::precision_bits`] of the result states this sum.
+
+use crate::server::{
+    Server,
+    functions::{
+        DEVIATIONS_OF_LARGEST_ERROR,
+        comparison::{Comparison, centre, with_largest_error},
+        lines::{Lines, relabelled},
+        tables::without_tables,
+    },
+    planner::choose::Candidate,
+};
+use crate::{EncryptedArray, Error, Interval};
+
+/// A comparator: the ranks that the smaller and the larger element get.
+type Comparator = (usize, usize);
+
+/// A layer of comparators on rows.
+enum Layer {
+    /// Keeps the larger or the smaller elements of the first and the second half of the rows. If
+    /// their number is odd, the row in the middle is in both halves.
+    Halved { keeps_larger: bool },
+    /// Applies the comparators to pairs of rows.
+    Sorted(Vec<Comparator>),
+}
+
+impl Server {
+    /// Returns the elements of these ranks of every line. The first axis of the result counts the
+    /// ranks, and the others are those without the axis of the lines.
+    pub(in crate::server) fn by_comparators(
+        &self,
+        a: &EncryptedArray,
+        lines: &Lines,
+        ranks: &[usize],
+    ) -> Result<EncryptedArray, Error> {
+        self.check_real(a, lines.operation)?;
+        a.check_error_known(lines.operation)?;
+        let layers = Candidate::new("comparators", |server: &Server, [a]: [&EncryptedArray; 1]| {
+            server.in_layers(a, lines, ranks)
+        });
+        let arguments = format!("{:?} {ranks:?}", lines.axis);
+        let result = self.perform_by_arguments(lines.operation, &arguments, [a], &[layers]);
+        let result = result.map_err(|error| match self.lacks_ways_of_order(&error) {
+            true => without_tables(lines.operation),
+            false => error.during(lines.operation),
+        })?;
+        // The axis of the lines becomes the axes that it was made of.
+        let [of_ranks, mut of_lines] = [0, 1].map(|axis| result.layout().strides()[axis]);
+        let mut strides = vec![0; lines.kept.len()];
+        for (stride, length) in strides.iter_mut().zip(&lines.kept).rev() {
+            *stride = of_lines;
+            of_lines *= length;
+        }
+        strides.insert(0, of_ranks);
+        relabelled(result, [&[ranks.len()], &lines.kept[..]].concat(), strides)
+    }
+
+    fn in_layers(
+        &self,
+        a: &EncryptedArray,
+        lines: &Lines,
+        ranks: &[usize],
+    ) -> Result<EncryptedArray, Error> {
+        let (length, operation) = (lines.length, lines.operation);
+        let count = a.size() / length;
+        let middle = centre(&[a]);
+        let x = self.plus_constant(a, -middle, operation)?;
+        let element = |i: usize| lines.order[i % count * length + i / count];
+        let places: Vec<usize> = (0..a.size()).map(element).collect();
+        let mut x = self.gather(&[&x], &[length, count], &places)?;
+        // All layers get elements with the same stated error. The errors of the layers are added up.
+        let precision = x.precision_bits(&self.session);
+        let mut std = 0.0;
+        let mut after = |layer: &Layer, x: &EncryptedArray| {
+            let run = |server: &Server, [x]: [&EncryptedArray; 1]| server.after_layer(layer, x);
+            let layers = [Candidate::new("layer of comparators", run)];
+            let x = self.perform(operation, [x], f64::INFINITY, &layers)?;
+            std += (-x.precision_bits(&self.session)).exp2();
+            x.with_precision_bits(precision, &self.session)
+        };
+        match *ranks {
+            [rank] if rank == 0 || rank + 1 == length => {
+                while x.shape()[0] > 1 {
+                    x = after(&Layer::Halved { keeps_larger: rank > 0 }, &x)?;
+                }
+            }
+            _ => {
+                for layer in sorting_layers(length, ranks) {
+                    x = after(&Layer::Sorted(layer), &x)?;
+                }
+                x = self.picked_rows(&x, ranks.iter().copied())?;
+            }
+        }
+        let form = *x.form();
+        let largest = DEVIATIONS_OF_LARGEST_ERROR * std;
+        let x = self.map_as_it_is(&x, operation, false, |_, c| {
+            Ok(with_largest_error(c.clone(), largest))
+        })?;
+        self.plus_constant(&x.with_form(form), middle, operation)
+    }
+
+    /// Returns the rows of an array of two axes after a layer. The stated error of the result is
+    /// that of the layer, for rows with the stated error of `x`.
+    fn after_layer(&self, layer: &Layer, x: &EncryptedArray) -> Result<EncryptedArray, Error> {
+        let (rows, columns) = (x.shape()[0], x.shape()[1]);
+        match layer {
+            Layer::Halved { keeps_larger } => {
+                let half = rows.div_ceil(2);
+                let (first, last) =
+                    (self.picked_rows(x, 0..half)?, self.picked_rows(x, rows - half..rows)?);
+                self.compared(&first, &last, |distances| match keeps_larger {
+                    true => Ok(distances),
+                    false => self.negate(&distances),
+                })
+            }
+            Layer::Sorted(comparators) => {
+                // Rows without a comparator are compared with themselves.
+                let mut partners: Vec<usize> = (0..rows).collect();
+                let mut signs = vec![1.0; x.size()];
+                for (low, high) in comparators {
+                    (partners[*low], partners[*high]) = (*high, *low);
+                    signs[low * columns..(low + 1) * columns].fill(-1.0);
+                }
+                let others = self.picked_rows(x, partners.into_iter())?;
+                self.compared(x, &others, |distances| self.mul_plain(&distances, &signs[..]))
+            }
+        }
+    }
+
+    /// Returns `(x + y + signed(|x - y|))/2`, where `signed` changes some signs.
+    fn compared(
+        &self,
+        x: &EncryptedArray,
+        y: &EncryptedArray,
+        signed: impl Fn(EncryptedArray) -> Result<EncryptedArray, Error>,
+    ) -> Result<EncryptedArray, Error> {
+        let differences = self.sub(x, y)?;
+        let distances = self.abs(&differences, Comparison::default())?;
+        let excess = 0.5 * (distances.bound() - differences.bound()).max(0.0);
+        let twice = self.add(&self.add(x, y)?, &signed(distances)?)?;
+        let mut result = self.mul_number(&twice, 0.5)?;
+        let std = (-result.precision_bits(&self.session)).exp2();
+        let beyond = excess + DEVIATIONS_OF_LARGEST_ERROR * std;
+        result.set_bound(x.bound().max(y.bound()) + beyond);
+        let interval = x.interval().union(y.interval());
+        let interval = Interval::new(interval.low() - beyond, interval.high() + beyond);
+        Ok(result.with_known_interval(interval.unwrap_or(Interval::EVERYTHING)))
+    }
+
+    /// Returns rows of an array of two axes, one row after the other.
+    fn picked_rows(
+        &self,
+        x: &EncryptedArray,
+        rows: impl ExactSizeIterator<Item = usize>,
+    ) -> Result<EncryptedArray, Error> {
+        let columns = x.shape()[1];
+        let shape = [rows.len(), columns];
+        let places: Vec<usize> =
+            rows.flat_map(|row| (0..columns).map(move |column| row * columns + column)).collect();
+        self.gather(&[x], &shape, &places)
+    }
+}
+
+/// Returns the layers of Batcher's odd-even merge sort of `length` elements, with the comparators
+/// on which these ranks depend.
+fn sorting_layers(length: usize, ranks: &[usize]) -> Vec<Vec<Comparator>> {
+    let powers = |range: std::ops::Range<u32>| range.map(|i| 1usize << i);
+    let exponent = length.next_power_of_two().ilog2();
+    let mut layers = Vec::new();
+    for sorted in powers(0..exponent) {
+        for distance in powers(0..sorted.ilog2() + 1).rev() {
+            let is_low = |i: &usize| {
+                let high = i + distance;
+                // Only elements of one pair of sorted runs are merged.
+                high < length
+                    && i / (2 * sorted) == high / (2 * sorted)
+                    && *i >= distance % sorted
+                    && (i - distance % sorted) / distance % 2 == 0
+            };
+            layers.push((0..length).filter(is_low).map(|i| (i, i + distance)).collect::<Vec<_>>());
+        }
+    }
+    let mut is_needed = vec![false; length];
+    ranks.iter().for_each(|rank| is_needed[*rank] = true);
+    for layer in layers.iter_mut().rev() {
+        layer.retain(|(low, high)| is_needed[*low] || is_needed[*high]);
+        layer.iter().for_each(|(low, high)| (is_needed[*low], is_needed[*high]) = (true, true));
+    }
+    layers.retain(|layer| !layer.is_empty());
+    layers
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn networks_sort_every_sequence_of_zeros_and_ones() {
+        // By the 0-1 principle, they then sort every sequence.
+        for length in 1..=12 {
+            let ranks: Vec<usize> = (0..length).collect();
+            let layers = sorting_layers(length, &ranks);
+            for bits in 0..1usize << length {
+                let mut values: Vec<usize> = ranks.iter().map(|i| bits >> i & 1).collect();
+                for (low, high) in layers.iter().flatten() {
+                    let (a, b) = (values[*low], values[*high]);
+                    (values[*low], values[*high]) = (a.min(b), a.max(b));
+                }
+                assert!(values.is_sorted(), "{length} {bits:b}");
+            }
+        }
+        assert_eq!(sorting_layers(16, &(0..16).collect::<Vec<_>>()).len(), 10);
+    }
+
+    #[test]
+    fn networks_for_some_ranks_have_fewer_comparators() {
+        for length in 2..=10 {
+            for rank in 0..length {
+                let layers = sorting_layers(length, &[rank]);
+                for bits in 0..1usize << length {
+                    let mut values: Vec<usize> = (0..length).map(|i| bits >> i & 1).collect();
+                    for (low, high) in layers.iter().flatten() {
+                        let (a, b) = (values[*low], values[*high]);
+                        (values[*low], values[*high]) = (a.min(b), a.max(b));
+                    }
+                    let zeros = length - bits.count_ones() as usize;
+                    assert_eq!(values[rank], usize::from(rank >= zeros), "{length} {rank}");
+                }
+            }
+        }
+        assert!(sorting_layers(16, &[15]).iter().map(Vec::len).sum::<usize>() == 15);
+    }
+}
