@@ -261,7 +261,7 @@ def _run(
     declared = (asked.interval, asked.bound, None, False)
     encrypted = [encrypt(raw, array, *declared) for array in asked.arrays]
     try:
-        return _simulated(raw, encrypted, lambda server, arrays: asked.program(*arrays))
+        return _simulated(raw, encrypted, lambda _, arrays: asked.program(*arrays))
     except (KeyMismatchError, ParameterMismatchError) as mismatch:
         raise type(mismatch)(
             "simulate: a simulated program can only compute with its arguments, and it uses another "

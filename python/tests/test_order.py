@@ -5,7 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from hippocrene import ArgumentError, compile, simulate, spec
+import hippocrene
+from hippocrene import ArgumentError, simulate, spec
 
 VALUES = np.array([[2.0, -1.0, 2.0, 0.5, -3.0], [4.0, 4.0, 4.0, -4.0, 1.0]])
 
@@ -98,7 +99,7 @@ def test_maxima_in_a_program_are_within_its_error_bound():
     def largest(x):
         return x.max(axis=1)
 
-    program = compile(largest, spec(rows.shape, interval=(20, 80)), preset="n16s")
+    program = hippocrene.compile(largest, spec(rows.shape, interval=(20, 80)), preset="n16s")
     assert 0 < program.error_bound < 1
     simulation = simulate(largest, rows, interval=(20, 80), preset="n16s", bootstrapping=True)
     assert np.abs(simulation.result - rows.max(axis=1)).max() < program.error_bound
