@@ -141,9 +141,9 @@ class Interface(_Described):
     """The part of a program that its client needs: no weights and no steps.
 
     `Program.interface` makes it. It names the inputs with their shapes and intervals, the
-    parameters, and the evaluation keys that the program uses. The client uses it as in
-    ``Client.generate(interface)``, ``client.evaluation_keys(interface)`` and
-    ``client.encrypt(interface, values)``.
+    parameters, and the evaluation keys that the program uses. That of a model also has `columns`
+    and `classes`. The client uses it as in ``Client.generate(interface)``,
+    ``client.evaluation_keys(interface)`` and ``client.encrypt(interface, values)``.
     """
 
     __slots__ = ()
@@ -178,6 +178,20 @@ class Interface(_Described):
         notes = self._told["notes"]
         return ModelInterface.of_notes(**notes) if any(notes.values()) else None
 
+    @property
+    def columns(self) -> tuple[str, ...] | None:
+        """The names of the columns of a model, in order, or None if there are no names."""
+        model, _ = self._model or (None, "")
+        names = None if model is None else model.feature_names
+        return None if names is None else tuple(names)
+
+    @property
+    def classes(self) -> tuple[Any, ...] | None:
+        """The classes of a classifier, in the order of its scores, or None for other programs."""
+        model, _ = self._model or (None, "")
+        classes = None if model is None else model.classes
+        return None if classes is None else tuple(classes)
+
     def _read(self, values: Any) -> Any:
         """Return the classes that decrypted scores of a model mean, or the values themselves."""
         model, result = self._model or (None, "")
@@ -192,11 +206,10 @@ class Interface(_Described):
 
     def _facts(self) -> list[tuple[str, Cell]]:
         facts: list[tuple[str, Cell]] = [(name, str(spec)) for name, spec in self.inputs.items()]
-        model, _ = self._model or (None, "")
-        if model is not None and model.feature_names is not None:
-            facts.append(("columns", ", ".join(model.feature_names)))
-        if model is not None and model.classes is not None:
-            facts.append(("classes", ", ".join(map(str, model.classes))))
+        if self.columns is not None:
+            facts.append(("columns", ", ".join(self.columns)))
+        if self.classes is not None:
+            facts.append(("classes", ", ".join(map(str, self.classes))))
         return [*facts, ("preset", self.preset), ("keys", ", ".join(self.keys) or "none")]
 
 

@@ -148,11 +148,9 @@ def test_integer_powers(secret, near, exponent):
     near(secret(array) ** exponent, array**exponent)
 
 
-@pytest.mark.parametrize("exponent", [-1, -2.0, 2**32])
-def test_other_powers_are_refused(secret, exponent):
-    with pytest.raises(ValueError, match="powers 1, 2, 3") as caught:
-        secret([1.0]) ** exponent
-    assert ("reciprocal(domain=" in str(caught.value)) == (exponent < 0)
+def test_large_powers_are_refused(secret):
+    with pytest.raises(ValueError, match="powers 1, 2, 3"):
+        secret([1.0]) ** 2**32
 
 
 @few
@@ -196,8 +194,8 @@ def test_complex_values(client):
     )
 
 
-@pytest.mark.parametrize("exponent", [0.5, np.nan, np.inf, "2", 2j])
-def test_powers_need_integers(secret, exponent):
+@pytest.mark.parametrize("exponent", [np.nan, np.inf, "2", 2j, [1, 2]])
+def test_powers_need_one_finite_number(secret, exponent):
     with pytest.raises(TypeError):
         secret([1.0]) ** exponent
 

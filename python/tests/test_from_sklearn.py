@@ -436,6 +436,19 @@ def test_parts_of_a_union_stand_side_by_side():
     refused(wrong, x[:, :2], "PolynomialFeatures is not supported in a FeatureUnion")
 
 
+def test_compiled_models_describe_themselves_and_are_simulated():
+    x, y = WINE_FRAME
+    fitted = scaled(LogisticRegression()).fit(x, y)
+    program = from_sklearn(fitted, x).compile(rows=len(x))
+    interface = program.interface()
+    assert interface.columns == tuple(x.columns)
+    assert interface.classes == (0, 1, 2)
+    shuffled = x[x.columns[::-1]]
+    assert (hippocrene.simulate(program, shuffled).result == fitted.predict(x)).all()
+    plain = hippocrene.compile(lambda x: x + 1, hippocrene.spec(4, bound=1), preset="n13")
+    assert plain.interface().columns is plain.interface().classes is None
+
+
 def test_wrong_notes_describe_no_model():
     told = {"feature_names": None, "centres": [1.0, 2.0], "half_widths": [1.0, 1.0]}
     results = json.dumps({"kind": "regressor", "classes": None, "result": "predict"})

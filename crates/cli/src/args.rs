@@ -365,7 +365,8 @@ pub struct Decrypt {
     #[arg(long, short, value_name = "FILE")]
     pub output: Option<PathBuf>,
     /// The program that computed the array, or its interface. The scores of a classifier become the
-    /// class of each row. A result of a model with other classes is refused.
+    /// class of each row, and its probabilities get the classes as header. A result of a model with
+    /// other classes is refused.
     #[arg(long = "for", value_name = "FILE",
         conflicts_with_all = ["header_from", "signed", "for_sharing"])]
     pub program: Option<PathBuf>,

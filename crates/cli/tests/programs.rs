@@ -227,14 +227,21 @@ fn write_npy(path: &str, values: &[f64]) {
 
 /// Saves a program that gives each of 3 rows of 2 columns as scores, with the notes of a model.
 fn saved_model(folder: &Folder, file: &str, classes: &str, centre: f64) -> String {
-    saved_model_of(folder, file, r#"["age", "rate"]"#, classes, centre)
+    saved_model_of(folder, file, r#"["age", "rate"]"#, (classes, "scores"), centre)
 }
 
 fn saved_unnamed_model(folder: &Folder) -> String {
-    saved_model_of(folder, "unnamed.program", "null", r#"["low", "high"]"#, 50.0)
+    let results = (r#"["low", "high"]"#, "scores");
+    saved_model_of(folder, "unnamed.program", "null", results, 50.0)
 }
 
-fn saved_model_of(folder: &Folder, file: &str, names: &str, classes: &str, centre: f64) -> String {
+fn saved_model_of(
+    folder: &Folder,
+    file: &str,
+    names: &str,
+    (classes, result): (&str, &str),
+    centre: f64,
+) -> String {
     let settings = Preset::by_name("n13").and_then(|preset| preset.settings()).expect("settings");
     let recorder = Recorder::new(settings, &KeyRequest::only([]), None).expect("a recorder");
     let spec = Spec::new(SpecKind::Numbers, vec![3, 2], Some((-1.0, 1.0)));
@@ -244,7 +251,7 @@ fn saved_model_of(folder: &Folder, file: &str, names: &str, classes: &str, centr
         inputs: format!(
             r#"{{"feature_names": {names}, "centres": [{centre}, 0], "half_widths": [50, 2]}}"#
         ),
-        results: format!(r#"{{"kind": "classifier", "classes": {classes}, "result": "scores"}}"#),
+        results: format!(r#"{{"kind": "classifier", "classes": {classes}, "result": "{result}"}}"#),
     };
     let program = Program::of(&recorder, &scores, Results::Single, notes, Planning::Full);
     let path = folder.path(file);
@@ -260,6 +267,11 @@ fn rows_of_a_model_become_classes() {
     // The scores are minus the encoded columns (-1, 0), (1, 0.5) and (0.5, 1).
     fs::write(&rows, "name,rate,age\nx,0,0\ny,1,100\nz,2,75\n").expect("a file");
     assert_eq!(succeed(&["run", &model, &rows]), "low\nhigh\nlow\n");
+    let inspected = succeed(&["inspect", &model]);
+    assert!(
+        inspected.contains("\n  columns     age, rate\n  classes     low, high\n"),
+        "{inspected}"
+    );
 
     let keys = folder.path("keys");
     succeed(&["keygen", "--for", &model, "-o", &keys]);
@@ -290,6 +302,31 @@ fn rows_of_a_model_become_classes() {
     let bytes = fs::read(&table).expect("a file");
     assert!(String::from_utf8_lossy(&bytes).contains("<i8"));
     assert!(bytes.ends_with(&[[0u8; 8], [1, 0, 0, 0, 0, 0, 0, 0], [0; 8]].concat()));
+}
+
+#[test]
+fn probabilities_have_the_classes_as_header() {
+    let folder = Folder::new("model-probabilities");
+    let results = (r#"["low", "high"]"#, "predict_proba");
+    let names = r#"["age", "rate"]"#;
+    let model = saved_model_of(&folder, "model.program", names, results, 50.0);
+    let rows = folder.path("rows.csv");
+    fs::write(&rows, "age,rate\n0,0\n100,1\n75,2\n").expect("a file");
+    let first_line = |text: String| text.lines().next().map(str::to_owned);
+    assert_eq!(first_line(succeed(&["run", &model, &rows])).as_deref(), Some("low,high"));
+    let keys = folder.path("keys");
+    succeed(&["keygen", "--for", &model, "-o", &keys]);
+    let [secret, evaluation] =
+        ["client.key", "evaluation.keys"].map(|name| format!("{keys}/{name}"));
+    let [encrypted, reply] = ["rows.enc", "reply.enc"].map(|name| folder.path(name));
+    succeed(&["encrypt", "-k", &secret, "--for", &model, &rows, "-o", &encrypted]);
+    succeed(&["run", &model, &encrypted, "-k", &evaluation, "-o", &reply]);
+    let read = succeed(&["decrypt", "-k", &secret, &reply, "--for", &model]);
+    assert_eq!(first_line(read).as_deref(), Some("low,high"));
+    assert_close(
+        &succeed(&["decrypt", "-k", &secret, &reply]),
+        &[1.0, 0.0, -1.0, -0.5, -0.5, -1.0],
+    );
 }
 
 #[test]

@@ -102,7 +102,7 @@ OPERATORS = {
     "__ne__": "!=",
     "__truediv__": "div",
     "__rtruediv__": "divisor",
-    "__pow__": "pow",
+    **dict.fromkeys(("__pow__", "__rpow__"), "pow"),
     "__neg__": "neg",
     "__pos__": "pos",
     "__abs__": "abs",

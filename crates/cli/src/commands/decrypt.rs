@@ -2,7 +2,7 @@
 
 use super::check_output;
 use super::keygen::load_interface;
-use super::model::{Classes, class_bytes};
+use super::model::{Classes, Meaning, class_bytes};
 use crate::args::Decrypt;
 use crate::arrays::{Array, Complex, Decimal, Format, Number, check_format, needs_digits};
 use crate::console::{Console, count};
@@ -51,7 +51,7 @@ pub(super) fn run(
             [&*decrypt.key, &*decrypt.input].into_iter().chain(header).collect();
         check_output(path, &inputs)?;
     }
-    let names =
+    let mut names =
         read_names(decrypt, format == Format::Csv && !(console.is_json() && output.is_none()))?;
     let client = console.step("load the key", || {
         ClientKey::load(&decrypt.key, threads).map_err(CliError::of(&decrypt.key))
@@ -60,8 +60,11 @@ pub(super) fn run(
     let bytes = streams::read_ours(&decrypt.input, &Kind::ARRAYS)?;
     let inspection = wire::inspect(&bytes).map_err(CliError::of(&decrypt.input))?;
     check_key(&inspection, decrypt, &client)?;
-    let classes = classes(decrypt, &inspection)?;
-    let job = Job { decrypt, client: &client, bytes: &bytes, output, format, names, classes };
+    let meaning = meaning(decrypt, &inspection)?;
+    if names.is_empty() {
+        names = meaning.header();
+    }
+    let job = Job { decrypt, client: &client, bytes: &bytes, output, format, names, meaning };
     match inspection.kind {
         Kind::BitArray => job.bits(console),
         Kind::IntegerArray => job.integers(console),
@@ -86,13 +89,13 @@ fn read_names(decrypt: &Decrypt, writes_csv: bool) -> Result<Vec<String>, CliErr
     }
 }
 
-/// Returns the classes that an array holds scores of, as the program of `--for` says.
-fn classes(decrypt: &Decrypt, inspection: &Inspection) -> Result<Option<Classes>, CliError> {
-    let Some(path) = &decrypt.program else { return Ok(None) };
+/// Returns what the values of an array mean, as the program of `--for` says.
+fn meaning(decrypt: &Decrypt, inspection: &Inspection) -> Result<Meaning, CliError> {
+    let Some(path) = &decrypt.program else { return Ok(Meaning::Plain) };
     let interface = load_interface(path)?;
     let notes = inspection.array.as_ref().and_then(|array| array.notes);
     interface.check_result(notes).map_err(CliError::of(&decrypt.input))?;
-    Classes::of(&interface, path)
+    Meaning::of(&interface, path)
 }
 
 /// Checks that an array belongs to this client, before its parameters are used.
@@ -129,8 +132,7 @@ struct Job<'a> {
     format: Format,
     /// The names of the columns. Without names, no header is written.
     names: Vec<String>,
-    /// The classes that the array holds scores of.
-    classes: Option<Classes>,
+    meaning: Meaning,
 }
 
 impl Job<'_> {
@@ -150,7 +152,7 @@ impl Job<'_> {
             ));
         }
         self.check_shape(encrypted.shape(), console)?;
-        if let Some(classes) = &self.classes {
+        if let Some(classes) = self.meaning.classes() {
             return self.give_classes(classes, &encrypted, console);
         }
         if encrypted.is_complex() {

@@ -1,5 +1,6 @@
 //! `hippocrene inspect`.
 
+use super::model;
 use crate::args::Inspect;
 use crate::console::{Console, count, size};
 use crate::error::CliError;
@@ -130,6 +131,9 @@ fn write_program(f: &mut fmt::Formatter<'_>, program: &ProgramInspection) -> fmt
         Results::Named(names) => names.join(", "),
     };
     write!(f, "\n  results     {results}")?;
+    for (what, names) in model::described(&program.notes) {
+        write!(f, "\n  {what:<12}{names}")?;
+    }
     for (of, notes) in [("inputs", program.notes_of_inputs), ("results", program.notes_of_results)]
     {
         notes.map_or(Ok(()), |notes| write!(f, "\n  notes       {notes}, of the {of}"))?;

@@ -4,7 +4,7 @@
 use crate::arrays::{Array, Contents, Format, Number, Table};
 use crate::console::count;
 use crate::error::CliError;
-use hippocrene::{Interface, format_shape};
+use hippocrene::{Interface, Notes, format_shape};
 use serde::{Deserialize, de::DeserializeOwned};
 use serde_json::Value;
 use std::path::Path;
@@ -122,29 +122,60 @@ struct ResultNotes {
     result: String,
 }
 
-/// The classes that the scores of a classifier belong to.
+/// The classes of a classifier.
 #[derive(Debug)]
 pub(super) struct Classes(Vec<Value>);
 
-impl Classes {
-    /// Reads the notes of an interface on its results. It is `None` if these are no scores of
-    /// classes.
+/// What the results of a program mean.
+#[derive(Debug)]
+pub(super) enum Meaning {
+    /// Numbers.
+    Plain,
+    /// Scores of the classes.
+    Scores(Classes),
+    /// Probabilities of the classes, one column for each.
+    Probabilities(Classes),
+}
+
+impl Meaning {
+    /// Reads the notes of an interface on its results.
     ///
     /// # Errors
     /// [`CliError::Data`] if the notes are not those of a model.
-    pub(super) fn of(interface: &Interface, path: &Path) -> Result<Option<Self>, CliError> {
+    pub(super) fn of(interface: &Interface, path: &Path) -> Result<Self, CliError> {
         let notes: Option<ResultNotes> = read(&interface.notes().results, path)?;
-        let scores = notes.filter(|notes| notes.result == "scores");
-        let classes = scores.and_then(|notes| notes.classes);
+        let Some(ResultNotes { classes: Some(classes), result }) = notes else {
+            return Ok(Meaning::Plain);
+        };
         let is_class = |value: &Value| value.is_string() || value.is_number() || value.is_boolean();
-        match classes {
-            Some(classes) if !classes.iter().all(is_class) => {
-                Err(no_model(path, "classes that are neither text, numbers nor booleans"))
-            }
-            classes => Ok(classes.map(Classes)),
+        if !classes.iter().all(is_class) {
+            return Err(no_model(path, "classes that are neither text, numbers nor booleans"));
+        }
+        Ok(match &*result {
+            "scores" => Meaning::Scores(Classes(classes)),
+            "predict_proba" => Meaning::Probabilities(Classes(classes)),
+            _ => Meaning::Plain,
+        })
+    }
+
+    /// The classes that the results are scores of, or `None` for other results.
+    pub(super) fn classes(&self) -> Option<&Classes> {
+        match self {
+            Meaning::Scores(classes) => Some(classes),
+            _ => None,
         }
     }
 
+    /// The names of the columns. It is empty for results that have none.
+    pub(super) fn header(&self) -> Vec<String> {
+        match self {
+            Meaning::Probabilities(Classes(classes)) => names(classes),
+            _ => Vec::new(),
+        }
+    }
+}
+
+impl Classes {
     /// Checks that a format can hold the classes.
     ///
     /// # Errors
@@ -180,6 +211,22 @@ impl Classes {
         let values = best.into_iter().map(|class| self.0[class].clone()).collect();
         Ok(Array { shape: vec![scores.shape[0]], values })
     }
+}
+
+/// Returns the columns and the classes of a model, as far as its notes name them.
+pub(super) fn described(notes: &Notes) -> Vec<(&'static str, String)> {
+    let columns = serde_json::from_str::<Columns>(&notes.inputs).ok();
+    let columns = columns.and_then(|columns| columns.feature_names);
+    let classes = serde_json::from_str::<ResultNotes>(&notes.results).ok();
+    let classes = classes.and_then(|notes| notes.classes).map(|classes| names(&classes));
+    let listed = [("columns", columns), ("classes", classes)].into_iter();
+    listed.filter_map(|(what, names)| Some((what, names?.join(", ")))).collect()
+}
+
+/// The names of classes.
+fn names(classes: &[Value]) -> Vec<String> {
+    let name = |class: &Value| class.as_str().map_or_else(|| class.to_string(), str::to_owned);
+    classes.iter().map(name).collect()
 }
 
 /// Formats classes as a file. Those in `.npy` are integers, floats or booleans.

@@ -2,7 +2,7 @@
 
 use super::check_output;
 use super::encrypting_key::Key;
-use super::model::{Classes, Columns, class_bytes};
+use super::model::{Columns, Meaning, class_bytes};
 use super::plain_input::PlainInput;
 use super::program::load;
 use crate::args::Run;
@@ -237,9 +237,9 @@ fn try_out(
 ) -> Result<(), CliError> {
     let interface = program.interface();
     let model = Columns::of(interface, &run.program)?;
-    let classes = Classes::of(interface, &run.program)?;
+    let meaning = Meaning::of(interface, &run.program)?;
     let places = places(run, program)?;
-    if let Some(classes) = &classes {
+    if let Some(classes) = meaning.classes() {
         places.iter().try_for_each(|(_, format)| classes.check_format(*format))?;
     }
     let table = run.table.table();
@@ -266,9 +266,8 @@ fn try_out(
     })?;
     let (results, seconds) = performed(program, &server, encrypted, console)?;
     let files = results.iter().zip(&places);
-    let files = files.map(|(result, (_, format))| {
-        plain_bytes(result, &client, *format, (run.signed, classes.as_ref()))
-    });
+    let files = files
+        .map(|(result, (_, format))| plain_bytes(result, &client, *format, (run.signed, &meaning)));
     let files = files.collect::<Result<Vec<_>, _>>()?;
     let mut written = Vec::new();
     for (((path, _), name), bytes) in places.iter().zip(names).zip(&files) {
@@ -311,7 +310,7 @@ fn plain_bytes(
     result: &AnyArray,
     client: &ClientKey,
     format: Format,
-    (is_signed, classes): (bool, Option<&Classes>),
+    (is_signed, meaning): (bool, &Meaning),
 ) -> Result<Vec<u8>, CliError> {
     match result {
         AnyArray::Numbers(array) if array.is_complex() => {
@@ -324,7 +323,7 @@ fn plain_bytes(
             let (shape, values) = (array.shape().to_vec(), client.decrypt(array)?);
             let bits = array.precision_bits(client.session());
             let array = Array { shape, values };
-            if let Some(classes) = classes {
+            if let Some(classes) = meaning.classes() {
                 return class_bytes(&classes.of_scores(&array)?, format);
             }
             let Array { shape, values } = array;
@@ -333,7 +332,7 @@ fn plain_bytes(
                 Format::Csv => {
                     let values =
                         values.iter().map(|value| Decimal::of_double(*value, bits)).collect();
-                    Array { shape, values }.to_csv(&[])
+                    Array { shape, values }.to_csv(&meaning.header())
                 }
             }
         }

@@ -44,6 +44,8 @@ pub struct ProgramInspection {
     pub parameters: Vec<(String, Spec)>,
     /// The results.
     pub results: Results,
+    /// The notes for the client.
+    pub notes: Notes,
     /// The fingerprint of the notes that the inputs follow, if there are any.
     pub notes_of_inputs: Option<Fingerprint>,
     /// The fingerprint of the notes that the results follow, if there are any.
@@ -126,6 +128,7 @@ pub(super) fn inspect_program(
         inputs,
         parameters,
         results: interface.results().clone(),
+        notes: notes.clone(),
         notes_of_inputs: Notes::fingerprint_of(&notes.inputs),
         notes_of_results: Notes::fingerprint_of(&notes.results),
         steps,

@@ -188,7 +188,7 @@ fn sorting_layers(length: usize, ranks: &[usize]) -> Vec<Vec<Comparator>> {
                 high < length
                     && i / (2 * sorted) == high / (2 * sorted)
                     && *i >= distance % sorted
-                    && (i - distance % sorted) / distance % 2 == 0
+                    && ((i - distance % sorted) / distance).is_multiple_of(2)
             };
             layers.push((0..length).filter(is_low).map(|i| (i, i + distance)).collect::<Vec<_>>());
         }
