@@ -64,9 +64,8 @@ def simulate(
     """Run `program` on `arrays` as if they were encrypted, and predict its cost and its errors.
 
     A **compiled program** runs as it was planned. It already determines everything but its inputs
-    and its `parameters`, so it takes no other arguments. Rows of a model may be a DataFrame, and
-    ``simulate(program, rows).result`` is what a client would decrypt: the classes of a classifier,
-    for example.
+    and its `parameters`, so it takes no other arguments. Rows of a model may be a DataFrame.
+    ``simulate(program, rows).result`` is the decrypted reply: the classes of the rows, for example.
 
     All other arguments are for functions.
 

@@ -89,7 +89,7 @@ fn read_names(decrypt: &Decrypt, writes_csv: bool) -> Result<Vec<String>, CliErr
     }
 }
 
-/// Returns what the values of an array mean, as the program of `--for` says.
+/// Returns the meaning of the values of an array, as the program of `--for` states it.
 fn meaning(decrypt: &Decrypt, inspection: &Inspection) -> Result<Meaning, CliError> {
     let Some(path) = &decrypt.program else { return Ok(Meaning::Plain) };
     let interface = load_interface(path)?;

@@ -126,7 +126,7 @@ struct ResultNotes {
 #[derive(Debug)]
 pub(super) struct Classes(Vec<Value>);
 
-/// What the results of a program mean.
+/// The meaning of the results of a program.
 #[derive(Debug)]
 pub(super) enum Meaning {
     /// Numbers.
