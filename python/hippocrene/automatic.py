@@ -202,7 +202,9 @@ def chosen(
             continue
         try:
             simulation = _fit(run, preset, precision, need, bootstraps)
-            if simulation.peak_memory <= _CLEARLY_TOO_LARGE * max_memory:
+            # A preset that fits makes a much larger one uninteresting.
+            is_hopeless = simulation.peak_memory > _CLEARLY_TOO_LARGE * max_memory
+            if not (fits and is_hopeless and goal is not LEAST_KEYS):
                 simulation = finished(simulation)
         except _LimitedByFunctionsError as limit:
             refused.append((preset, ArgumentError(f"{operation}: {limit}")))

@@ -226,7 +226,8 @@ def _warn_of_mixed_samples(specs: Mapping[str, Spec]) -> None:
     if 0 < len(without) < len(specs):
         warnings.warn(
             f"compile: there is no sample for {listed(without)}. So intervals inside of the program "
-            "rest on no sample at all. Make every specification with hippocrene.spec_like(sample).",
+            "rest on no sample at all. Make every specification with hippocrene.spec_like(sample), with "
+            "a sample of real numbers.",
             stacklevel=4,
         )
 

@@ -187,7 +187,7 @@ class Interface(_Described):
 
     @property
     def classes(self) -> tuple[Any, ...] | None:
-        """The classes of a classifier, in the order of its scores, or None for other programs."""
+        """The classes or clusters of a model in the order of its scores, or None if there are none."""
         model, _ = self._model or (None, "")
         classes = None if model is None else model.classes
         return None if classes is None else tuple(classes)

@@ -23,6 +23,7 @@ from hippocrene.errors import (
     KeyMismatchError,
     MissingKeyError,
     ParameterMismatchError,
+    named,
 )
 from hippocrene.keys import EvaluationKeys, listed
 from hippocrene.program import Program, encrypted_inputs
@@ -66,6 +67,7 @@ def simulate(
     A **compiled program** runs as it was planned. It already determines everything but its inputs
     and its `parameters`, so it takes no other arguments. Rows of a model may be a DataFrame.
     ``simulate(program, rows).result`` is the decrypted reply: the classes of the rows, for example.
+    It is None for integers, whose values are not known. `seconds` is the time of a first run.
 
     All other arguments are for functions.
 
@@ -273,11 +275,14 @@ def _of_program(
 ) -> Simulation:
     """Run a compiled program once."""
     raw, interface = program._raw.simulation(), program.interface()
-    encrypted = encrypted_inputs(interface, values, partial(encrypt, raw, bound=None, wrap=False))
+    of_one = partial(encrypt, raw, bound=None, wrap=False)
+    with named("simulate", "encrypt"):
+        encrypted = encrypted_inputs(interface, values, of_one)
     arrays = encrypted if isinstance(encrypted, tuple) else (encrypted,)
 
     def run(server: Server, arrays: tuple[EncryptedArray, ...]) -> Any:
-        return program._run(server, arrays, parameters, None, None, None)
+        with named("simulate", "run"):
+            return program._run(server, arrays, parameters, None, None, None)
 
     simulation = _simulated(raw, list(arrays), run)
     return replace(simulation, result=interface._read(simulation.result))

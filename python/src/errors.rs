@@ -30,7 +30,7 @@ pub(crate) fn to_py(py: Python<'_>, error: &hippocrene::Error) -> PyErr {
 }
 
 /// The words of the library's errors that name its Rust interface, and the same in Python.
-const IN_PYTHON: [(&str, &str); 26] = [
+const IN_PYTHON: [(&str, &str); 27] = [
     (
         "lack the conjugation (they",
         "lack the conjugation (conjugation=True), which for integers exchanges the two rows of \
@@ -58,10 +58,10 @@ const IN_PYTHON: [(&str, &str); 26] = [
          (hippocrene.approximate).",
     ),
     (
-        "Make evaluation keys with one of them (KeyRequest::bootstrapping or \
-         KeyRequest::look_ups), with a preset such as n15.",
-        "Pass bootstrapping=True or tables=True to client.evaluation_keys, or to simulate for a \
-         simulation, with a preset such as \"n15\".",
+        "Make evaluation keys with bootstraps (KeyRequest::bootstrapping), with a preset such as \
+         n16, or with tables (KeyRequest::look_ups), with n15.",
+        "Pass bootstrapping=True to client.evaluation_keys, or to simulate for a simulation, with a \
+         preset such as \"n16\", or tables=True with \"n15\".",
     ),
     (
         "A comparison with a wider gap or a lower precision needs less",
@@ -105,6 +105,10 @@ const IN_PYTHON: [(&str, &str); 26] = [
         "or pass tables=True to client.evaluation_keys.",
     ),
     ("Allow a larger error, or a wider gap at jumps,", "Pass a larger error=, or gap= at jumps,"),
+    (
+        "declare a distance of the values (Server::with_distance)",
+        "declare a distance of the values with x.server.at_distance",
+    ),
     (
         "Declare a larger distance of the values than",
         "Declare a larger distance with x.server.at_distance than",

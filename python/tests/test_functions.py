@@ -174,6 +174,7 @@ def test_divisors_that_may_be_zero_are_refused() -> None:
         (lambda x: x**-1, (1, 4)),
         (lambda x: np.power(x, -2.0), (-4, -1)),
         (lambda x: x**2.0, (-4, 4)),
+        (lambda x: x ** np.array(0.5), (0, 4)),
         (lambda x: 1**x, (-4, 4)),
     ],
 )

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import hippocrene
-from hippocrene import ArgumentError, simulate, spec
+from hippocrene import ArgumentError, CapacityError, MissingKeyError, simulate, spec
 
 VALUES = np.array([[2.0, -1.0, 2.0, 0.5, -3.0], [4.0, 4.0, 4.0, -4.0, 1.0]])
 
@@ -101,8 +101,43 @@ def test_maxima_in_a_program_are_within_its_error_bound():
 
     program = hippocrene.compile(largest, spec(rows.shape, interval=(20, 80)), preset="n16s")
     assert 0 < program.error_bound < 1
-    simulation = simulate(largest, rows, interval=(20, 80), preset="n16s", bootstrapping=True)
-    assert np.abs(simulation.result - rows.max(axis=1)).max() < program.error_bound
+    result = simulate(program, rows).result
+    assert np.abs(result - rows.max(axis=1)).max() < program.error_bound
+
+
+def test_comparators_take_slices_and_windows_and_say_what_they_lack():
+    """Other columns are much larger than the compared one."""
+    rows = np.stack([1000 + np.array([0.1, 0.2, 0.9, 0.8]), np.full(4, 2000.0)], axis=1)
+
+    def first(x):
+        return x[:, 0].with_interval((1000, 1001)).max()
+
+    how = {"interval": (1000, 2000), "preset": "n16s", "bootstrapping": True}
+    assert abs(simulate(first, rows, **how).result - 1000.9) < 0.01
+
+    def pooled(x):
+        with x.server.at_distance(0.5):
+            return x.max_pool(2)
+
+    square = np.arange(16.0).reshape(4, 4) / 4
+    result = simulate(pooled, square, bound=4, preset="n16s", bootstrapping=True).result
+    assert np.abs(result - square.reshape(2, 2, 2, 2).max(axis=(1, 3))).max() < 0.05
+    with pytest.raises(
+        CapacityError, match=r"^sort needs .* n16, or declare a distance of the val"
+    ):
+        simulate(np.sort, VALUES, bound=4, preset="n15", bootstrapping=True)
+    with pytest.raises(MissingKeyError, match=r"^sort: .*bootstrapping=True .*\"n16\""):
+        simulate(np.sort, VALUES, bound=4, preset="n14")
+
+
+def test_quantiles_between_two_values_state_the_error_of_one():
+    values = np.array([0.25, -0.5, 0.75, 0.125])
+    how = {"bound": 1, "preset": "n16s", "bootstrapping": True}
+    both = (
+        simulate(lambda x: x.median(), values, **how),
+        simulate(lambda x: x.sort(), values, **how),
+    )
+    assert both[0].precision_bits < both[1].precision_bits + 0.1
 
 
 def test_a_distance_has_to_be_declared_and_right():

@@ -327,6 +327,10 @@ fn probabilities_have_the_classes_as_header() {
         &succeed(&["decrypt", "-k", &secret, &reply]),
         &[1.0, 0.0, -1.0, -0.5, -0.5, -1.0],
     );
+    // Numbers would look like a row.
+    let numbered = saved_model_of(&folder, "numbers.program", names, ("[0, 1]", results.1), 50.0);
+    let line = first_line(succeed(&["run", &numbered, &rows]));
+    assert_eq!(line.as_deref(), Some("class 0,class 1"));
 }
 
 #[test]

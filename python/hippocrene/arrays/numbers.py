@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping, Sequence
+from decimal import Decimal
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any, ClassVar, SupportsFloat, SupportsIndex, TypeAlias, cast
 
@@ -285,9 +286,9 @@ class NumberArray(ArithmeticArray, holds=("numbers",)):
         """Raise every value to a power.
 
         Integer powers ``n >= 0`` take ``ceil(log2(n))`` multiplications one after the other. All
-        other powers are approximated (see `apply`), so that the interval of the values must lie
-        above 0, or on one side of 0 for negative integers. As in numpy, ``2.0`` is the same as
-        ``2``, and the power 0 is 1.
+        other powers of real values are approximated (see `apply`). The interval of the values must
+        lie from 0 on, above 0 for negative powers, or on one side of 0 for negative integers. As in
+        numpy, ``2.0`` is the same as ``2``, and the power 0 is 1.
         """
         power = _other_power(exponent)
         if power is None or modulus is not None:
@@ -961,7 +962,7 @@ class NumberArray(ArithmeticArray, holds=("numbers",)):
           are equal or differ by at least some distance. A line has at most as many values as the
           square root of the number of slots: 128 on ``"n15"``. The error is at most a 512th of the
           bound.
-        - **Neighbours are compared in layers** otherwise. Values may be as close as they like. This
+        - **Pairs are compared layer by layer** otherwise. Values may be as close as they like. This
           takes 10 layers for 16 values, where `max` takes 4. Each one has an error of about a
           1000th of the interval, and needs about 200 bits of capacity. Presets from ``"n16"`` on
           have that.
@@ -1080,7 +1081,7 @@ class NumberArray(ArithmeticArray, holds=("numbers",)):
     def top_k(self, k: int, axis: SupportsIndex | None = -1) -> Self:
         """Return the `k` largest values along an axis, or of all, in rising order.
 
-        All pairs are compared, or all values are sorted by look-up tables, as `sort` says.
+        This is done in one of the ways that `sort` lists.
         """
         return self._counted(
             "top_k", integer(k, "top_k: k"), None if axis is None else self._axis(axis, "top_k")
@@ -1100,9 +1101,9 @@ class NumberArray(ArithmeticArray, holds=("numbers",)):
         """Return the indices of the smallest values along an axis, or of the smallest of all.
 
         The index of the smallest of all values counts in row-major order. Round the indices after
-        decryption. `precision_bits` states their error. All pairs are compared, or look-up tables are
-        used, as `sort` says. If pairs are compared, the first of several equal values counts, and
-        the gap is that of `sort`.
+        decryption. `precision_bits` states their error. Look-up tables are used, or all pairs are
+        compared, as `sort` says. If pairs are compared, the first of several equal values counts.
+        Without tables, declare a distance of the values with `Server.at_distance`.
 
         **With tables**, this takes ``2 * n - 3`` look-ups for ``n`` values. Values that differ by at
         most a 20th of the bound may not be told apart. If several values are that close to the
@@ -1255,9 +1256,12 @@ def _nearest(table: npt.ArrayLike, domain: _Domain) -> Callable[[float], float]:
 
 def _other_power(exponent: object) -> float | None:
     """Return an exponent that is no integer from 0 on, or None for all others."""
-    is_number = isinstance(exponent, (int, float, np.integer, np.floating, Fraction))
-    if not is_number or isinstance(exponent, bool):
+    if isinstance(exponent, np.ndarray) and not exponent.ndim:
+        exponent = exponent.item()
+    if not isinstance(exponent, (int, float, np.integer, np.floating, Fraction, Decimal)):
         return None
-    power = float(cast("SupportsFloat", exponent))
+    if exponent >= 0 and isinstance(exponent, (int, np.integer)):
+        return None
+    power = float(max(exponent, -(2.0**63)))
     is_other = math.isfinite(power) and (power < 0 or not power.is_integer())
     return power if is_other else None

@@ -108,15 +108,14 @@ fn own_share(operation: &Operation) -> f64 {
     match operation {
         Operation::OfSign { .. }
         | Operation::OfDifference { .. }
+        | Operation::InOrder { .. }
+        | Operation::Quantile { .. }
+        | Operation::TopK { .. }
         | Operation::MaxPool { .. }
         | Operation::Apply(_)
         | Operation::ApplyNamed { .. } => DEVIATIONS_OF_LARGEST_ERROR,
         // These count their largest errors as standard deviations.
-        Operation::Entries { .. }
-        | Operation::IsNearZero { .. }
-        | Operation::InOrder { .. }
-        | Operation::Quantile { .. }
-        | Operation::TopK { .. } => 1.0,
+        Operation::Entries { .. } | Operation::IsNearZero { .. } => 1.0,
         _ => 0.0,
     }
 }

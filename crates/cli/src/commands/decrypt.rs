@@ -307,6 +307,13 @@ impl Job<'_> {
                 count(columns, "column"),
                 shape = format_shape(shape)
             ))),
+            None if names > 0 && (shape.len() != 2 || names != columns) => {
+                Err(CliError::Usage(format!(
+                    "--for: the array has the shape {}, and the model has {names} classes. Give the \
+                     program that computed the array, or leave out --for.",
+                    format_shape(shape)
+                )))
+            }
             _ => Ok(()),
         }
     }

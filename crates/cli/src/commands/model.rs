@@ -169,7 +169,13 @@ impl Meaning {
     /// The names of the columns. It is empty for results that have none.
     pub(super) fn header(&self) -> Vec<String> {
         match self {
-            Meaning::Probabilities(Classes(classes)) => names(classes),
+            Meaning::Probabilities(Classes(classes)) if classes.iter().all(Value::is_string) => {
+                names(classes)
+            }
+            // A line of numbers would look like a row.
+            Meaning::Probabilities(Classes(classes)) => {
+                names(classes).into_iter().map(|name| format!("class {name}")).collect()
+            }
             _ => Vec::new(),
         }
     }
@@ -220,7 +226,9 @@ pub(super) fn described(notes: &Notes) -> Vec<(&'static str, String)> {
     let classes = serde_json::from_str::<ResultNotes>(&notes.results).ok();
     let classes = classes.and_then(|notes| notes.classes).map(|classes| names(&classes));
     let listed = [("columns", columns), ("classes", classes)].into_iter();
-    listed.filter_map(|(what, names)| Some((what, names?.join(", ")))).collect()
+    // Texts of strangers stay on their line.
+    let line = |names: Vec<String>| names.join(", ").replace(char::is_control, " ");
+    listed.filter_map(|(what, names)| Some((what, line(names?)))).collect()
 }
 
 /// The names of classes.

@@ -18,15 +18,18 @@ use crate::server::{
     functions::{
         DEVIATIONS_OF_LARGEST_ERROR,
         comparison::{Comparison, centre, with_largest_error},
-        lines::{Lines, relabelled},
+        lines::Lines,
         tables::without_tables,
     },
-    planner::choose::Candidate,
+    planner::{choose::Candidate, policy::Policy},
 };
 use crate::{EncryptedArray, Error, Interval};
 
 /// A comparator: the ranks that the smaller and the larger element get.
 type Comparator = (usize, usize);
+
+/// Arrays without an error count as having this precision. Chosen, far above any other.
+const MAX_PRECISION_BITS: f64 = 256.0;
 
 /// A layer of comparators on rows.
 enum Layer {
@@ -53,19 +56,7 @@ impl Server {
         });
         let arguments = format!("{:?} {ranks:?}", lines.axis);
         let result = self.perform_by_arguments(lines.operation, &arguments, [a], &[layers]);
-        let result = result.map_err(|error| match self.lacks_ways_of_order(&error) {
-            true => without_tables(lines.operation),
-            false => error.during(lines.operation),
-        })?;
-        // The axis of the lines becomes the axes that it was made of.
-        let [of_ranks, mut of_lines] = [0, 1].map(|axis| result.layout().strides()[axis]);
-        let mut strides = vec![0; lines.kept.len()];
-        for (stride, length) in strides.iter_mut().zip(&lines.kept).rev() {
-            *stride = of_lines;
-            of_lines *= length;
-        }
-        strides.insert(0, of_ranks);
-        relabelled(result, [&[ranks.len()], &lines.kept[..]].concat(), strides)
+        result.map_err(|error| self.about_comparators(error, lines.operation))
     }
 
     fn in_layers(
@@ -76,46 +67,94 @@ impl Server {
     ) -> Result<EncryptedArray, Error> {
         let (length, operation) = (lines.length, lines.operation);
         let count = a.size() / length;
-        let middle = centre(&[a]);
-        let x = self.plus_constant(a, -middle, operation)?;
         let element = |i: usize| lines.order[i % count * length + i / count];
         let places: Vec<usize> = (0..a.size()).map(element).collect();
-        let mut x = self.gather(&[&x], &[length, count], &places)?;
+        let mut x = self.gather(&[a], &[&[length], &lines.kept[..]].concat(), &places)?;
+        // Stray slots may hold far larger values than the elements.
+        if x.has_strays() && x.interval().width() < x.bound() {
+            x = self.declare_interval(&x, x.interval())?;
+        }
+        let middle = centre(&[&x]);
+        x = self.plus_constant(&x, -middle, operation)?;
+        // Only the last layer may use up the capacity that a bootstrap needs.
+        let inner = self.with_policy(Policy { finishing: false, capacity: None, ..self.policy });
         // All layers get elements with the same stated error. The errors of the layers are added up.
-        let precision = x.precision_bits(&self.session);
+        let precision = x.precision_bits(&self.session).min(MAX_PRECISION_BITS);
         let mut std = 0.0;
-        let mut after = |layer: &Layer, x: &EncryptedArray| {
+        let mut after = |server: &Server, layer: &Layer, x: &EncryptedArray| {
             let run = |server: &Server, [x]: [&EncryptedArray; 1]| server.after_layer(layer, x);
             let layers = [Candidate::new("layer of comparators", run)];
-            let x = self.perform(operation, [x], f64::INFINITY, &layers)?;
+            let x = server.perform(operation, [x], f64::INFINITY, &layers)?;
             std += (-x.precision_bits(&self.session)).exp2();
             x.with_precision_bits(precision, &self.session)
         };
         match *ranks {
             [rank] if rank == 0 || rank + 1 == length => {
+                let layer = Layer::Halved { keeps_larger: rank > 0 };
                 while x.shape()[0] > 1 {
-                    x = after(&Layer::Halved { keeps_larger: rank > 0 }, &x)?;
+                    let server = if x.shape()[0] == 2 { self } else { &inner };
+                    x = after(server, &layer, &x)?;
                 }
             }
             _ => {
-                for layer in sorting_layers(length, ranks) {
-                    x = after(&Layer::Sorted(layer), &x)?;
+                // Picking rows may take a multiplication too.
+                let picks = !ranks.iter().copied().eq(0..length);
+                let layers = sorting_layers(length, ranks);
+                let count = layers.len();
+                for (i, layer) in layers.into_iter().enumerate() {
+                    let server = if picks || i + 1 < count { &inner } else { self };
+                    x = after(server, &Layer::Sorted(layer), &x)?;
                 }
-                x = self.picked_rows(&x, ranks.iter().copied())?;
+                if picks {
+                    x = self.picked_rows(&x, ranks.iter().copied())?;
+                }
             }
         }
-        let form = *x.form();
-        let largest = DEVIATIONS_OF_LARGEST_ERROR * std;
-        let x = self.map_as_it_is(&x, operation, false, |_, c| {
-            Ok(with_largest_error(c.clone(), largest))
-        })?;
-        self.plus_constant(&x.with_form(form), middle, operation)
+        let x = self.with_added_error(&x, DEVIATIONS_OF_LARGEST_ERROR * std, operation)?;
+        self.plus_constant(&x, middle, operation)
     }
 
-    /// Returns the rows of an array of two axes after a layer. The stated error of the result is
+    /// Adds an error of at most `largest` to the stated error of an array. It may be the same for all
+    /// elements.
+    pub(in crate::server) fn with_added_error(
+        &self,
+        a: &EncryptedArray,
+        largest: f64,
+        operation: &'static str,
+    ) -> Result<EncryptedArray, Error> {
+        let result = self.map_as_it_is(a, operation, a.is_clean(), |_, c| {
+            Ok(with_largest_error(c.clone(), largest))
+        })?;
+        Ok(result.with_form(*a.form()))
+    }
+
+    /// Returns an error of a comparator, with the other ways to put values in order.
+    fn about_comparators(&self, error: Error, operation: &'static str) -> Error {
+        match error.during(operation) {
+            Error::Capacity { source, .. } if self.bootstraps.is_some() => Error::Capacity {
+                source,
+                advice:
+                    "Take a preset with a larger modulus, such as n16, or declare a distance of \
+                         the values (Server::with_distance)"
+                        .into(),
+            },
+            Error::Capacity { .. } => without_tables(operation),
+            Error::Argument { what, .. } => Error::argument(
+                operation,
+                format!(
+                    "values are not precise enough to be compared: {what}. Encrypt with more \
+                     precision, or declare a distance of the values (Server::with_distance)."
+                ),
+            ),
+            other => other,
+        }
+    }
+
+    /// Returns the rows of an array after a layer. The stated error of the result is
     /// that of the layer, for rows with the stated error of `x`.
     fn after_layer(&self, layer: &Layer, x: &EncryptedArray) -> Result<EncryptedArray, Error> {
-        let (rows, columns) = (x.shape()[0], x.shape()[1]);
+        let rows = x.shape()[0];
+        let columns = x.size() / rows;
         match layer {
             Layer::Halved { keeps_larger } => {
                 let half = rows.div_ceil(2);
@@ -160,14 +199,14 @@ impl Server {
         Ok(result.with_known_interval(interval.unwrap_or(Interval::EVERYTHING)))
     }
 
-    /// Returns rows of an array of two axes, one row after the other.
+    /// Returns entries along the first axis, which are called rows here.
     fn picked_rows(
         &self,
         x: &EncryptedArray,
         rows: impl ExactSizeIterator<Item = usize>,
     ) -> Result<EncryptedArray, Error> {
-        let columns = x.shape()[1];
-        let shape = [rows.len(), columns];
+        let columns = x.size() / x.shape()[0];
+        let shape = [&[rows.len()], &x.shape()[1..]].concat();
         let places: Vec<usize> =
             rows.flat_map(|row| (0..columns).map(move |column| row * columns + column)).collect();
         self.gather(&[x], &shape, &places)

@@ -5,6 +5,7 @@ use hippocrene_pegasus::Pegasus;
 use crate::server::{
     Server,
     functions::{
+        DEVIATIONS_OF_LARGEST_ERROR,
         comparison::centre,
         lines::{Lines, relabelled},
         order_by_pairs::Ordered,
@@ -143,7 +144,10 @@ impl Server {
                 .collect();
             self.gather(&[&elements], &shape, &places)
         };
-        self.interpolated(between, next).map_err(|e| e.during(lines.operation))
+        let quantiles = self.interpolated(between, next).map_err(|e| e.during(lines.operation))?;
+        // The errors of neighbours may be equal, so that they do not average out.
+        let std = (-elements.precision_bits(&self.session)).exp2();
+        self.with_added_error(&quantiles, DEVIATIONS_OF_LARGEST_ERROR * std, lines.operation)
     }
 
     /// Returns elements of some ranks, interpolated with those of the next ranks. `next` returns the

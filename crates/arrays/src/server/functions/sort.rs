@@ -365,9 +365,8 @@ impl Server {
         }
         let lines =
             Lines { operation: OPERATION, length: down * size, order, kept, inner: 1, axis: None };
-        let last = Ordered::Elements(vec![lines.length - 1]);
-        if let Some(largest) = self.in_order_without_tables(a, &lines, &last)? {
-            return without_first_axis(largest);
+        if self.pegasus.is_none() {
+            return without_first_axis(self.by_comparators(a, &lines, &[lines.length - 1])?);
         }
         self.of_lines(a, &lines, in_rounds(lines.length), |pegasus, x| {
             pegasus.largest(x, lines.length)
