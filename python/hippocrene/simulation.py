@@ -17,6 +17,7 @@ from hippocrene.automatic import Need, candidates, chosen
 from hippocrene.client import check_for_numbers, checked_scheme, key_request
 from hippocrene.encryption import encrypt
 from hippocrene.errors import (
+    ArgumentError,
     BudgetError,
     CapacityError,
     HippocreneError,
@@ -281,8 +282,16 @@ def _of_program(
     arrays = encrypted if isinstance(encrypted, tuple) else (encrypted,)
 
     def run(server: Server, arrays: tuple[EncryptedArray, ...]) -> Any:
-        with named("simulate", "run"):
-            return program._run(server, arrays, parameters, None, None, None)
+        try:
+            with named("simulate", "run", "declare an interval"):
+                return program._run(server, arrays, parameters, None, None, None)
+        except ArgumentError as error:
+            if "does not lie" not in str(error):
+                raise
+            raise ArgumentError(
+                f"{error}, the interval inside of the program. With keys, the results would be wrong. "
+                "Compile the program with a sample that covers such inputs, or with a larger margin."
+            ) from None
 
     simulation = _simulated(raw, list(arrays), run)
     return replace(simulation, result=interface._read(simulation.result))

@@ -186,6 +186,10 @@ def test_results_far_outside_of_their_interval_are_refused() -> None:
     message = r"decrypt: 1 of 8 values are wrong, the first one at position 3 .*margin of spec_like"
     with pytest.raises(hp.OutOfIntervalError, match=message):
         parties(rows)
+    # A simulation says so without keys.
+    message = r"^simulate: a value of .* does not lie from .* inside of the program\. With keys"
+    with pytest.raises(hp.ArgumentError, match=message):
+        hp.simulate(parties.program, rows)
 
 
 def test_functions_of_networks_take_plain_and_encrypted_arrays() -> None:

@@ -138,7 +138,9 @@ impl Server {
                          the values (Server::with_distance)"
                         .into(),
             },
-            Error::Capacity { .. } => without_tables(operation),
+            Error::Capacity { .. } | Error::MissingKey { .. } if self.bootstraps.is_none() => {
+                without_tables(operation)
+            }
             Error::Argument { what, .. } => Error::argument(
                 operation,
                 format!(

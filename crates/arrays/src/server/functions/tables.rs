@@ -411,9 +411,10 @@ impl Server {
 pub(in crate::server) fn without_tables(operation: &'static str) -> Error {
     let what = match ORDERS.contains(&operation) {
         true => {
-            "this server has no keys of look-up tables, and too little capacity to compare values \
-             without bootstraps. Make evaluation keys with bootstraps (KeyRequest::bootstrapping), \
-             with a preset such as n16, or with tables (KeyRequest::look_ups), with n15."
+            "this server has no keys of look-up tables, and too little capacity or too few keys to \
+             compare values without bootstraps. Make evaluation keys with bootstraps \
+             (KeyRequest::bootstrapping), with a preset such as n16, or with tables \
+             (KeyRequest::look_ups), with n15."
         }
         false => {
             "this server has no keys of look-up tables. Make evaluation keys with them \
