@@ -259,6 +259,28 @@ fn saved_model_of(
     path
 }
 
+/// The files of a request that a server has answered.
+struct Answered {
+    secret: String,
+    evaluation: String,
+    encrypted: String,
+    reply: String,
+}
+
+impl Answered {
+    /// Makes keys for a model, encrypts rows and runs the model on them.
+    fn by(folder: &Folder, model: &str, rows: &str) -> Self {
+        let keys = folder.path("keys");
+        succeed(&["keygen", "--for", model, "-o", &keys]);
+        let [secret, evaluation] =
+            ["client.key", "evaluation.keys"].map(|name| format!("{keys}/{name}"));
+        let [encrypted, reply] = ["rows.enc", "reply.enc"].map(|name| folder.path(name));
+        succeed(&["encrypt", "-k", &secret, "--for", model, rows, "-o", &encrypted]);
+        succeed(&["run", model, &encrypted, "-k", &evaluation, "-o", &reply]);
+        Answered { secret, evaluation, encrypted, reply }
+    }
+}
+
 #[test]
 fn rows_of_a_model_become_classes() {
     let folder = Folder::new("model-program");
@@ -273,13 +295,7 @@ fn rows_of_a_model_become_classes() {
         "{inspected}"
     );
 
-    let keys = folder.path("keys");
-    succeed(&["keygen", "--for", &model, "-o", &keys]);
-    let [secret, evaluation] =
-        ["client.key", "evaluation.keys"].map(|name| format!("{keys}/{name}"));
-    let [encrypted, reply] = ["rows.enc", "reply.enc"].map(|name| folder.path(name));
-    succeed(&["encrypt", "-k", &secret, "--for", &model, &rows, "-o", &encrypted]);
-    succeed(&["run", &model, &encrypted, "-k", &evaluation, "-o", &reply]);
+    let Answered { secret, evaluation, encrypted, reply } = Answered::by(&folder, &model, &rows);
     let read = |more: &[&str]| run(&[&["decrypt", "-k", &secret, &reply], more].concat());
     assert_eq!(read(&["--for", &model]).1, "low\nhigh\nlow\n");
     assert_close(&read(&[]).1, &[1.0, 0.0, -1.0, -0.5, -0.5, -1.0]);
@@ -314,13 +330,7 @@ fn probabilities_have_the_classes_as_header() {
     fs::write(&rows, "age,rate\n0,0\n100,1\n75,2\n").expect("a file");
     let first_line = |text: String| text.lines().next().map(str::to_owned);
     assert_eq!(first_line(succeed(&["run", &model, &rows])).as_deref(), Some("low,high"));
-    let keys = folder.path("keys");
-    succeed(&["keygen", "--for", &model, "-o", &keys]);
-    let [secret, evaluation] =
-        ["client.key", "evaluation.keys"].map(|name| format!("{keys}/{name}"));
-    let [encrypted, reply] = ["rows.enc", "reply.enc"].map(|name| folder.path(name));
-    succeed(&["encrypt", "-k", &secret, "--for", &model, &rows, "-o", &encrypted]);
-    succeed(&["run", &model, &encrypted, "-k", &evaluation, "-o", &reply]);
+    let Answered { secret, reply, .. } = Answered::by(&folder, &model, &rows);
     let read = succeed(&["decrypt", "-k", &secret, &reply, "--for", &model]);
     assert_eq!(first_line(read).as_deref(), Some("low,high"));
     assert_close(

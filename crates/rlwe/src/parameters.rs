@@ -209,7 +209,8 @@ impl Parameters {
         &self.literal
     }
 
-    /// The same set with another digest, for a dry run.
+    /// Returns the same set with another digest, for a dry run. So arrays of a dry run are refused
+    /// wherever real ones are needed.
     pub fn for_dry_run(self) -> Self {
         let digest = Fingerprint::of(
             "hippocrene 2026-11 dry-run parameters",

@@ -205,6 +205,23 @@ impl Program {
     /// Returns a simulation with the parameters and the keys of this program. Its server runs the
     /// program on plain values ([`Simulation::encrypt`], [`Program::run`]), without any key.
     ///
+    /// ```
+    /// # use hippocrene::{AnyArray, Encryption, Interval, KeyRequest, Notes, Operation, Planning, Preset, Program, Recorder, Results, Spec, SpecKind};
+    /// # let recorder = Recorder::new(Preset::by_name("n13")?.settings()?, &KeyRequest::only([]), None)?;
+    /// # let rows = Spec::new(SpecKind::Numbers, vec![2], Some((-1.0, 1.0)))?;
+    /// # let x = recorder.input("x", rows, None)?;
+    /// # let squares = recorder.perform(recorder.server(), Operation::Mul, &[x, x])?;
+    /// # let program = Program::of(&recorder, &squares, Results::Single, Notes::default(), Planning::Full)?;
+    /// let simulation = program.simulation()?;
+    /// let how = Encryption { interval: Interval::new(-1.0, 1.0), precision: None };
+    /// let x = simulation.encrypt((&[0.5, -0.25][..]).into(), &[2], &how)?;
+    /// let results = program.run(simulation.server(), vec![x.into()], |_| true)?;
+    /// let [AnyArray::Numbers(squares)] = &results[..] else { panic!("one array of numbers") };
+    /// let values = simulation.values(squares).unwrap();
+    /// assert!((values[0].re - 0.25).abs() < 1e-6 && (values[1].re - 0.0625).abs() < 1e-6);
+    /// # Ok::<(), hippocrene::Error>(())
+    /// ```
+    ///
     /// # Errors
     /// As [`Simulation::with_keys`].
     pub fn simulation(&self) -> Result<Simulation, Error> {

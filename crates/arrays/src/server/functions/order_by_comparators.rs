@@ -41,6 +41,11 @@ enum Layer {
 }
 
 impl Server {
+    /// True if comparators put elements in order: without tables and without a declared distance.
+    pub(in crate::server) fn orders_by_comparators(&self) -> bool {
+        self.pegasus.is_none() && self.policy.distance.is_none()
+    }
+
     /// Returns the elements of these ranks of every line. The first axis of the result counts the
     /// ranks, and the others are those without the axis of the lines.
     pub(in crate::server) fn by_comparators(
@@ -122,9 +127,8 @@ impl Server {
         largest: f64,
         operation: &'static str,
     ) -> Result<EncryptedArray, Error> {
-        let result = self.map_as_it_is(a, operation, a.is_clean(), |_, c| {
-            Ok(with_largest_error(c.clone(), largest))
-        })?;
+        let result = self
+            .map_as_it_is(a, operation, true, |_, c| Ok(with_largest_error(c.clone(), largest)))?;
         Ok(result.with_form(*a.form()))
     }
 
@@ -141,19 +145,19 @@ impl Server {
             Error::Capacity { .. } | Error::MissingKey { .. } if self.bootstraps.is_none() => {
                 without_tables(operation)
             }
-            Error::Argument { what, .. } => Error::argument(
-                operation,
-                format!(
-                    "values are not precise enough to be compared: {what}. Encrypt with more \
-                     precision, or declare a distance of the values (Server::with_distance)."
-                ),
-            ),
+            Error::Argument { operation: part, what } if part != operation => {
+                let what = format!(
+                    "the comparison of two values fails: {what}. Encrypt with more precision, or \
+                     declare a distance of the values (Server::with_distance)."
+                );
+                Error::argument(operation, what)
+            }
             other => other,
         }
     }
 
-    /// Returns the rows of an array after a layer. The stated error of the result is
-    /// that of the layer, for rows with the stated error of `x`.
+    /// Returns the rows of an array after a layer. The stated error of the result is that of the
+    /// layer, for rows with the stated error of `x`.
     fn after_layer(&self, layer: &Layer, x: &EncryptedArray) -> Result<EncryptedArray, Error> {
         let rows = x.shape()[0];
         let columns = x.size() / rows;
@@ -248,19 +252,23 @@ fn sorting_layers(length: usize, ranks: &[usize]) -> Vec<Vec<Comparator>> {
 mod tests {
     use super::*;
 
+    /// Applies layers to values of 0 and 1, which are the binary digits of `bits`.
+    fn sorted(layers: &[Vec<Comparator>], length: usize, bits: usize) -> Vec<usize> {
+        let mut values: Vec<usize> = (0..length).map(|i| bits >> i & 1).collect();
+        for (low, high) in layers.iter().flatten() {
+            let (a, b) = (values[*low], values[*high]);
+            (values[*low], values[*high]) = (a.min(b), a.max(b));
+        }
+        values
+    }
+
+    /// By the 0-1 principle, such networks sort every sequence.
     #[test]
     fn networks_sort_every_sequence_of_zeros_and_ones() {
-        // By the 0-1 principle, they then sort every sequence.
         for length in 1..=12 {
-            let ranks: Vec<usize> = (0..length).collect();
-            let layers = sorting_layers(length, &ranks);
-            for bits in 0..1usize << length {
-                let mut values: Vec<usize> = ranks.iter().map(|i| bits >> i & 1).collect();
-                for (low, high) in layers.iter().flatten() {
-                    let (a, b) = (values[*low], values[*high]);
-                    (values[*low], values[*high]) = (a.min(b), a.max(b));
-                }
-                assert!(values.is_sorted(), "{length} {bits:b}");
+            let layers = sorting_layers(length, &(0..length).collect::<Vec<_>>());
+            for bits in 0..1 << length {
+                assert!(sorted(&layers, length, bits).is_sorted(), "{length} {bits:b}");
             }
         }
         assert_eq!(sorting_layers(16, &(0..16).collect::<Vec<_>>()).len(), 10);
@@ -272,16 +280,12 @@ mod tests {
             for rank in 0..length {
                 let layers = sorting_layers(length, &[rank]);
                 for bits in 0..1usize << length {
-                    let mut values: Vec<usize> = (0..length).map(|i| bits >> i & 1).collect();
-                    for (low, high) in layers.iter().flatten() {
-                        let (a, b) = (values[*low], values[*high]);
-                        (values[*low], values[*high]) = (a.min(b), a.max(b));
-                    }
                     let zeros = length - bits.count_ones() as usize;
-                    assert_eq!(values[rank], usize::from(rank >= zeros), "{length} {rank}");
+                    let found = sorted(&layers, length, bits)[rank];
+                    assert_eq!(found, usize::from(rank >= zeros), "{length} {rank} {bits:b}");
                 }
             }
         }
-        assert!(sorting_layers(16, &[15]).iter().map(Vec::len).sum::<usize>() == 15);
+        assert_eq!(sorting_layers(16, &[15]).iter().map(Vec::len).sum::<usize>(), 15);
     }
 }

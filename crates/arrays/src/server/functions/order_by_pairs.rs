@@ -336,7 +336,9 @@ impl Server {
         if self.pegasus.is_some() {
             return Ok(None);
         }
-        if let (Ordered::Elements(ranks), None) = (ordered, self.policy.distance) {
+        if let Ordered::Elements(ranks) = ordered
+            && self.orders_by_comparators()
+        {
             return self.by_comparators(a, lines, ranks).map(Some);
         }
         self.check_length(lines)?;
@@ -504,7 +506,7 @@ impl Server {
         };
         if *ordered == Ordered::Ranks {
             let ranked = self.ranks(&x, axis, equal, MAX_ERROR_OF_RANKS, operation)?;
-            let mut ranks = self.with_error(ranked.ranks, MAX_ERROR_OF_RANKS)?;
+            let mut ranks = self.with_added_error(&ranked.ranks, MAX_ERROR_OF_RANKS, operation)?;
             if ranks.shape() != a.shape() {
                 let all: Vec<usize> = (0..a.size()).collect();
                 ranks = self.gather(&[&ranks], a.shape(), &all)?;
@@ -547,7 +549,8 @@ impl Server {
                 true => first_rows(sums, lines.length)?,
                 false => combined.of_sums(server, sums, operation)?,
             };
-            Ok(server.with_error(results, error)?.with_known_interval(values))
+            let results = server.with_added_error(&results, error, operation)?;
+            Ok(results.with_known_interval(values))
         };
         // On the way, no product has to keep enough capacity for a bootstrap, since only the
         // results are used further.
@@ -874,14 +877,6 @@ impl Server {
     fn at_most_precision(&self, bits: f64, form: &Numbers) -> Server {
         // If the parameters allow no such scale, the precision stays as it is.
         self.with_precision(bits.min(form.precision)).unwrap_or_else(|_| self.clone())
-    }
-
-    /// Returns the array with an error that is larger by `error`, which counts as a standard
-    /// deviation.
-    fn with_error(&self, a: EncryptedArray, error: f64) -> Result<EncryptedArray, Error> {
-        let noise = Noise::from_log2_std(-a.precision_bits(&self.session));
-        let bits = -noise.plus(Noise::from_std(error)).log2_std();
-        a.with_precision_bits(bits, &self.session)
     }
 }
 

@@ -91,7 +91,7 @@ impl Server {
             return Ok(filled);
         }
         let between: Vec<(usize, f64)> = q.iter().map(|q| place(*q, lines.length)).collect();
-        if self.pegasus.is_none() && self.policy().distance.is_none() {
+        if self.orders_by_comparators() {
             return self.quantiles_by_comparators(a, lines, &between, shape);
         }
         if let Some(quantiles) =
