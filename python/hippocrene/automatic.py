@@ -114,6 +114,8 @@ class _LimitedByFunctionsError(Exception):
 _CLEAR_GAIN = 0.25
 # Runs whose figures differ by a smaller factor are about equally good (chosen).
 _CLOSE_RATIO = 1.005
+# Words of the advice that is about keys and presets.
+_OF_KEYS = re.compile(r"bootstrap|keys|preset", re.IGNORECASE)
 # A run with more than this multiple of the memory limit is not completed, since that hardly changes
 # its memory (chosen).
 _CLEARLY_TOO_LARGE = 1.5
@@ -178,6 +180,7 @@ def chosen(
     goal: Goal = LEAST_TIME,
     finished: Callable[[_R], _R] = lambda run: run,
     largest: Callable[[_R], float] | None = None,
+    finds_keys: bool = False,
 ) -> tuple[_R, dict[str, str]]:
     """Return the run that is best for the goal among those that fit the memory.
 
@@ -186,7 +189,8 @@ def chosen(
     `operation` is named in errors. If there is a `need`, the run uses the least precision that
     fulfils it.
     `finished` completes the run of a preset before it is compared, and `largest` returns the number
-    of elements of its largest array.
+    of elements of its largest array. If it `finds_keys`, a program gets the keys that it needs, as
+    far as a preset has them.
     """
     degrees = {preset.name: preset.ring_degree for preset in _native.presets()}
     fits: list[_R] = []
@@ -215,6 +219,8 @@ def chosen(
             continue
         except DOES_NOT_FIT as error:
             refused.append((preset, error))
+            if not fits and _is_for_all_presets(refused):
+                break
             continue
         (fits if simulation.peak_memory <= max_memory else too_large).append(simulation)
         if fits and simulation.bootstraps == 0:
@@ -256,23 +262,28 @@ def chosen(
     if limits:
         raise max(limits, key=lambda limit: limit[0])[1]
     preset, reason = refused[-1]
-    if isinstance(reason, MissingKeyError):
+    if isinstance(reason, MissingKeyError) and not finds_keys:
         # No preset can replace keys.
         raise reason
-    if isinstance(reason, CapacityError) and need is None and len(presets) == 1:
-        # The advice of operations is for single ones.
-        wrong = str(reason).split(". ")[0].removesuffix(".")
-        raise CapacityError(
-            f'{wrong} on the preset {preset!r}. Use preset="auto", a larger preset or a lower '
-            "precision."
+    if isinstance(reason, (CapacityError, MissingKeyError)) and need is None and len(presets) == 1:
+        wrong, *advice = str(reason).removesuffix(".").split(". ")
+        # The rest of the advice is about keys, which programs get as they need them.
+        kept = (f" {one}." for one in advice if not _OF_KEYS.search(one))
+        raise type(reason)(
+            f'{wrong}, on the preset {preset!r}. Use preset="auto", a larger preset or a lower '
+            f"precision.{''.join(kept)}"
         ) from reason
-    if len({str(error) for _, error in refused}) == 1 and (len(refused) > 1 or need is None):
-        # All presets fail for the same reason, so the preset is not at fault.
+    if _is_for_all_presets(refused) or (len(refused) == 1 and need is None):
         raise reason
     tried = "the preset does not fit" if len(presets) == 1 else "no preset fits"
     raise ParameterError(
         f"{operation}: {tried} the program{needed}. The nearest miss is {preset!r}: {reason}"
     ) from reason
+
+
+def _is_for_all_presets(refused: Sequence[tuple[str, HippocreneError]]) -> bool:
+    """Return True if the two largest presets fail for the same reason, so no preset is at fault."""
+    return len({str(error) for _, error in refused[-2:]}) < len(refused[-2:])
 
 
 def _fit(

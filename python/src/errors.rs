@@ -30,7 +30,7 @@ pub(crate) fn to_py(py: Python<'_>, error: &hippocrene::Error) -> PyErr {
 }
 
 /// The words of the library's errors that name its Rust interface, and the same in Python.
-const IN_PYTHON: [(&str, &str); 27] = [
+const IN_PYTHON: [(&str, &str); 29] = [
     (
         "lack the conjugation (they",
         "lack the conjugation (conjugation=True), which for integers exchanges the two rows of \
@@ -110,6 +110,10 @@ const IN_PYTHON: [(&str, &str); 27] = [
         "declare a distance of the values with x.server.at_distance",
     ),
     (
+        "Declare a distance of the values (Server::with_distance)",
+        "Declare a distance of the values with x.server.at_distance",
+    ),
+    (
         "Declare a larger distance of the values than",
         "Declare a larger distance with x.server.at_distance than",
     ),
@@ -117,6 +121,11 @@ const IN_PYTHON: [(&str, &str); 27] = [
         "Leave such inputs out, or declare wider intervals.",
         "Leave such inputs out, or declare wider intervals. For a program from a sample, compile \
          with such inputs in the sample, or with a larger margin of spec_like.",
+    ),
+    (
+        "If all values lie where it is defined, declare such an interval (with_interval).",
+        "If all values lie where it is defined, declare such an interval \
+         (x.with_interval((low, high))), or take a smaller margin of spec_like.",
     ),
     ("Pass it as the gap, or", "Pass it as gap=, or"),
     ("Declare a wider interval,", "Pass a wider interval= (or bound=),"),

@@ -176,6 +176,8 @@ def test_divisors_that_may_be_zero_are_refused() -> None:
         (lambda x: x**2.0, (-4, 4)),
         (lambda x: x ** np.array(0.5), (0, 4)),
         (lambda x: 1**x, (-4, 4)),
+        (lambda x: x[:, None] ** np.arange(4), (-2, 2)),
+        (lambda x: x[:3] ** [0.5, 0, 2], (1, 4)),
     ],
 )
 def test_powers_are_those_of_numpy(

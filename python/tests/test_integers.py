@@ -244,7 +244,7 @@ def test_what_is_not_integers_is_refused_in_words(client, secret):
     for divide in (lambda: encrypted / encrypted, lambda: 1 / encrypted):
         with pytest.raises(TypeError, match=r"encrypted integers cannot be divisors: use x\.apply"):
             divide()
-    with pytest.raises(TypeError, match=r"exponents are integers from 0 on, one for all values$"):
+    with pytest.raises(TypeError, match=r"exponents are plain integers from 0 on$"):
         encrypted**0.5
     assert (encrypted == None, encrypted == "a", encrypted != "a") == (False, False, True)  # noqa: E711
     with pytest.raises(TypeError, match="mean"):

@@ -123,9 +123,8 @@ impl Function {
         }
         let (name, low, high) = (self.name(), Short(low), Short(high));
         let what = format!(
-            "{name} is defined {on}, but not on all of [{low}, {high}]. Pass another domain, and \
-             declare that the values \
-             lie in it (with_interval)."
+            "{name} is defined {on}, but not on all of [{low}, {high}]. If all values lie where it \
+             is defined, declare such an interval (with_interval)."
         );
         argument("apply a function", what)
     }

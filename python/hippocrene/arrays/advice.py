@@ -148,7 +148,8 @@ HINTS = {
     "meshgrid": "use numpy.broadcast_to, or operands with new axes, as in x[:, None] + y[None, :]",
     "nan_to_num": "encrypted values are never NaN",
     "ones_like": "use numpy.ones(x.shape), which computes with encrypted arrays",
-    "power": "exponents are integers from 0 on, one for all values",
+    "power": "the base or the exponent is plain, as in 2 ** x or x ** 3. For x above 0, x ** y is "
+    "(y * x.log()).exp()",
     "save": "use x.save(path)",
     "argpartition": "use x.argsort(), which sorts all values",
     "partition": "use x.sort(), which sorts all values",
@@ -174,6 +175,7 @@ BIT_HINTS = {
 _NO_ORDER = "integers modulo a number have no order"
 # Advice that differs for encrypted integers.
 INTEGER_HINTS = {
+    "power": "exponents are plain integers from 0 on",
     **dict.fromkeys(("fmod", "mod", "remainder"), "use x.apply(lambda v: v % m)"),
     **dict.fromkeys(("divmod", "floor_divide"), "use x.apply(lambda v: v // m)"),
     **dict.fromkeys(("allclose", "isclose"), "use ==, which compares encrypted integers"),

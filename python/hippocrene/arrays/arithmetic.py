@@ -44,6 +44,8 @@ def broadcast(
     return raw if raw.shape == shape else server._raw.broadcast_to(raw, shape)
 
 
+# Maximum number of different exponents of one array (chosen).
+_MOST_EXPONENTS = 64
 # Why arrays lack the operations of bits.
 FOR_BITS = "{name} is for encrypted bits: booleans, encrypted with a preset for bits"
 
@@ -68,6 +70,7 @@ class ArithmeticArray(EncryptedArray):
         },
     }
     _pow_modulus: ClassVar[str]
+    _exponents: ClassVar[str]
 
     def _elements_beside(
         self, server: _native.Server, other: EncryptedArray
@@ -167,7 +170,7 @@ class ArithmeticArray(EncryptedArray):
 
         This takes ``ceil(log2(n))`` multiplications one after the other. As in numpy, the exponent
         ``2.0`` is the same as ``2``, and the power 0 is 1. Exponents of ``2**32`` and above, and
-        negative ones, raise an `ArgumentError`.
+        negative ones, raise an `ArgumentError`. An array of exponents has one for each element.
         """
         if modulus is not None:
             own = self._pow_modulus.format(modulus=self.plain_modulus)
@@ -179,7 +182,10 @@ class ArithmeticArray(EncryptedArray):
         except TypeError:
             if not is_plain(exponent):
                 return NotImplemented
-            raise TypeError("pow: exponents are integers from 0 on, one for all values") from None
+            exponents = to_array(exponent, "pow")
+            if exponents.ndim and exponents.dtype.kind in "iuf":
+                return self._to_powers(exponents)
+            raise TypeError(f"pow: {self._exponents}") from None
         if n == 0:
             return self * 0 + 1
         if not 1 <= n < 2**32:
@@ -188,6 +194,21 @@ class ArithmeticArray(EncryptedArray):
             )
         server = self._bound_server("pow")
         return self._elementwise(server, lambda x: server._raw.pow(x, n))
+
+    def _to_powers(self, exponents: npt.NDArray[Any]) -> Self:
+        """Raise every element to an exponent of its own, by a mask for each different exponent."""
+        shape = self._common_shape(exponents.shape, "pow")
+        different = np.unique(exponents)
+        if not 1 <= len(different) <= _MOST_EXPONENTS:
+            raise ArgumentError(
+                f"pow: there are {len(different)} different exponents, and 1 to {_MOST_EXPONENTS} are supported. "
+                "Raise parts of the array one after the other, and join them with numpy.concatenate."
+            )
+        powers = (
+            cast("SupportsFloat", self**n) * np.broadcast_to(exponents == n, shape).astype(np.int64)
+            for n in different.tolist()
+        )
+        return cast("Self", sum(powers))
 
     @property
     def imag(self) -> Self:

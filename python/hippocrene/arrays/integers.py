@@ -59,6 +59,7 @@ class IntegerArray(ArithmeticArray, holds=("integers",)):
         "encrypted integers are exact and have no {name}: budget_bits states their noise budget"
     )
     _pow_modulus = "these integers are modulo {modulus}"
+    _exponents = "exponents are plain integers from 0 on"
 
     # Properties
 

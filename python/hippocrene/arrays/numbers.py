@@ -78,6 +78,7 @@ class NumberArray(ArithmeticArray, holds=("numbers",)):
     }
     _no_method = FOR_BITS
     _pow_modulus = "numbers have none"
+    _exponents = "exponents are plain real numbers"
 
     # Properties
 
@@ -276,8 +277,8 @@ class NumberArray(ArithmeticArray, holds=("numbers",)):
             values = "is complex" if self.is_complex else f"lies in [{low:g}, {high:g}], with 0"
             raise UnsupportedError(
                 f"div: the divisor {values}, and an interval on one side of 0 is needed. Declare one "
-                "with x.with_interval((low, high)), or multiply by "
-                "x.reciprocal(domain=(low, high))."
+                "with x.with_interval((low, high)), multiply by x.reciprocal(domain=(low, high)), or "
+                "take a smaller margin of spec_like."
             )
         with named("div", "reciprocal", "apply a function", "approximate a function"):
             return self.reciprocal()

@@ -12,13 +12,17 @@
 //! - rounding of the matrices of the transforms, set by their scales;
 //! - rounding at the base modulus `q0`, and the key switch to the sparse secret there.
 
+use std::sync::LazyLock;
+
 use hippocrene_ckks::{
     Short,
     approximation::ModularReduction,
     bootstrap::{BootstrapLiteral, BootstrapPlan, Order, log2_failure_probability},
     circuits::DftLevel,
 };
-use hippocrene_rlwe::{Modulus, Parameters, SIGMA, SecretDistribution, noise::rounding, security};
+use hippocrene_rlwe::{
+    Modulus, Parameters, SIGMA, SecretDistribution, SizedCache, noise::rounding, security,
+};
 
 use super::Bootstrapping;
 use crate::{Error, Session};
@@ -201,9 +205,25 @@ pub(super) fn literal(
     })
 }
 
-/// Makes the modular reduction whose error is below `2^-(bits + ERROR_SHARE_BITS)` of the message
+/// Modular reductions by their arguments. Making one takes about 0.1 seconds, and a program that is
+/// compiled plans the same bootstrap many times.
+static REDUCTIONS: LazyLock<SizedCache<(u32, f64), ModularReduction>> = LazyLock::new(|| {
+    let cache = SizedCache::default();
+    cache.set_memory(MAX_REDUCTION_BYTES);
+    cache
+});
+/// The size of [`REDUCTIONS`]. Chosen: it holds hundreds of reductions.
+const MAX_REDUCTION_BYTES: usize = 1 << 20;
+
+/// Returns the modular reduction whose error is below `2^-(bits + ERROR_SHARE_BITS)` of the message
 /// ratio.
 fn reduction(k: u32, bits: f64) -> Result<ModularReduction, Error> {
+    let bytes = |reduction: &ModularReduction| 8 * (reduction.cosine().degree() + 1);
+    let found = REDUCTIONS.get_or_try_insert((k, bits), bytes, || make_reduction(k, bits))?;
+    Ok((*found).clone())
+}
+
+fn make_reduction(k: u32, bits: f64) -> Result<ModularReduction, Error> {
     let error = bits + ERROR_SHARE_BITS;
     // Without an arcsine the error is (2 pi epsilon)^2/6 of a value. With an arcsine of degree 3 a
     // measurement gave 20 epsilon^4.

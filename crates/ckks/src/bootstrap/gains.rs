@@ -63,23 +63,26 @@ impl ModularReduction {
         let step = (deviation / POINTS_PER_DEVIATION).max(1.0);
         let most = self.reach() - 1.0;
         let count = (f64::from(RANGE_IN_DEVIATIONS) * deviation / step).ceil() as i32;
+        let integers: Vec<f64> = (-count..=count)
+            .map(|i| (f64::from(i) * step).round())
+            .filter(|i| i.abs() <= most)
+            .collect();
+        let argument = |integer: &f64| (integer + offset - self.shift()) / self.reach();
+        let arguments: Vec<f64> = integers.iter().map(argument).collect();
+        // The values before each doubling, and then those before the last step.
+        let mut values = vec![arguments.iter().map(|x| cosine.evaluate(*x)).collect::<Vec<f64>>()];
+        for i in 0..self.doublings() as usize {
+            values.push(values[i].iter().map(|y| 2.0 * y * y - 1.0).collect());
+        }
+        let last = values.pop().unwrap_or_default();
+        let of_arcsine = self.arcsine().map(|arcsine| arcsine.gains_at(&last));
         let mut total = 0.0;
-        for integer in
-            (-count..=count).map(|i| (f64::from(i) * step).round()).filter(|i| i.abs() <= most)
-        {
-            let weight = (-0.5 * (integer / deviation).powi(2)).exp();
+        for (place, gains) in cosine.gains_at(&arguments).iter().enumerate() {
+            let weight = (-0.5 * (integers[place] / deviation).powi(2)).exp();
             total += weight;
-            let argument = (integer + offset - self.shift()) / self.reach();
-            let gains = cosine.gains(argument);
-            let mut y = cosine.evaluate(argument);
-            let mut values = Vec::with_capacity(out.doublings.len());
-            for _ in 0..self.doublings() {
-                values.push(y);
-                y = 2.0 * y * y - 1.0;
-            }
-            let mut after = match self.arcsine() {
-                Some(arcsine) => {
-                    let gains = arcsine.gains(y);
+            let mut after = match &of_arcsine {
+                Some(of_arcsine) => {
+                    let gains = &of_arcsine[place];
                     out.arcsine
                         .iter_mut()
                         .zip(&gains.roundings)
@@ -88,9 +91,9 @@ impl ModularReduction {
                 }
                 None => TAU.recip(),
             };
-            for (sum, y) in out.doublings.iter_mut().zip(&values).rev() {
+            for (sum, values) in out.doublings.iter_mut().zip(&values).rev() {
                 *sum += weight * after * after;
-                after *= 4.0 * y;
+                after *= 4.0 * values[place];
             }
             out.cosine
                 .iter_mut()

@@ -44,17 +44,11 @@ impl Polynomial {
     }
 
     /// Returns the factors of errors in [`Evaluator::polynomial`](crate::Evaluator::polynomial) at
-    /// the argument `x`.
+    /// each of these arguments.
     ///
     /// Let `r_j` be the rounding errors of products, of sums of powers, and of powers that are
     /// moved to smaller moduli. Together they add a variance of the sum of the squares of
     /// `dp/dr_j`.
-    pub(crate) fn gains(&self, x: f64) -> Gains {
-        let mut gains = self.gains_at(&[x]);
-        gains.swap_remove(0)
-    }
-
-    /// Returns [`Polynomial::gains`] at each of several arguments.
     pub(crate) fn gains_at(&self, arguments: &[f64]) -> Vec<Gains> {
         let squared = self.is_squared();
         let EvaluationShape { coefficients, depth, chebyshev, leaf_size } =

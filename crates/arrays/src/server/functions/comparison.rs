@@ -142,6 +142,25 @@ pub(in crate::server) enum Refreshed {
     Never,
 }
 
+/// The stages of a sign by polynomials, and whether there are bootstraps between them.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Stages {
+    /// Bootstraps restore missing capacity.
+    OfAnyLength,
+    WithoutBootstraps,
+    /// The stages are so short that a bootstrap restores enough capacity for each one.
+    Short,
+}
+
+impl Stages {
+    fn refreshed(self) -> Refreshed {
+        match self {
+            Stages::OfAnyLength | Stages::Short => Refreshed::OnTheWay,
+            Stages::WithoutBootstraps => Refreshed::Never,
+        }
+    }
+}
+
 /// An operation on one ciphertext, by a plan for the sign.
 type SignOperation =
     fn(&Evaluator, &Ciphertext, &SignPlan, &dyn Refresh) -> Result<Ciphertext, CkksError>;
@@ -208,13 +227,13 @@ impl Server {
             how,
             OPERATION,
             |server, [a], how| server.sign_by_tables(a, how, OPERATION),
-            |server, [a], how, refreshed| {
+            |server, [a], how, stages| {
                 server.of_one(
                     a,
                     how,
                     OPERATION,
                     (Evaluator::sign, SignPlan::polynomial_error),
-                    refreshed,
+                    stages,
                 )
             },
         )
@@ -310,8 +329,8 @@ impl Server {
                 let moved = server.plus_constant(x, ties.place() * (gap - own_gap), operation)?;
                 server.step_by_tables(&moved, how, operation)
             },
-            |server, [x], how, refreshed| {
-                server.of_one(x, how, operation, (Evaluator::step, error_of_step), refreshed)
+            |server, [x], how, stages| {
+                server.of_one(x, how, operation, (Evaluator::step, error_of_step), stages)
             },
         )?;
         Ok(within_ends(compared, (0.0, 1.0), 1.0))
@@ -438,8 +457,8 @@ impl Server {
         let tables = |server: &Server, [x, y]: [&EncryptedArray; 2], how| {
             server.order_by_tables(x, Some(y), Extremum::Larger, how, OPERATION)
         };
-        let polynomials = |server: &Server, [x, y]: [&EncryptedArray; 2], how, refreshed| {
-            server.of_two(x, y, how, OPERATION, Evaluator::maximum, refreshed)
+        let polynomials = |server: &Server, [x, y]: [&EncryptedArray; 2], how, stages| {
+            server.of_two(x, y, how, OPERATION, Evaluator::maximum, stages)
         };
         let how = self.refined(how, x.bound() + y.bound());
         let result = self.by_either([x, y], how, OPERATION, tables, polynomials)?;
@@ -472,8 +491,8 @@ impl Server {
         let tables = |server: &Server, [x, y]: [&EncryptedArray; 2], how| {
             server.order_by_tables(x, Some(y), Extremum::Smaller, how, OPERATION)
         };
-        let polynomials = |server: &Server, [x, y]: [&EncryptedArray; 2], how, refreshed| {
-            server.of_two(x, y, how, OPERATION, Evaluator::minimum, refreshed)
+        let polynomials = |server: &Server, [x, y]: [&EncryptedArray; 2], how, stages| {
+            server.of_two(x, y, how, OPERATION, Evaluator::minimum, stages)
         };
         let how = self.refined(how, x.bound() + y.bound());
         let result = self.by_either([x, y], how, OPERATION, tables, polynomials)?;
@@ -502,8 +521,8 @@ impl Server {
             how,
             OPERATION,
             |server, [a], how| server.order_by_tables(a, None, Extremum::Larger, how, OPERATION),
-            |server, [a], how, refreshed| {
-                server.of_one(a, how, OPERATION, (Evaluator::relu, error_of_maximum), refreshed)
+            |server, [a], how, stages| {
+                server.of_one(a, how, OPERATION, (Evaluator::relu, error_of_maximum), stages)
             },
         )?;
         Ok(within_ends(result, (0.0, interval.high()), a.bound()))
@@ -534,14 +553,8 @@ impl Server {
             how,
             OPERATION,
             |server, [a], how| server.magnitude_by_tables(a, how, OPERATION),
-            |server, [a], how, refreshed| {
-                server.of_one(
-                    a,
-                    how,
-                    OPERATION,
-                    (Evaluator::abs, SignPlan::product_error),
-                    refreshed,
-                )
+            |server, [a], how, stages| {
+                server.of_one(a, how, OPERATION, (Evaluator::abs, SignPlan::product_error), stages)
             },
         )?;
         Ok(within_ends(result, (0.0, interval.bound()), a.bound()))
@@ -553,12 +566,12 @@ impl Server {
         how: Comparison,
         operation: &'static str,
         (f, error): (SignOperation, LargestError),
-        refreshed: Refreshed,
+        stages: Stages,
     ) -> Result<EncryptedArray, Error> {
         let form = self.form_of(&[a]);
-        let plan = self.plan_for_values(&[a], how, operation);
+        let plan = self.plan_for_values(&[a], how, stages, operation);
         let plan = plan.map_err(|e| e.with_at_most(a.capacity_bits(&self.session)))?;
-        let refresh = self.refresh_if(refreshed, &form, &[a.layout()])?;
+        let refresh = self.refresh_if(stages.refreshed(), &form, &[a.layout()])?;
         self.map_as_it_is(a, operation, a.layout().is_full(), |_, x| {
             Ok(with_largest_error(f(&self.evaluator, x, &plan, &*refresh)?, error(&plan)))
         })
@@ -571,13 +584,13 @@ impl Server {
         how: Comparison,
         operation: &'static str,
         f: Two,
-        refreshed: Refreshed,
+        stages: Stages,
     ) -> Result<EncryptedArray, Error> {
         let form = self.form_of(&[a, b]);
-        let plan = self.plan_for_values(&[a, b], how, operation);
+        let plan = self.plan_for_values(&[a, b], how, stages, operation);
         let least = a.capacity_bits(&self.session).min(b.capacity_bits(&self.session));
         let plan = plan.map_err(|e| e.with_at_most(least))?;
-        let refresh = self.refresh_if(refreshed, &form, &[a.layout(), b.layout()])?;
+        let refresh = self.refresh_if(stages.refreshed(), &form, &[a.layout(), b.layout()])?;
         let is_full = a.layout().is_full() && b.layout().is_full();
         let slots = |a: SlotContents, b| match a.of_sum(b).after(false) {
             SlotContents::Stray => SlotContents::zero_if(is_full),
@@ -607,7 +620,7 @@ impl Server {
             &Server,
             [&EncryptedArray; COUNT],
             Comparison,
-            Refreshed,
+            Stages,
         ) -> Result<EncryptedArray, Error>,
     ) -> Result<EncryptedArray, Error> {
         operands.iter().try_for_each(|a| a.check_error_known(operation))?;
@@ -615,16 +628,19 @@ impl Server {
         if self.is_by_tables(&operands, how, operation)? {
             return tables(self, operands, how);
         }
-        let refreshed = Candidate::new("polynomials", |server: &Server, operands| {
-            polynomials(server, operands, how, Refreshed::OnTheWay)
-        });
-        let mut candidates = vec![refreshed];
+        let run = |stages: Stages| {
+            let polynomials = &polynomials;
+            move |server: &Server, operands: [&EncryptedArray; COUNT]| {
+                polynomials(server, operands, how, stages)
+            }
+        };
+        let mut candidates = vec![Candidate::new("polynomials", run(Stages::OfAnyLength))];
         let can_use_tables = self.check_tables(&operands, how, operation).is_ok();
         if self.bootstraps.is_some() && !can_use_tables {
-            let at_once = |server: &Server, operands: [&EncryptedArray; COUNT]| {
-                polynomials(server, operands, how, Refreshed::Never)
-            };
+            let at_once = run(Stages::WithoutBootstraps);
             candidates.push(Candidate::new("polynomials without bootstraps", at_once).otherwise(1));
+            let short = run(Stages::Short);
+            candidates.push(Candidate::new("polynomials in short stages", short).otherwise(2));
         }
         let result = self.perform(operation, operands, f64::INFINITY, &candidates);
         let failed = matches!(&result, Err(Error::Capacity { .. } | Error::Argument { .. }));
@@ -734,16 +750,22 @@ impl Server {
         &self,
         operands: &[&EncryptedArray],
         how: Comparison,
+        stages: Stages,
         operation: &'static str,
     ) -> Result<SignPlan, Error> {
         let (form, bound) = (self.form_of(operands), operands.iter().map(|a| a.bound()).sum());
         let have = -self.noise_of(operands).log2_std();
-        let mut plan = self.plan(&form, bound, how, operation)?;
+        let limits = match (stages, self.refresh_limits()) {
+            (Stages::Short, Some(limits)) => Some(self.stage_limits(operands, limits, 0.0)),
+            _ => None,
+        };
+        let used = SignUse { limits, ..SignUse::default() };
+        let mut plan = self.plan_for(&form, bound, how, used, operation)?;
         for share in LARGER_ARGUMENT_ERRORS {
             if plan.argument_precision() <= have {
                 break;
             }
-            let used = SignUse { argument_error: Some(share), ..SignUse::default() };
+            let used = SignUse { argument_error: Some(share), ..used };
             plan = self.plan_for(&form, bound, how, used, operation)?;
         }
         Ok(plan)

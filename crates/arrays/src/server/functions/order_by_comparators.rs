@@ -137,10 +137,9 @@ impl Server {
         match error.during(operation) {
             Error::Capacity { source, .. } if self.bootstraps.is_some() => Error::Capacity {
                 source,
-                advice:
-                    "Take a preset with a larger modulus, such as n16, or declare a distance of \
-                         the values (Server::with_distance)"
-                        .into(),
+                advice: "Declare a distance of the values (Server::with_distance). Or take a \
+                         preset with a larger modulus, such as n16"
+                    .into(),
             },
             Error::Capacity { .. } | Error::MissingKey { .. } if self.bootstraps.is_none() => {
                 without_tables(operation)

@@ -766,7 +766,7 @@ impl Server {
         let run = |limits: Option<RefreshLimits>, refreshed: Refreshed| {
             move |server: &Server, [a]: [&EncryptedArray; 1]| {
                 let form = server.form_of(&[a]);
-                let limits = limits.map(|limits| server.stage_limits(a, limits, remaining_bits));
+                let limits = limits.map(|limits| server.stage_limits(&[a], limits, remaining_bits));
                 let used = SignUse { limits, noise_std, ..SignUse::default() };
                 let plan = server.plan_for(&form, a.bound(), how, used, operation)?;
                 let refresh = server.refresh_if(refreshed, &form, &[a.layout()])?;
@@ -846,15 +846,17 @@ impl Server {
         found.ok_or_else(|| Error::Internal("no gap of an order".into()))
     }
 
-    /// Returns the limits of the stages of a comparison of `a` with these bootstraps.
-    fn stage_limits(
+    /// Returns the limits of the stages of a comparison of these operands with these bootstraps.
+    pub(in crate::server) fn stage_limits(
         &self,
-        a: &EncryptedArray,
+        operands: &[&EncryptedArray],
         limits: RefreshLimits,
         remaining_bits: f64,
     ) -> StageLimits {
         let RefreshLimits { precision, reserve, max_capacity } = limits;
-        let have = a.capacity_bits(&self.session) - reserve - STAGE_MARGIN_BITS;
+        let least = |a: &&EncryptedArray| a.capacity_bits(&self.session);
+        let least = operands.iter().map(least).fold(f64::INFINITY, f64::min);
+        let have = least - reserve - STAGE_MARGIN_BITS;
         let finer = self.bootstrap_reserve().unwrap_or(0.0) - reserve;
         StageLimits {
             first_bits: (have / FIRST_BITS_STEP).floor().max(0.0) * FIRST_BITS_STEP,

@@ -177,7 +177,10 @@ impl Evaluator {
             plan.bits() + remaining_bits,
             operation,
         )?;
-        let mut s = self.sign_of(Cow::Borrowed(&*x), plan, remaining_bits, refresh, operation)?;
+        let s = self.sign_of(Cow::Borrowed(&*x), plan, remaining_bits, refresh, operation)?;
+        // The last stage may leave less than that.
+        let mut s =
+            refresh.refresh(Cow::Owned(s), remaining_bits, remaining_bits, operation)?.into_owned();
         if plus > 0.0 {
             self.add_number_assign(&mut s, plus)?;
         }

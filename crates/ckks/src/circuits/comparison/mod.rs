@@ -296,7 +296,7 @@ impl SignPlan {
         };
         let low = (gap - off) / reach;
         let argument = |k: usize| low.powf((k as f64 + 0.5) / SAMPLES as f64);
-        let gains = ErrorGains::new(&found.stages, (0..SAMPLES).map(argument));
+        let gains = ErrorGains::new(&found.stages, (0..SAMPLES).map(argument).collect());
         let (stages, conjugates) = (found.stages, common_scale_bits.is_none());
         let composition =
             Composition { stages, gains, model, max_argument_error: off / reach, conjugates };

@@ -125,9 +125,9 @@ impl PartialComposition {
         let divisor = if divided { high } else { 1.0 };
         let polynomial = scaled(polynomial, divisor);
         let mut largest = (model.conjugation, model.conjugation);
-        for k in 0..=SAMPLES {
-            let x = self.low + (self.high - self.low) * k as f64 / SAMPLES as f64;
-            let gains = polynomial.gains(x);
+        let argument = |k| self.low + (self.high - self.low) * k as f64 / SAMPLES as f64;
+        let arguments: Vec<f64> = (0..=SAMPLES).map(argument).collect();
+        for gains in polynomial.gains_at(&arguments) {
             let own = model.conjugation + gains.roundings.iter().sum::<f64>();
             largest = (largest.0.max(own), largest.1.max(own + gains.argument * gains.argument));
         }

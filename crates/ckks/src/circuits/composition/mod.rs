@@ -35,19 +35,20 @@ pub(super) struct ErrorGains {
 
 impl ErrorGains {
     /// Returns the root mean squares of the factors over the given arguments.
-    pub(super) fn new(stages: &[Stage], arguments: impl ExactSizeIterator<Item = f64>) -> Self {
+    pub(super) fn new(stages: &[Stage], mut arguments: Vec<f64>) -> Self {
         let count = arguments.len() as f64;
         let roundings =
             stages.iter().map(|stage| vec![0.0; stage.polynomial.depth() + 1]).collect();
         let mut out = ErrorGains { arguments: vec![0.0; stages.len()], roundings };
-        for mut x in arguments {
-            let mut gains = Vec::with_capacity(stages.len());
-            for stage in stages {
-                gains.push(stage.polynomial.gains(x));
-                x = stage.polynomial.evaluate(x);
-            }
+        let mut gains = Vec::with_capacity(stages.len());
+        for Stage { polynomial, .. } in stages {
+            gains.push(polynomial.gains_at(&arguments));
+            arguments.iter_mut().for_each(|x| *x = polynomial.evaluate(*x));
+        }
+        for place in 0..arguments.len() {
             let mut after = 1.0;
             for (i, gains) in gains.iter().enumerate().rev() {
+                let gains = &gains[place];
                 for (sum, variance) in out.roundings[i].iter_mut().zip(&gains.roundings) {
                     *sum += after * after * variance;
                 }
