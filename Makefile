@@ -43,7 +43,7 @@ endif
 test-python: .venv/test .venv/wheel
 	$(BIN)/mypy
 	$(BIN)/python -m mypy.stubtest hippocrene --ignore-missing-stub
-	$(BIN)/python -m pytest -n 2 --dist loadgroup
+	OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n 2 --dist loadgroup
 
 fmt: .venv/test
 	cargo fmt --all

@@ -219,7 +219,7 @@ def chosen(
             continue
         except DOES_NOT_FIT as error:
             refused.append((preset, error))
-            if not fits and _is_for_all_presets(refused):
+            if not fits and type(error) is ArgumentError and _is_for_all_presets(refused):
                 break
             continue
         (fits if simulation.peak_memory <= max_memory else too_large).append(simulation)

@@ -287,7 +287,8 @@ def test_clusters_in_slots_and_a_run_that_was_killed(tmp_path):
 
 
 def test_a_run_in_slots_is_simulated():
-    points, labels = points_of_two_clusters()
+    # Many points, so that look-ups of single values take longer on every machine.
+    points, labels = (np.concatenate([part] * 4) for part in points_of_two_clusters())
     told = EncryptedKMeans(2, max_iter=2, init=[0, 1]).simulate(points)
     assert (told.labels == labels).all()
     means = np.array([points[labels == j].mean(axis=0) for j in range(2)])

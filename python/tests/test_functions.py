@@ -195,7 +195,7 @@ def test_powers_are_those_of_numpy(
         (lambda x: (-2) ** x, "pow: the base is -2, and it must be above 0"),
         (lambda x: 0**x, "pow: the base is 0, and it must be above 0"),
         (lambda x: x**-1, r"pow: the divisor lies in \[-4, 4\], with 0"),
-        (lambda x: x**1.5, "pow: .* is not defined|pow: .*NaN"),
+        (lambda x: x**1.5, r"pow: x \*\* 1.5 is defined from 0, but not on all of \[-4, 4\]"),
     ],
 )
 def test_powers_that_do_not_exist_are_refused(program: Callable[[Any], Any], wrong: str) -> None:

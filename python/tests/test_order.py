@@ -122,10 +122,14 @@ def test_comparators_take_slices_and_windows_and_say_what_they_lack():
     square = np.arange(16.0).reshape(4, 4) / 4
     result = simulate(pooled, square, bound=4, preset="n16s", bootstrapping=True).result
     assert np.abs(result - square.reshape(2, 2, 2, 2).max(axis=(1, 3))).max() < 0.05
+    how = {"bound": 4, "preset": "n15", "bootstrapping": True}
+    largest = simulate(np.max, VALUES, **how)
+    assert abs(largest.result - VALUES.max()) < 0.1
+    assert largest.bootstraps > 0
     with pytest.raises(
-        CapacityError, match=r"^sort needs .* n16, or declare a distance of the val"
+        CapacityError, match=r"^max needs .* Declare a distance .* preset .* n16, helps"
     ):
-        simulate(np.sort, VALUES, bound=4, preset="n15", bootstrapping=True)
+        simulate(np.max, VALUES, **{**how, "preset": "n15s"})
     with pytest.raises(MissingKeyError, match=r"^sort: .*bootstrapping=True .*\"n16\""):
         simulate(np.sort, VALUES, bound=4, preset="n14")
 

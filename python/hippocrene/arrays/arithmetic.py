@@ -20,7 +20,7 @@ import numpy as np
 import numpy.typing as npt
 
 from hippocrene import _native
-from hippocrene.arrays.advice import refuse_options
+from hippocrene.arrays.advice import refusal, refuse_options
 from hippocrene.arrays.encrypted import Array, ArrayServer, EncryptedArray
 from hippocrene.arrays.places import Axes
 from hippocrene.arrays.view import View
@@ -177,6 +177,8 @@ class ArithmeticArray(EncryptedArray):
             raise TypeError(f"pow takes no modulus for encrypted arrays: {own}")
         if isinstance(exponent, (float, np.floating)) and float(exponent).is_integer():
             exponent = int(exponent)
+        if isinstance(exponent, EncryptedArray):
+            raise refusal("power", self, exponent)
         try:
             n = operator.index(cast("SupportsIndex", exponent))
         except TypeError:

@@ -294,6 +294,13 @@ class NumberArray(ArithmeticArray, holds=("numbers",)):
         power = _other_power(exponent)
         if power is None or modulus is not None:
             return super().__pow__(exponent, modulus)
+        low, high = self.interval
+        if low < 0 and not power.is_integer():
+            raise ArgumentError(
+                f"pow: x ** {power:g} is defined from 0, but not on all of [{low:g}, {high:g}]. If all "
+                "values lie where it is defined, declare such an interval "
+                "(x.with_interval((low, high))), or take a smaller margin of spec_like."
+            )
         with named("pow", "sqrt", "div", "reciprocal", "apply"):
             if power == 0.5:
                 return self.sqrt()

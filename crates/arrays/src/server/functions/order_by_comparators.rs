@@ -88,7 +88,15 @@ impl Server {
         let mut std = 0.0;
         let mut after = |server: &Server, layer: &Layer, x: &EncryptedArray| {
             let run = |server: &Server, [x]: [&EncryptedArray; 1]| server.after_layer(layer, x);
-            let layers = [Candidate::new("layer of comparators", run)];
+            let mut layers = vec![Candidate::new("layer of comparators", run)];
+            if let Some(reserve) = server.reserved_capacity() {
+                // A bootstrap may restore too little capacity for the longest stages.
+                let run = move |server: &Server, [x]: [&EncryptedArray; 1]| {
+                    let policy = Policy { capacity: Some(reserve), ..server.policy };
+                    server.with_policy(policy).after_layer(layer, x)
+                };
+                layers.push(Candidate::new("layer in short stages", run).otherwise(1));
+            }
             let x = server.perform(operation, [x], f64::INFINITY, &layers)?;
             std += (-x.precision_bits(&self.session)).exp2();
             x.with_precision_bits(precision, &self.session)
@@ -137,8 +145,8 @@ impl Server {
         match error.during(operation) {
             Error::Capacity { source, .. } if self.bootstraps.is_some() => Error::Capacity {
                 source,
-                advice: "Declare a distance of the values (Server::with_distance). Or take a \
-                         preset with a larger modulus, such as n16"
+                advice: "Declare a distance of the values (Server::with_distance). A preset \
+                         with a larger modulus, such as n16, helps too"
                     .into(),
             },
             Error::Capacity { .. } | Error::MissingKey { .. } if self.bootstraps.is_none() => {
