@@ -282,7 +282,7 @@ def chosen(
 
 
 def _is_for_all_presets(refused: Sequence[tuple[str, HippocreneError]]) -> bool:
-    """Return True if the two largest presets fail for the same reason, so no preset is at fault."""
+    """Return True if the last two presets fail for the same reason, so no preset is at fault."""
     return len({str(error) for _, error in refused[-2:]}) < len(refused[-2:])
 
 

@@ -203,7 +203,7 @@ def compile_noted(
         goal=goal,
         finished=finished,
         largest=_Attempt.largest,
-        finds_keys=True,
+        finds_keys=bool(wanted),
     )
     program = Program(attempt.program._raw)
     program.__dict__["_others"] = others

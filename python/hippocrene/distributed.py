@@ -1,6 +1,6 @@
 """Computing on many machines: tasks on a Dask cluster.
 
-It needs ``pip install 'hippocrene[distributed]'``. Every worker gets the evaluation keys once,
+It needs ``pip install distributed``. Every worker gets the evaluation keys once,
 prepares a server from them, and keeps it for all later tasks. The results are, bit for bit, those
 of a single machine, because evaluation uses no random numbers.
 """
@@ -19,7 +19,7 @@ try:
     from distributed.comm.core import CommClosedError
 except ImportError as _missing:  # pragma: no cover
     raise ImportError(
-        "hippocrene.distributed needs Dask's distributed: pip install 'hippocrene[distributed]'"
+        "hippocrene.distributed needs Dask's distributed: pip install distributed"
     ) from _missing
 
 import numpy.typing as npt

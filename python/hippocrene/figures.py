@@ -26,7 +26,7 @@ def pyplot_or_error() -> Any:
         from matplotlib import pyplot
     except ImportError as error:
         raise ImportError(
-            "plot: matplotlib is not installed. Run: pip install hippocrene[plot]"
+            "plot: matplotlib is not installed. Run: pip install matplotlib"
         ) from error
     return pyplot
 

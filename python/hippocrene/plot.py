@@ -1,6 +1,6 @@
 """Plots of simulations, and of measured noise against its estimate.
 
-Plots need matplotlib, which is not installed with this package: ``pip install hippocrene[plot]``.
+Plots need matplotlib, which is not installed with this package: ``pip install matplotlib``.
 Without it, every function here raises an `ImportError`.
 
 Each function draws into the matplotlib axes `ax`, or into those of a new figure, and returns them.

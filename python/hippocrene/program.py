@@ -141,8 +141,8 @@ class Interface(_Described):
     """The part of a program that its client needs: no weights and no steps.
 
     `Program.interface` makes it. It names the inputs with their shapes and intervals, the
-    parameters, and the evaluation keys that the program uses. That of a model also has `columns`
-    and `classes`. The client uses it as in ``Client.generate(interface)``,
+    parameters, and the evaluation keys that the program uses. That of a model also has `columns`,
+    `column_intervals` and `classes`. The client uses it as in ``Client.generate(interface)``,
     ``client.evaluation_keys(interface)`` and ``client.encrypt(interface, values)``.
     """
 
@@ -186,6 +186,16 @@ class Interface(_Described):
         return None if names is None else tuple(names)
 
     @property
+    def column_intervals(self) -> npt.NDArray[np.float64] | None:
+        """The interval of each column of a model, or None for other programs.
+
+        The shape is ``(columns, 2)``, and the units are those of the rows. The client refuses
+        values outside of these intervals.
+        """
+        model, _ = self._model or (None, "")
+        return None if model is None else model.input_intervals
+
+    @property
     def classes(self) -> tuple[Any, ...] | None:
         """The classes or clusters of a model in the order of its scores, or None if there are none."""
         model, _ = self._model or (None, "")
@@ -206,8 +216,12 @@ class Interface(_Described):
 
     def _facts(self) -> list[tuple[str, Cell]]:
         facts: list[tuple[str, Cell]] = [(name, str(spec)) for name, spec in self.inputs.items()]
-        if self.columns is not None:
-            facts.append(("columns", ", ".join(self.columns)))
+        if self.columns is not None and self.column_intervals is not None:
+            columns = (
+                f"{name} in [{low:.4g}, {high:.4g}]"
+                for name, (low, high) in zip(self.columns, self.column_intervals, strict=True)
+            )
+            facts.append(("columns", ", ".join(columns)))
         if self.classes is not None:
             facts.append(("classes", ", ".join(map(str, self.classes))))
         return [*facts, ("preset", self.preset), ("keys", ", ".join(self.keys) or "none")]
@@ -220,7 +234,8 @@ class Program(_Described):
     the predicted cost. `print` shows all of that. ``server.run(program, x)`` runs it, and `save`
     writes a file for the server. `interface` is the part for the client.
 
-    Predicted seconds are those of one thread of this machine, if ``hippocrene tune`` was run here.
+    Predicted seconds are those of one thread of this machine. ``hippocrene tune`` makes them more
+    accurate.
     """
 
     __slots__ = ()

@@ -37,10 +37,10 @@ class Simulation:
     seconds: float
     """The time on one thread, with the keys that ``client.evaluation_keys(for_=simulation)`` makes.
 
-    The prediction is for this machine if `hippocrene tune` has measured it, and otherwise for a
-    typical one. The default keys of `Client.evaluation_keys` have rotations by powers of two only.
-    Other rotations are then composed of several and take several times as long. The first calls on
-    a server take longer than later ones, since the server first derives data from the keys.
+    The prediction is for this machine, and more accurate after ``hippocrene tune``. The default keys
+    of `Client.evaluation_keys` have rotations by powers of two only. Other rotations are then
+    composed of several and take several times as long. The first calls on a server take longer than
+    later ones, since the server first derives data from the keys.
     """
     operations: Mapping[str, tuple[int, float]]
     """For each operation, its count and its total time in seconds, in order of decreasing time."""

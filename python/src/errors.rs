@@ -123,9 +123,9 @@ const IN_PYTHON: [(&str, &str); 29] = [
          with such inputs in the sample, or with a larger margin of spec_like.",
     ),
     (
-        "If all values lie where it is defined, declare such an interval (with_interval).",
-        "If all values lie where it is defined, declare such an interval \
-         (x.with_interval((low, high))), or take a smaller margin of spec_like.",
+        "pass such a domain, or declare such an interval (with_interval).",
+        "pass such a domain=, declare such an interval (x.with_interval((low, high))), or take a \
+         smaller margin of spec_like.",
     ),
     ("Pass it as the gap, or", "Pass it as gap=, or"),
     ("Declare a wider interval,", "Pass a wider interval= (or bound=),"),

@@ -141,10 +141,11 @@ impl Server {
         TrivialEncryption(hippocrene::TrivialEncryption::new(session, key))
     }
 
-    /// True if the server records a program in which loops can be steps.
+    /// If the server records a program in which loops can be steps, the capacity in bits that a
+    /// state needs at the end of a round.
     #[getter]
-    fn records_loops(&self) -> bool {
-        self.recorder.is_some() && self.inner.bootstrap_reserve().is_some()
+    fn loop_reserve(&self) -> Option<f64> {
+        self.recorder.as_ref().and(self.inner.bootstrap_reserve())
     }
 
     /// The period of the slots of an array, and whether slots without an element are zero. Files do

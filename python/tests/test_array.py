@@ -194,8 +194,8 @@ def test_complex_values(client):
     )
 
 
-@pytest.mark.parametrize("exponent", [np.nan, np.inf, "2", 2j, [1, 2]])
-def test_powers_need_one_finite_number(secret, exponent):
+@pytest.mark.parametrize("exponent", [np.nan, np.inf, "2", 2j, [1, np.nan]])
+def test_powers_need_finite_numbers(secret, exponent):
     with pytest.raises(TypeError):
         secret([1.0]) ** exponent
 

@@ -443,10 +443,17 @@ def test_compiled_models_describe_themselves_and_are_simulated():
     interface = program.interface()
     assert interface.columns == tuple(x.columns)
     assert interface.classes == (0, 1, 2)
+    lows, highs = interface.column_intervals.T
+    assert (lows <= x.min()).all()
+    assert (highs >= x.max()).all()
+    assert f"columns = alcohol in [{lows[0]:.4g}, {highs[0]:.4g}], malic_acid in [" in str(
+        interface
+    )
     shuffled = x[x.columns[::-1]]
     assert (hippocrene.simulate(program, shuffled).result == fitted.predict(x)).all()
     plain = hippocrene.compile(lambda x: x + 1, hippocrene.spec(4, bound=1), preset="n13")
     assert plain.interface().columns is plain.interface().classes is None
+    assert plain.interface().column_intervals is None
 
 
 def test_wrong_notes_describe_no_model():

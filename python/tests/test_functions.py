@@ -178,6 +178,9 @@ def test_divisors_that_may_be_zero_are_refused() -> None:
         (lambda x: 1**x, (-4, 4)),
         (lambda x: x[:, None] ** np.arange(4), (-2, 2)),
         (lambda x: x[:3] ** [0.5, 0, 2], (1, 4)),
+        (lambda x: x[:, None] ** [2, 2, 2], (-2, 2)),
+        (lambda x: x ** np.array(2.0), (-2, 2)),
+        (lambda x: x[:, None] ** np.array([True, False]), (-2, 2)),
     ],
 )
 def test_powers_are_those_of_numpy(
@@ -196,6 +199,7 @@ def test_powers_are_those_of_numpy(
         (lambda x: 0**x, "pow: the base is 0, and it must be above 0"),
         (lambda x: x**-1, r"pow: the divisor lies in \[-4, 4\], with 0"),
         (lambda x: x**1.5, r"pow: x \*\* 1.5 is defined from 0, but not on all of \[-4, 4\]"),
+        (lambda x: x**-1.5, r"pow: x \*\* -1.5 is defined above 0, but not on all of"),
     ],
 )
 def test_powers_that_do_not_exist_are_refused(program: Callable[[Any], Any], wrong: str) -> None:

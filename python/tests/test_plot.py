@@ -207,7 +207,7 @@ def test_without_matplotlib_the_error_says_how_to_install_it(
         lambda: plot.noise(client, {"x": secret(X)}, {"x": X}),
         simulation.plot,
     ):
-        with pytest.raises(ImportError, match=r"pip install hippocrene\[plot\]"):
+        with pytest.raises(ImportError, match=r"pip install matplotlib"):
             draw()
 
 

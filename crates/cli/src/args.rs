@@ -138,7 +138,8 @@ pub struct Keygen {
     #[arg(long, value_name = "BITS", requires = "tables", allow_negative_numbers = true)]
     pub tables_capacity: Option<f64>,
     /// Make keys with which the server bootstraps arrays, which restores capacity when an operation
-    /// lacks it. For the presets n15s, n15, n16s, n16, n17s and n17; the keys take gigabytes.
+    /// lacks it. For the presets n15s, n15, n16s, n16, n17s and n17; the keys take half
+    /// a gigabyte for n15, and gigabytes from n16s on.
     #[arg(long)]
     pub bootstrapping: bool,
     /// Largest absolute value of numbers to bootstrap (by default, 1). Larger ones lose precision.

@@ -124,7 +124,7 @@ impl Function {
         let (name, low, high) = (self.name(), Short(low), Short(high));
         let what = format!(
             "{name} is defined {on}, but not on all of [{low}, {high}]. If all values lie where it \
-             is defined, declare such an interval (with_interval)."
+             is defined, pass such a domain, or declare such an interval (with_interval)."
         );
         argument("apply a function", what)
     }

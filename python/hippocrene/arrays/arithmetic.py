@@ -170,11 +170,14 @@ class ArithmeticArray(EncryptedArray):
 
         This takes ``ceil(log2(n))`` multiplications one after the other. As in numpy, the exponent
         ``2.0`` is the same as ``2``, and the power 0 is 1. Exponents of ``2**32`` and above, and
-        negative ones, raise an `ArgumentError`. An array of exponents has one for each element.
+        negative ones, raise an `ArgumentError`. An array of exponents has one for each element,
+        and takes a product with a mask for each different one, up to 64.
         """
         if modulus is not None:
             own = self._pow_modulus.format(modulus=self.plain_modulus)
             raise TypeError(f"pow takes no modulus for encrypted arrays: {own}")
+        if isinstance(exponent, np.ndarray) and not exponent.ndim:
+            exponent = exponent.item()
         if isinstance(exponent, (float, np.floating)) and float(exponent).is_integer():
             exponent = int(exponent)
         if isinstance(exponent, EncryptedArray):
@@ -184,8 +187,8 @@ class ArithmeticArray(EncryptedArray):
         except TypeError:
             if not is_plain(exponent):
                 return NotImplemented
-            exponents = to_array(exponent, "pow")
-            if exponents.ndim and exponents.dtype.kind in "iuf":
+            exponents = to_array(cast("npt.ArrayLike", exponent), "pow")
+            if exponents.ndim and exponents.dtype.kind in "biuf" and np.isfinite(exponents).all():
                 return self._to_powers(exponents)
             raise TypeError(f"pow: {self._exponents}") from None
         if n == 0:
@@ -206,11 +209,16 @@ class ArithmeticArray(EncryptedArray):
                 f"pow: there are {len(different)} different exponents, and 1 to {_MOST_EXPONENTS} are supported. "
                 "Raise parts of the array one after the other, and join them with numpy.concatenate."
             )
-        powers = (
-            cast("SupportsFloat", self**n) * np.broadcast_to(exponents == n, shape).astype(np.int64)
-            for n in different.tolist()
-        )
-        return cast("Self", sum(powers))
+        powers: list[Self] = [self**n for n in different.tolist()]
+        if len(powers) == 1:
+            server = self._bound_server("pow")
+            return server._wrap(broadcast(server, powers[0]._elements(), shape))
+        masks = (np.broadcast_to(exponents == n, shape).astype(np.int64) for n in different)
+        parts = [power._with(mask, "mul") for power, mask in zip(powers, masks, strict=True)]
+        total = parts[0]
+        for part in parts[1:]:
+            total = total._add_disjoint(part)
+        return total
 
     @property
     def imag(self) -> Self:

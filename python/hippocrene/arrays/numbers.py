@@ -78,7 +78,7 @@ class NumberArray(ArithmeticArray, holds=("numbers",)):
     }
     _no_method = FOR_BITS
     _pow_modulus = "numbers have none"
-    _exponents = "exponents are plain real numbers"
+    _exponents = "exponents are plain, real and finite"
 
     # Properties
 
@@ -88,8 +88,8 @@ class NumberArray(ArithmeticArray, holds=("numbers",)):
 
         It is ``-log2`` of the estimated standard deviation of the error. The largest error among
         thousands of values is four to sixteen times the standard deviation, which is two to four
-        bits worse. Comparisons by polynomials (see `sign`) have an additional error that is not
-        part of this estimate.
+        bits worse. The largest error of a comparison outside of its gap counts as eight standard
+        deviations.
 
         It is NaN if the error is unknown. Estimates assume that nothing makes errors smaller. In
         iterations that correct themselves, the estimated error can therefore exceed the values. A
@@ -289,15 +289,17 @@ class NumberArray(ArithmeticArray, holds=("numbers",)):
         Integer powers ``n >= 0`` take ``ceil(log2(n))`` multiplications one after the other. All
         other powers of real values are approximated (see `apply`). The interval of the values must
         lie from 0 on, above 0 for negative powers, or on one side of 0 for negative integers. As in
-        numpy, ``2.0`` is the same as ``2``, and the power 0 is 1.
+        numpy, ``2.0`` is the same as ``2``, and the power 0 is 1. An array of exponents has one for
+        each element, and takes a product with a mask for each different one, up to 64.
         """
         power = _other_power(exponent)
         if power is None or modulus is not None:
             return super().__pow__(exponent, modulus)
         low, high = self.interval
-        if low < 0 and not power.is_integer():
+        if low < 0 and not power.is_integer() and not self.is_complex:
+            on = "above 0" if power < 0 else "from 0"
             raise ArgumentError(
-                f"pow: x ** {power:g} is defined from 0, but not on all of [{low:g}, {high:g}]. If all "
+                f"pow: x ** {power:g} is defined {on}, but not on all of [{low:g}, {high:g}]. If all "
                 "values lie where it is defined, declare such an interval "
                 "(x.with_interval((low, high))), or take a smaller margin of spec_like."
             )
@@ -972,8 +974,7 @@ class NumberArray(ArithmeticArray, holds=("numbers",)):
           bound.
         - **Pairs are compared layer by layer** otherwise. Values may be as close as they like. This
           takes 10 layers for 16 values, where `max` takes 4. Each one has an error of about a
-          1000th of the interval, and needs about 200 bits of capacity. Presets from ``"n16"`` on
-          have that.
+          1000th of the interval. ``"n16"`` is faster and more precise for this than ``"n15"``.
 
         The last two ways need keys with ``bootstrapping=True``, or enough capacity. `precision_bits`
         states the errors.
@@ -1099,7 +1100,8 @@ class NumberArray(ArithmeticArray, holds=("numbers",)):
         """Return the largest value of every window of an array with one or two axes.
 
         Windows have `size` values, or `size` by `size` values in an array of two axes. They lie
-        side by side and must fill the array. A window of ``n`` values takes ``n - 1`` look-ups.
+        side by side and must fill the array. With tables, a window of ``n`` values takes ``n - 1``
+        look-ups.
         """
         return self._counted("max_pool", integer(size, "max_pool: a size"))
 

@@ -609,7 +609,8 @@ impl Server {
     /// capacity than a stage needs, or return values that are not precise enough for the gap.
     /// Tables are then used after all, if their gap is narrow enough. Otherwise polynomials do
     /// without bootstraps. That needs enough capacity in the operands, and leaves none reserved for
-    /// a later bootstrap, as the result may be the last one.
+    /// a later bootstrap, as the result may be the last one. If that fails, or if the result needs
+    /// capacity, the polynomials have shorter stages with more bootstraps between them.
     fn by_either<const COUNT: usize>(
         &self,
         operands: [&EncryptedArray; COUNT],
@@ -639,11 +640,12 @@ impl Server {
         if self.bootstraps.is_some() && !can_use_tables {
             let at_once = run(Stages::WithoutBootstraps);
             candidates.push(Candidate::new("polynomials without bootstraps", at_once).otherwise(1));
-            // Otherwise the result may be the last one.
-            if self.policy.capacity.is_some() {
-                let short = run(Stages::Short);
-                candidates.push(Candidate::new("polynomials in short stages", short).otherwise(2));
-            }
+            let short = Candidate::new("polynomials in short stages", run(Stages::Short));
+            // A result whose use is not known may be the last one. It needs no capacity then.
+            candidates.push(match self.policy.capacity {
+                Some(_) => short.otherwise(2),
+                None => short.as_last_resort(),
+            });
         }
         let result = self.perform(operation, operands, f64::INFINITY, &candidates);
         let failed = matches!(&result, Err(Error::Capacity { .. } | Error::Argument { .. }));

@@ -89,7 +89,7 @@ impl Server {
         let mut after = |server: &Server, layer: &Layer, x: &EncryptedArray| {
             let run = |server: &Server, [x]: [&EncryptedArray; 1]| server.after_layer(layer, x);
             let mut layers = vec![Candidate::new("layer of comparators", run)];
-            if let Some(reserve) = server.reserved_capacity() {
+            if let (Some(reserve), None) = (server.reserved_capacity(), server.policy.capacity) {
                 // A bootstrap may restore too little capacity for the longest stages.
                 let run = move |server: &Server, [x]: [&EncryptedArray; 1]| {
                     let policy = Policy { capacity: Some(reserve), ..server.policy };

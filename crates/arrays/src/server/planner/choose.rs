@@ -40,6 +40,9 @@ const MAX_OPERANDS_IN_SUBSETS: usize = 3;
 type Run<'f, F, const COUNT: usize> =
     dyn Fn(&Server, [&Array<F>; COUNT]) -> Result<Array<F>, Error> + 'f;
 
+/// The tier of candidates that are only tried if no other one is possible.
+const LAST_RESORT: usize = usize::MAX;
+
 /// One way to perform an operation on `COUNT` arrays.
 pub(in crate::server) struct Candidate<'f, F: Arithmetic, const COUNT: usize> {
     /// The name that a plan prints.
@@ -77,6 +80,12 @@ impl<'f, F: Arithmetic, const COUNT: usize> Candidate<'f, F, COUNT> {
     /// `tier` keeps enough capacity.
     pub(in crate::server) fn otherwise(self, tier: usize) -> Self {
         Candidate { tier, ..self }
+    }
+
+    /// Returns the same candidate for servers that bootstrap, for use where no other one is
+    /// possible, whatever capacity the others keep.
+    pub(in crate::server) fn as_last_resort(self) -> Self {
+        Candidate { tier: LAST_RESORT, ..self }
     }
 
     /// Returns the same candidate with a lower bound of its work, in products of two ciphertexts.
@@ -476,6 +485,9 @@ impl Server {
         let refreshes = self.bootstrap_reserve().is_some();
         let tiers: BTreeSet<usize> = candidates.iter().map(|candidate| candidate.tier).collect();
         for tier in tiers.into_iter().filter(|tier| *tier == 0 || refreshes) {
+            if tier == LAST_RESORT && best.is_some() {
+                break;
+            }
             try_tier(tier, &[false; COUNT], &mut best);
             if best.as_ref().is_none_or(|best| !best.is_enough || best.cost.bootstraps > 0) {
                 for subset in self.subsets_to_bootstrap(&operands) {

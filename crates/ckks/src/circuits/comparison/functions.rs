@@ -168,7 +168,12 @@ impl Evaluator {
         let target = scale_of((plan.last().scale_bits + finer).exp2(), operation)?;
         // The product at the end uses the bits of a factor's scale, which may be larger than the
         // target by half a bit.
-        let remaining_bits = target.log2() + 1.0 + reserved_bits(refresh);
+        let mut remaining_bits = target.log2() + 1.0 + reserved_bits(refresh);
+        if plan.in_short_stages {
+            // Capacity counts a bound below 1 as 1, and the product is divided by the bound.
+            let gained = (1.0 + plus) * a.bound().max(1.0) / plan.reach;
+            remaining_bits += gained.log2().max(0.0);
+        }
         let x = self.normalised(a, plan, operation)?;
         // The factor itself also needs these bits.
         let x = refresh.refresh(
@@ -177,10 +182,15 @@ impl Evaluator {
             plan.bits() + remaining_bits,
             operation,
         )?;
-        let s = self.sign_of(Cow::Borrowed(&*x), plan, remaining_bits, refresh, operation)?;
-        // The last stage may leave less than that.
-        let mut s =
-            refresh.refresh(Cow::Owned(s), remaining_bits, remaining_bits, operation)?.into_owned();
+        let mut s = self.sign_of(Cow::Borrowed(&*x), plan, remaining_bits, refresh, operation)?;
+        if plan.in_short_stages {
+            // The last stage may leave less than that.
+            s.set_bound(1.0);
+            let fresh =
+                refresh.refresh(Cow::Owned(s), remaining_bits, remaining_bits, operation)?;
+            s = self.at_most(fresh, target)?.into_owned();
+            s.set_bound(1.0 + plan.error());
+        }
         if plus > 0.0 {
             self.add_number_assign(&mut s, plus)?;
         }

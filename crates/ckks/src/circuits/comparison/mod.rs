@@ -160,6 +160,8 @@ pub struct SignPlan {
     argument_error: f64,
     /// The largest value of [`SignPlan::product_error`].
     product_error: f64,
+    /// True if the stages were planned within limits.
+    in_short_stages: bool,
     composition: Composition,
 }
 
@@ -205,9 +207,10 @@ impl SignPlan {
         used: SignUse,
     ) -> Result<Self, CkksError> {
         let argument_error = used.argument_error.unwrap_or(ARGUMENT_ERROR_PER_GAP);
-        Self::planned(context, literal, argument_error, None, |low, error, model| {
+        let plan = Self::planned(context, literal, argument_error, None, |low, error, model| {
             search::cheapest_minimax(low, error, model, used)
-        })
+        })?;
+        Ok(SignPlan { in_short_stages: used.limits.is_some(), ..plan })
     }
 
     /// Plans the polynomials of `composition` at the scales that use the fewest bits. All of them
@@ -310,7 +313,14 @@ impl SignPlan {
             }
             None => {
                 let product_error = product_error(&composition, gap, bound, reach);
-                Ok(SignPlan { literal, reach, argument_error: off, product_error, composition })
+                Ok(SignPlan {
+                    literal,
+                    reach,
+                    argument_error: off,
+                    product_error,
+                    in_short_stages: false,
+                    composition,
+                })
             }
         }
     }
