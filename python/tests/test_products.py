@@ -391,3 +391,26 @@ def test_plain_matrices_times_transposed_arrays_are_products_along_rows(shape):
     y = hippocrene.Server(client.evaluation_keys(for_=turned)).load(client.encrypt(x))
     error = client.decrypt(w @ y.T) - w @ x.T
     assert np.sqrt(np.mean(error**2)) < 2.0**-15
+
+
+@pytest.mark.parametrize(("length", "columns"), [(784, 128), (128, 784), (300, 128)])
+def test_a_single_row_is_multiplied_as_a_vector(length, columns):
+    row, matrix = RNG.uniform(-1, 1, length), RNG.uniform(-1, 1, (length, columns))
+    seconds = []
+    for shape in ((length,), (1, length), (1, 1, length)):
+        program = hippocrene.compile(
+            lambda x: x @ matrix, hippocrene.spec(shape, bound=1), preset="n14"
+        )
+        got = hippocrene.simulate(program, row.reshape(shape)).result
+        assert got.shape == (*shape[:-1], columns)
+        np.testing.assert_allclose(got.ravel(), row @ matrix, atol=program.error_bound)
+        seconds.append(program.seconds)
+    assert max(seconds) < 1.01 * min(seconds)
+
+
+def test_rows_take_fewer_products_with_plaintexts_than_the_matrix_has_diagonals():
+    rows, matrix = RNG.uniform(-1, 1, (2, 784)), RNG.uniform(-1, 1, (784, 128))
+    simulation = hippocrene.simulate(lambda x: x @ matrix, rows, bound=1, preset="n14")
+    np.testing.assert_allclose(simulation.result, rows @ matrix, atol=1e-6)
+    # There are 911 diagonals.
+    assert simulation.operations["encode"][0] < 300

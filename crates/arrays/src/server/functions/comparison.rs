@@ -644,7 +644,7 @@ impl Server {
             // A result whose use is not known may be the last one. It needs no capacity then.
             candidates.push(match self.policy.capacity {
                 Some(_) => short.otherwise(2),
-                None => short.as_last_resort(),
+                None => short.only_if_no_other(),
             });
         }
         let result = self.perform(operation, operands, f64::INFINITY, &candidates);

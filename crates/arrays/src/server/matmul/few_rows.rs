@@ -14,7 +14,11 @@ use crate::server::{Server, moves::broadcast::Copies};
 use crate::{Arithmetic, Array, Error, Layout, server::ResultUse};
 
 /// Minimum number of diagonals for each product here. With fewer, diagonals are used instead.
-const MIN_DIAGONALS_PER_PRODUCT: usize = 4;
+const MIN_DIAGONALS_PER_PRODUCT: usize = 2;
+
+/// A short axis is moved on if its sums then need at least this factor fewer groups. The move costs
+/// a rotation, and each factor of two saves one.
+const MIN_SAVING_OF_A_MOVE: usize = 4;
 
 /// Copies of a vector are worth their rotations if they save one diagonal in this many.
 const DIAGONALS_PER_COPY: usize = 5;
@@ -127,7 +131,7 @@ impl Server {
         // slot, and all sums stay in one row of slots.
         let groups = (axis.length + side).div_ceil(side).next_power_of_two();
         let row = if F::rotates(slots, 1) { span } else { span / 2 };
-        let moved = match MIN_DIAGONALS_PER_PRODUCT * groups * side <= row {
+        let moved = match MIN_SAVING_OF_A_MOVE * groups * side <= row {
             true => self.moved_on(a, side * axis.stride, operation)?,
             false => None,
         };

@@ -18,7 +18,7 @@ use crate::{
 const SHORT_ROW: usize = 64;
 
 /// Sums in groups must cut the number of products with plaintexts at least by this factor.
-const MIN_SAVING_OF_GROUPS: usize = 4;
+const MIN_SAVING_OF_GROUPS: usize = 2;
 /// Maximum number of products of two numbers in a matrix product that is searched for groups.
 const MAX_PRODUCTS_SEARCHED: usize = 1 << 22;
 
@@ -62,6 +62,16 @@ impl Server {
         let axis = a.shape().len() - 1;
         let mut shape = a.shape().to_vec();
         shape[axis] = columns;
+        if rows == 1 && axis > 0 {
+            // A single row is multiplied as a vector.
+            let row = a.layout().with_shape(vec![k], vec![a.layout().strides()[axis]])?;
+            let row = a.clone().with_layout(row);
+            let product = self.product_by_rows(&row, w, [1, k, columns], operation)?;
+            let mut strides = vec![1; axis];
+            strides.extend(product.layout().strides());
+            let layout = product.layout().with_shape(shape, strides)?;
+            return Ok(product.with_layout(layout));
+        }
         let weight = |i: usize, j: usize| w[j * columns + i];
         if let Some(product) = self.product_of_ciphertexts(a, axis, columns, weight, operation)? {
             return Ok(product);

@@ -84,7 +84,7 @@ impl<'f, F: Arithmetic, const COUNT: usize> Candidate<'f, F, COUNT> {
 
     /// Returns the same candidate for servers that bootstrap, for use where no other one is
     /// possible, whatever capacity the others keep.
-    pub(in crate::server) fn as_last_resort(self) -> Self {
+    pub(in crate::server) fn only_if_no_other(self) -> Self {
         Candidate { tier: LAST_RESORT, ..self }
     }
 
