@@ -199,6 +199,9 @@ impl Server {
     /// * There are no bootstrapping keys, and capacity is too low or the conjugation key is
     ///   missing.
     ///
+    /// Without look-up keys, the sign is composed of shorter stages with more bootstraps between
+    /// them, if a bootstrap restores too little capacity.
+    ///
     /// The same choice is made for [`Server::greater`], [`Server::maximum`] and all other functions
     /// of this kind.
     ///
