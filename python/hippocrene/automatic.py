@@ -119,6 +119,8 @@ _OF_KEYS = re.compile(r"bootstrap|keys|preset", re.IGNORECASE)
 # A run with more than this multiple of the memory limit is not completed, since that hardly changes
 # its memory (chosen).
 _CLEARLY_TOO_LARGE = 1.5
+# The default precision of `Client.generate` and `simulate`, in bits.
+_DEFAULT_PRECISION = 32.0
 # Maximum number of precisions that are tried to find the least one.
 _TRIES = 12
 # Minimum number of bits of a step that shows whether a higher precision has an effect. The precision
@@ -267,9 +269,13 @@ def chosen(
         raise reason
     if isinstance(reason, (CapacityError, MissingKeyError)) and need is None and len(presets) == 1:
         wrong, *advice = str(reason).removesuffix(".").split(". ")
+        if isinstance(reason, MissingKeyError):
+            # The keys of another way are missing, which programs do not take.
+            operation = wrong.split(":")[0]
+            wrong = f"{operation}: polynomials for it need more capacity or precision than there is"
         # The rest of the advice is about keys, which programs get as they need them.
         kept = (f" {one}." for one in advice if not _OF_KEYS.search(one))
-        raise type(reason)(
+        raise CapacityError(
             f'{wrong}, on the preset {preset!r}. Use preset="auto", a larger preset or a lower '
             f"precision.{''.join(kept)}"
         ) from reason
@@ -334,14 +340,16 @@ class _Search(Generic[_R]):
         # The most precise place before the need was fulfilled, and the precision of its results.
         self.last: tuple[_Place, float] | None = None
         self.problem: HippocreneError | None = None
+        # The largest precision that was too low for a comparison or a function.
+        self.too_low = -math.inf
+        self.tried: set[_Place] = set()
 
     def result(self) -> _R:
         """Return the best run, or raise the error that says why there is none."""
         # Results lose a few bits of the requested precision, about equally many at every precision.
         here: _Place | None = (math.ceil(self.need.precision) + 2.0, 0.0)
-        tried: set[_Place] = set()
-        while here is not None and here not in tried and len(tried) < _TRIES:
-            tried.add(here)
+        while here is not None and here not in self.tried and len(self.tried) < _TRIES:
+            self.tried.add(here)
             here = self._after(here)
         if self.best is not None:
             return self.best
@@ -368,10 +376,17 @@ class _Search(Generic[_R]):
             self.problem = error
             if self.best is not None:
                 return None
+            if self.last is not None:
+                return self._other_number()
             # A lower precision needs less capacity.
-            return self._other_number() if self.last else (math.ceil(least) - 2.0, 0.0)
+            lower = math.floor(max(math.ceil(least) - 2.0, 0.5 * (self.too_low + here[0])))
+            if lower > self.too_low and (lower, 0.0) not in self.tried:
+                return lower, 0.0
+            # More precise bootstraps allow comparisons with more of them.
+            return (_DEFAULT_PRECISION, 0.0) if self.too_low > -math.inf else None
         except ArgumentError as error:
             # Comparisons and functions need some precision of their own.
+            self.too_low = max(self.too_low, here[0])
             self.problem = error
             return (here[0] + 4, here[1]) if self.best is None else None
         found = run.precision_bits

@@ -14,6 +14,7 @@ from scipy.special import softmax
 from sklearn.base import BaseEstimator
 from sklearn.cluster import KMeans
 from sklearn.compose import ColumnTransformer
+from sklearn.cross_decomposition import PLSRegression
 from sklearn.datasets import load_breast_cancer, load_diabetes, load_digits, load_wine
 from sklearn.decomposition import PCA, TruncatedSVD
 from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
@@ -813,3 +814,24 @@ def test_examples_are_right(module):
     tested = doctest.testmod(module)
     assert tested.attempted > 1
     assert tested.failed == 0
+
+
+def test_a_common_offset_of_results_hides_no_wrong_formula() -> None:
+    rng = np.random.default_rng(0)
+    x = rng.normal(size=(30, 3)) + 5
+    y = 1e6 + 0.1 * x[:, 0] + 0.05 * rng.normal(size=30)
+    with pytest.raises(hippocrene.ArgumentError, match="gives other results for the sample"):
+        from_sklearn(PLSRegression(1).fit(x, y), x)
+    # A right formula with such an offset is accepted.
+    ridge = Ridge().fit(x, y)
+    program = from_sklearn(ridge, x).compile(rows=len(x), preset="n13")
+    error = np.abs(hippocrene.simulate(program, x).result - ridge.predict(x)).max()
+    assert error < program.error_bound + 1e-8
+
+
+def test_a_single_cluster_is_that_of_all_rows() -> None:
+    x = np.random.default_rng(1).random((9, 2))
+    model = from_sklearn(KMeans(1, n_init=1).fit(x), x)
+    program = model.compile(rows=9, preset="n13")
+    assert (hippocrene.simulate(program, x).result == 0).all()
+    assert (model.margins(model(model.encode(x))) == np.inf).all()

@@ -997,3 +997,23 @@ def test_a_sample_for_some_inputs_only_is_a_warning() -> None:
     specs = hp.spec_like(ROWS), hp.spec(ROWS.shape, bound=1)
     with pytest.warns(UserWarning, match="no sample for y. So intervals"):
         hp.compile(lambda x, y: x * y, *specs, preset="n13")
+
+
+def test_errors_of_fine_comparisons_are_reached_with_bootstraps() -> None:
+    program = hp.compile(
+        lambda x: x.greater(0.3, gap=1e-5), hp.spec(4, bound=1), preset="n15", error=0.01
+    )
+    assert program.bootstraps > 0
+    assert program.error_bound <= 0.01
+    values = np.array([-0.5, 0.2999, 0.3001, 0.9])
+    result = hp.simulate(program, values).result
+    np.testing.assert_allclose(result, values > 0.3, atol=0.01)
+
+
+def test_too_small_presets_lack_capacity_and_no_tables() -> None:
+    for function in (np.std, np.sqrt, lambda x: 1 / x):
+        with pytest.raises(
+            hp.CapacityError, match=r"on the preset 'n13'\. Use preset=\"auto\""
+        ) as told:
+            hp.compile(function, hp.spec(64, interval=(0.1, 8)), preset="n13", precision=40)
+        assert "table" not in str(told.value)

@@ -65,10 +65,9 @@ fn planning_can_be_stopped() {
     let describe =
         || (0..1000).find_map(|_| Bootstrapping::default().describe(client.session()).err());
     let error = stoppable(|| true, describe).expect("planning is asked to stop");
-    assert_eq!(
-        (error.kind(), error.to_string().as_str()),
-        ("StoppedError", "plan a bootstrap: stopped")
-    );
+    // The part of the plan that is stopped depends on the time.
+    assert_eq!(error.kind(), "StoppedError");
+    assert!(error.to_string().ends_with(": stopped"), "{error}");
 }
 
 /// The precision and the capacities before and after equal those described before any key is made.

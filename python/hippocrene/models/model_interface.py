@@ -122,6 +122,8 @@ class ModelInterface:
         values = self._scores(scores, "margins")
         if values.ndim == 1:
             return np.abs(values)
+        if values.shape[1] == 1:
+            return np.full(len(values), np.inf)
         ordered = np.sort(values, axis=1)
         return np.asarray(ordered[:, -1] - ordered[:, -2])
 

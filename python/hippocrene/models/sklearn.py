@@ -44,9 +44,12 @@ from hippocrene.values.scalars import double
 _Doubles = npt.NDArray[np.float64]
 _Inner: TypeAlias = HiddenLayers | Squares | Trees
 
-# The largest difference from scikit-learn's results for the sample, as a share of the largest
-# result. Chosen: far above the rounding of doubles, and far below a wrong formula.
+# The largest difference from scikit-learn's results for the sample, as a share of their spread.
+# Chosen: far above the rounding of doubles, and far below a wrong formula.
 _TOLERANCE = 1e-6
+# The rounding of results in doubles, as a share of the largest one. Chosen: sums of large terms that
+# cancel may lose several digits.
+_ROUNDING = 1e-9
 
 # The supported estimators besides transformers, in words.
 _SUPPORTED = (
@@ -332,10 +335,17 @@ def _check_same(converted: Model, encoded: _Doubles, source: _Source) -> None:
 
 
 def _is_close(values: _Doubles, wanted: _Doubles) -> bool:
-    size = float(np.max(np.abs(wanted), initial=0.0))
-    return values.shape == wanted.shape and bool(
-        np.allclose(values, wanted, rtol=0.0, atol=_TOLERANCE * size)
-    )
+    """Return True if results agree, compared with their spread over the sample.
+
+    An offset that all results have in common must not hide differences. Its rounding may.
+    """
+    if values.shape != wanted.shape:
+        return False
+    largest = np.max(np.abs(wanted), axis=0, initial=0.0)
+    spread = np.max(wanted, axis=0, initial=-np.inf) - np.min(wanted, axis=0, initial=np.inf)
+    rounding = max(_ROUNDING, 16 * float(np.finfo(np.result_type(wanted, np.float32)).eps))
+    tolerance = _TOLERANCE * np.maximum(spread, 0.0) + rounding * largest
+    return bool(np.all(np.abs(values - wanted) <= tolerance))
 
 
 def _refusal(estimator: Any, *, is_last: bool) -> ArgumentError:
