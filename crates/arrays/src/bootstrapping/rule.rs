@@ -205,8 +205,8 @@ pub(super) fn literal(
     })
 }
 
-/// Modular reductions by their arguments. Making one takes about 0.1 seconds, and a program that is
-/// compiled plans the same bootstrap many times.
+/// Modular reductions by their arguments. Each one is found by a search over degrees, and a program
+/// that is compiled plans the same bootstrap many times.
 static REDUCTIONS: LazyLock<SizedCache<(u32, f64), ModularReduction>> = LazyLock::new(|| {
     let cache = SizedCache::default();
     cache.set_memory(MAX_REDUCTION_BYTES);

@@ -206,8 +206,12 @@ impl Program {
     /// program on plain values ([`Simulation::encrypt`], [`Program::run`]), without any key.
     ///
     /// ```
-    /// # use hippocrene::{AnyArray, Encryption, Interval, KeyRequest, Notes, Operation, Planning, Preset, Program, Recorder, Results, Spec, SpecKind};
-    /// # let recorder = Recorder::new(Preset::by_name("n13")?.settings()?, &KeyRequest::only([]), None)?;
+    /// # use hippocrene::{
+    /// #     AnyArray, Encryption, Interval, KeyRequest, Notes, Operation, Planning, Preset, Program,
+    /// #     Recorder, Results, Spec, SpecKind,
+    /// # };
+    /// # let settings = Preset::by_name("n13")?.settings()?;
+    /// # let recorder = Recorder::new(settings, &KeyRequest::only([]), None)?;
     /// # let rows = Spec::new(SpecKind::Numbers, vec![2], Some((-1.0, 1.0)))?;
     /// # let x = recorder.input("x", rows, None)?;
     /// # let squares = recorder.perform(recorder.server(), Operation::Mul, &[x, x])?;

@@ -2,7 +2,7 @@
 //!
 //! The crate has its own implementation for two reasons. The key and the keystream have to be
 //! wiped, and 16 blocks side by side in AVX-512 registers are several times as fast as a library
-//! (measured: 1 KiB in 0.13 us on Zen 5). Tests compare it with a library.
+//! (measured on Zen 5, for 1 KiB: 0.13 us, and 0.61 us by `rand_chacha`). Tests compare both.
 
 use zeroize::{Zeroize, ZeroizeOnDrop};
 
