@@ -306,6 +306,7 @@ class Program(_Read):
 @final
 class SimulationReport:
     seconds: Final[float]
+    first_seconds: Final[float]
     operations: Final[list[tuple[str, int, float]]]
     peak_memory: Final[int]
     key_bytes: Final[int]

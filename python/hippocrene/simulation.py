@@ -316,6 +316,7 @@ def _simulated(
     return Simulation(
         result=result,
         seconds=report.seconds,
+        first_seconds=report.first_seconds,
         operations={name: (count, seconds) for name, count, seconds in report.operations},
         capacities=tuple(capacities),
         peak_memory=report.peak_memory,

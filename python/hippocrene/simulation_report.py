@@ -39,9 +39,10 @@ class Simulation:
 
     The prediction is for this machine, and more accurate after ``hippocrene tune``. The default keys
     of `Client.evaluation_keys` have rotations by powers of two only. Other rotations are then
-    composed of several and take several times as long. The first calls on a server take longer than
-    later ones, since the server first derives data from the keys.
+    composed of several and take several times as long.
     """
+    first_seconds: float
+    """The time of the first run on a server, to which the operating system then gives memory."""
     operations: Mapping[str, tuple[int, float]]
     """For each operation, its count and its total time in seconds, in order of decreasing time."""
     capacities: Sequence[tuple[str, float]]

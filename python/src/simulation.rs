@@ -181,6 +181,7 @@ impl Simulation {
 #[pyclass(frozen, get_all, module = "hippocrene._native")]
 pub(crate) struct SimulationReport {
     seconds: f64,
+    first_seconds: f64,
     operations: Vec<(&'static str, u64, f64)>,
     peak_memory: usize,
     key_bytes: usize,
@@ -209,6 +210,7 @@ impl SimulationReport {
         let bootstrapping = report.bootstrapping;
         SimulationReport {
             seconds: report.seconds,
+            first_seconds: report.first_seconds,
             peak_memory: report.peak_memory,
             key_bytes: report.key_bytes,
             bootstraps: report.bootstraps,

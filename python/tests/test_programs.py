@@ -958,7 +958,8 @@ def test_the_first_run_also_encodes_plain_matrices() -> None:
     assert f"{program.seconds:.3f}, the first run {program.first_seconds:.3f}" in str(program)
     assert sum(step.seconds for step in program.steps) == pytest.approx(program.seconds, rel=0.1)
     square = hp.compile(lambda x: x * x, hp.spec(64, bound=1), preset="n14")
-    assert square.first_seconds == square.seconds
+    # It encodes nothing, and gets its memory all the same.
+    assert square.seconds < square.first_seconds < 3 * square.seconds
 
 
 def test_compiled_programs_are_simulated_without_keys() -> None:

@@ -7,7 +7,7 @@
 //!
 //! Simulations predict times by that profile too. If there is none, the first simulation of a
 //! process measures the machine for about a second, and stores the result in the user's cache
-//! folder ([`cache`]). Only predicted times depend on this measurement.
+//! folder ([`cache`]) for a day. Only predicted times depend on this measurement.
 //! `HIPPOCRENE_PROFILE=typical` switches it off.
 //!
 //! A server decides by dry runs, which use [`Profile::reference`] instead. So its decisions are the
@@ -19,6 +19,7 @@ use std::{
     io::{self, Read},
     path::{Path, PathBuf},
     sync::OnceLock,
+    time::Duration,
 };
 
 use etcetera::BaseStrategy;
@@ -88,8 +89,8 @@ pub fn cache() -> Option<PathBuf> {
 /// The profile that predicts times: the installed one or that of a short measurement.
 ///
 /// The profile at [`path`] applies if there is one of the kernel in use. Otherwise this machine is
-/// measured once, and the result is stored at [`cache`]. If it cannot be stored, each process
-/// measures once. Nothing is measured where `HIPPOCRENE_PROFILE` is [`TYPICAL`], and in builds with
+/// measured once, and the result is stored at [`cache`]. It applies for a day, since other work may
+/// have disturbed the measurement. If it cannot be stored, each process measures once. Nothing is measured where `HIPPOCRENE_PROFILE` is [`TYPICAL`], and in builds with
 /// debug assertions, which are slower than release builds. The typical figures of this CPU apply
 /// there.
 ///
@@ -108,9 +109,20 @@ pub fn for_predictions() -> Result<Profile, Error> {
     Ok(MEASURED.get_or_init(|| kept_or_measured(cache().as_deref(), kernel)).clone())
 }
 
-/// Returns the profile in the file `cache`, or measures one now and stores it there if possible.
+/// The time for which a short measurement applies. Chosen.
+const MAX_CACHE_AGE: Duration = Duration::from_secs(24 * 60 * 60);
+
+/// True if the file was written less than [`MAX_CACHE_AGE`] ago.
+fn is_recent(path: &Path) -> bool {
+    let written = fs::metadata(path).and_then(|file| file.modified());
+    written.is_ok_and(|time| time.elapsed().is_ok_and(|age| age < MAX_CACHE_AGE))
+}
+
+/// Returns the profile in the file `cache` if it is recent. Otherwise it measures one now and stores
+/// it there if possible.
 fn kept_or_measured(cache: Option<&Path>, kernel: Kernel) -> Profile {
-    let kept = cache.and_then(|path| load(path).ok()).filter(|profile| profile.kernel() == kernel);
+    let kept = cache.filter(|path| is_recent(path)).and_then(|path| load(path).ok());
+    let kept = kept.filter(|profile| profile.kernel() == kernel);
     if let Some(profile) = kept {
         return profile;
     }
@@ -195,6 +207,8 @@ pub fn save(path: &Path, profile: &Profile) -> Result<(), Error> {
 
 #[cfg(test)]
 mod tests {
+    use std::time::SystemTime;
+
     use super::*;
 
     /// A folder for each test, removed at the end.
@@ -234,6 +248,12 @@ mod tests {
         // A stored profile is used without a new measurement.
         save(&path, &Profile::typical(kernel)).unwrap();
         assert_eq!(kept_or_measured(Some(&path), kernel), Profile::typical(kernel));
+        // A file of the day before yesterday is replaced.
+        let old = SystemTime::now() - 2 * MAX_CACHE_AGE;
+        File::options().write(true).open(&path).unwrap().set_modified(old).unwrap();
+        assert!(!is_recent(&path));
+        kept_or_measured(Some(&path), kernel);
+        assert!(is_recent(&path));
         // An invalid file is replaced by a new measurement, and a folder that cannot be created is
         // no error.
         fs::write(&path, "{}").unwrap();
@@ -251,7 +271,7 @@ mod tests {
         let good = fs::read_to_string(&path).unwrap();
         let value: serde_json::Value = serde_json::from_str(&good).unwrap();
         type Change = fn(&mut serde_json::Value);
-        let changes: [(Change, &str); 12] = [
+        let changes: [(Change, &str); 13] = [
             (|v| *v = 1.into(), "invalid type: integer `1`, expected a JSON object at line 1"),
             (
                 |v| v["memory"] = "fast".into(),
@@ -259,6 +279,10 @@ mod tests {
             ),
             (|v| v["version"] = 2.into(), "version is 2; this library reads version 1"),
             (|v| v["kernel"] = "abacus".into(), "kernel is \"abacus\"; there are portable, avx2"),
+            (
+                |v| v["memory"]["new_bytes_per_ns"] = 0.into(),
+                "new_bytes_per_ns is 0; a finite number above 0",
+            ),
             (
                 |v| v["memory"]["cache_bytes"] = 0.into(),
                 "cache_bytes is 0; a finite number above 0",

@@ -12,7 +12,7 @@ use std::{
 
 use aligned_vec::{AVec, ConstAlign};
 use bytemuck::Pod;
-use memmap2::{MmapMut, MmapOptions};
+use memmap2::MmapMut;
 
 /// The minimum size in bytes of blocks that are mapped.
 ///
@@ -77,8 +77,11 @@ impl Mapping {
                 map.fill(0);
                 map
             }
-            // All pages are written soon. Populating them at once takes half as long.
-            None => MmapOptions::new().len(bytes).populate().map_anon().ok()?,
+            None => {
+                let map = MmapMut::map_anon(bytes).ok()?;
+                advise_huge_pages(&map);
+                map
+            }
         };
         MAPPED_SO_FAR.fetch_add(bytes, Relaxed);
         Some(Mapping(Some(map)))

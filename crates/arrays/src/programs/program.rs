@@ -526,7 +526,7 @@ impl Cost {
             precision_bits: stated.map(|stated| -stated.log2()),
             error_bound: bounds.reduce(f64::max),
             seconds: report.seconds,
-            first_seconds: report.seconds,
+            first_seconds: report.first_seconds,
             peak_memory: report.peak_memory,
             key_bytes: report.key_bytes,
             bootstraps: report.bootstraps,

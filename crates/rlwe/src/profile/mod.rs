@@ -159,6 +159,8 @@ pub struct MemoryCosts {
     /// The bytes of a key that are read from memory per nanosecond. This time is in addition to the
     /// time of inner products with a key in the cache.
     pub key_bytes_per_ns: f64,
+    /// The bytes of new memory that the operating system provides per nanosecond.
+    pub new_bytes_per_ns: f64,
 }
 
 /// The costs of the operations of key switching on one machine with one kernel.
@@ -204,6 +206,7 @@ impl Profile {
         };
         check(&|| "cache_bytes".into(), memory.cache_bytes)?;
         check(&|| "key_bytes_per_ns".into(), memory.key_bytes_per_ns)?;
+        check(&|| "new_bytes_per_ns".into(), memory.new_bytes_per_ns)?;
         for (log_degree, costs) in LOG_DEGREES.zip(&limbs) {
             for (size, costs) in WordSize::ALL.iter().zip(costs) {
                 for (which, costs) in [("cached", costs.cached), ("memory", costs.memory)] {
@@ -229,6 +232,11 @@ impl Profile {
     /// The costs of data that do not fit the cache.
     pub fn memory(&self) -> MemoryCosts {
         self.memory
+    }
+
+    /// The seconds in which the operating system provides `bytes` bytes of new memory.
+    pub fn seconds_of_new_memory(&self, bytes: usize) -> f64 {
+        1e-9 * bytes as f64 / self.memory.new_bytes_per_ns
     }
 
     /// The costs of operations on a limb in a computation of whose data the fraction `missed`, in

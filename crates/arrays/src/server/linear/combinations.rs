@@ -99,6 +99,21 @@ impl Server {
         most: usize,
         strides: Option<&[usize]>,
     ) -> Result<Option<Array<F>>, Error> {
+        let sums = self.sums_within(a, shape, terms, entries.clone(), most, strides)?;
+        Ok(sums.map(|sums| F::with_known_interval(sums, interval_of_sums(a, terms, entries))))
+    }
+
+    /// Computes [`Server::linear_combinations_within`], for callers that know the interval of the
+    /// result.
+    pub(in crate::server) fn sums_within<F: Arithmetic>(
+        &self,
+        a: &Array<F>,
+        shape: &[usize],
+        terms: usize,
+        entries: impl Iterator<Item = (usize, F::Number)> + Clone,
+        most: usize,
+        strides: Option<&[usize]>,
+    ) -> Result<Option<Array<F>>, Error> {
         self.check(a, OPERATION)?;
         if terms == 0 {
             let what = format!(
@@ -121,7 +136,6 @@ impl Server {
             return Err(Error::shape(OPERATION, what));
         }
         let (firsts, largest) = examined::<F>(&positions, terms, entries.clone())?;
-        let interval = interval_of_sums(a, terms, entries.clone());
         let positions = &positions;
         let numbered =
             entries.enumerate().map(|(i, (place, weight))| (i / terms, positions[place], weight));
@@ -166,11 +180,10 @@ impl Server {
         let sums = self.linear_map_before(a, way.layout.clone(), nonzero, after, OPERATION)?;
         let bound = |factor: f64| F::log2_bound(a).exp2() * factor * rounded(terms);
         match way.groups {
-            None => Ok(Some(F::with_known_interval(F::tightened(sums, bound(largest)), interval))),
+            None => Ok(Some(F::tightened(sums, bound(largest)))),
             Some(groups) => {
                 let sums = self.sum(&sums, Some(groups.axis)).map_err(|e| e.during(OPERATION))?;
-                let sums = F::tightened(sums, bound(elsewhere.clamp(largest, 2.0 * largest)));
-                Ok(Some(F::with_known_interval(sums, interval)))
+                Ok(Some(F::tightened(sums, bound(elsewhere.clamp(largest, 2.0 * largest)))))
             }
         }
     }

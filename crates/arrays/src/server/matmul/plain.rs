@@ -119,14 +119,8 @@ impl Server {
                 let elements = (0..rows).flat_map(|row| (0..columns).map(move |j| (row, j)));
                 let places = elements
                     .flat_map(|(row, j)| (0..k).map(move |i| (row * k + i, w[i * columns + j])));
-                let sums = self.linear_combinations_within(
-                    a,
-                    &shape,
-                    k,
-                    places,
-                    diagonals / MIN_SAVING_OF_GROUPS,
-                    None,
-                );
+                let sums =
+                    self.sums_within(a, &shape, k, places, diagonals / MIN_SAVING_OF_GROUPS, None);
                 if let Some(sums) = sums.map_err(|e| e.during(operation))? {
                     return Ok(sums);
                 }
