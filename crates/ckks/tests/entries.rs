@@ -3,7 +3,8 @@
 use crate::common::{Setup, grafted, insecure};
 use hippocrene_ckks::{
     Ciphertext, NoRefresh, Scale,
-    circuits::{EntriesLiteral, EntriesPlan},
+    bootstrap::SineErrors,
+    circuits::{EntriesLiteral, EntriesPlan, SineEntriesPlan},
 };
 use num_complex::Complex64;
 
@@ -147,4 +148,35 @@ fn invalid_tables_and_arguments_are_refused() {
     says(entries(&rough), "bits of precision");
     let foreign = insecure(10, 3, &[]);
     says(entries(&encrypt(&foreign, &[0.0; 1 << 9], &table)), "parameters");
+}
+
+/// Tables at sines of places, as a bootstrap returns them. The scale of the sines is larger than
+/// those of later steps.
+#[test]
+fn tables_of_sines_of_every_size() {
+    let s = grafted(10, 24, "sprout-15-16-32", &[]);
+    let slots = 1 << 9;
+    for p in [2usize, 16, 100, 512, 900, 1000, 1024, 2048, 4096] {
+        for bits in [12.0, 20.0] {
+            let spacing = 0.9995 * std::f64::consts::PI / p as f64;
+            let table: Vec<f64> = (0..p).map(|j| (j * 37 % p) as f64).collect();
+            let precision = bits - (p as f64).log2();
+            let literal = EntriesLiteral { slots, entries: table.clone(), precision };
+            let plan = SineEntriesPlan::new(&s.context, literal, spacing).unwrap();
+            let places: Vec<usize> = (0..slots).map(|i| i * 7 % p).collect();
+            let sine = |place: &usize| (spacing * (*place as f64 - 0.5 * (p as f64 - 1.0))).sin();
+            let sines: Vec<Complex64> = places.iter().map(|x| sine(x).into()).collect();
+            let mut a = s.encrypt_at(&sines, slots, Scale::power_of_two(58), s.top());
+            a.set_bound(1.0);
+            let errors = SineErrors { sine: (-a.precision_bits()).exp2(), argument: 0.0 };
+            let y = s.evaluator.entries_of_sines(&a, &plan, errors).unwrap();
+            let found = s.decrypt(&y);
+            let errors = found.iter().zip(&places);
+            let errors = errors.map(|(x, place)| (x.re + plan.offset() - table[*place]).abs());
+            let worst = errors.fold(0.0, f64::max);
+            let stated = (-y.precision_bits()).exp2();
+            assert!(worst <= (-precision).exp2(), "an entry of {p} has an error of {worst}");
+            assert!(worst <= 8.0 * stated, "{p}: an error of {worst}, stated {stated}");
+        }
+    }
 }

@@ -19,6 +19,10 @@ use crate::{Ciphertext, CkksError, Evaluator, Scale, Short};
 
 const OPERATION: &str = "evaluate a polynomial";
 
+/// Maximum difference in bits between the scale of a power and that of the chain. A larger scale
+/// leaves as many bits less for the coefficients of leaves, and a smaller one more noise. Chosen.
+const MAX_SCALE_DRIFT_BITS: f64 = 4.0;
+
 impl Evaluator {
     /// Returns `p(a)`, slot by slot.
     ///
@@ -593,17 +597,30 @@ impl<'a> Evaluation<'a> {
         Ok(TrackedCiphertext { is_zero, ..self.errors.track(out, step) })
     }
 
-    /// Returns power `n` at the modulus `chain[place]`, which is no larger than its own modulus.
+    /// Returns power `n` at the modulus `chain[place]`, which is no larger than its own modulus, and
+    /// near the scale `chain[place]`.
     fn lowered(&mut self, n: usize, place: usize) -> Result<&TrackedCiphertext, CkksError> {
-        let (e, to) = (self.evaluator, self.chain[place].0);
+        let (e, (to, scale)) = (self.evaluator, self.chain[place]);
         let power = self.power(n)?;
         if power.ciphertext.modulus() != to && !self.lowered.contains_key(&(n, place)) {
             let power = &self.powers[&n];
             let step = Step::multiple(1.0, power.step);
-            let lowered = e.bring_to(&power.ciphertext, to)?;
+            let lowered = match self.is_near(scale, place, power.ciphertext.scale()) {
+                true => e.bring_to(&power.ciphertext, to)?,
+                false => e.adjust(&power.ciphertext, to, scale)?,
+            };
             self.lowered.insert((n, place), self.errors.track(lowered, step));
         }
         Ok(self.at(n, place))
+    }
+
+    /// True if the powers that are computed from one of this scale at `place` get scales within
+    /// [`MAX_SCALE_DRIFT_BITS`] of those of the chain.
+    ///
+    /// The product of two powers differs from the chain by the sum of both differences in bits.
+    fn is_near(&self, of_chain: Scale, place: usize, scale: Scale) -> bool {
+        let growth = (self.leaf_size as f64 / (place as f64).exp2()).max(1.0);
+        growth * (scale.log2() - of_chain.log2()).abs() <= MAX_SCALE_DRIFT_BITS
     }
 
     /// Returns a power that [`Evaluation::lowered`] has computed before.
