@@ -237,5 +237,5 @@ def test_a_model_runs_on_a_table(tmp_path):
     server = ("-k", keys / "evaluation.keys", "-o", tmp_path / "reply.enc")
     run("run", tmp_path / "wine.program", tmp_path / "wine.enc", *server)
     found = run("decrypt", *client, tmp_path / "reply.enc").stdout.split()
-    assert found == fitted.predict(data.data).tolist()
+    assert found == ["class", *fitted.predict(data.data)]
     assert run("run", tmp_path / "wine.program", tmp_path / "wine.csv").stdout.split() == found

@@ -480,7 +480,7 @@ def test_steps_that_are_not_supported_transform_plain_rows():
     x = x.assign(site=np.where(x.index % 3 == 0, "north", "south"))
     columns = ColumnTransformer([("site", OneHotEncoder(), ["site"])], remainder="passthrough")
     pipeline = make_pipeline(columns, StandardScaler(), Ridge()).fit(x, y)
-    with pytest.raises(TypeError, match="the columns 'site' do not hold real numbers"):
+    with pytest.raises(TypeError, match=r"the columns 'site' \('north' in row 0\) do not hold"):
         from_sklearn(pipeline, like=x)
     plain = pipeline[:1].transform(x)
     model = from_sklearn(pipeline[1:], like=plain)
@@ -602,7 +602,9 @@ def test_rows_that_do_not_fit_are_refused_by_encode():
     refused(WINE[0][0], r"^encode: the rows have the shape \(13,\), and \(rows, features\) is nee")
     refused(x[:0], r"^encode: there are 0 rows of 13 columns, and at least one row and one column")
     refused(
-        x.assign(ash="low"), r"^encode: the columns 'ash' do not hold real numbers, .*", TypeError
+        x.assign(ash="low"),
+        r"^encode: the columns 'ash' \('low' in row 0\) do not hold real numbers, .*",
+        TypeError,
     )
     refused(x.assign(ash=np.nan), r"^encode: column 'ash' of row 0 is nan, and finite numbers are")
     low, high = converted.input_intervals[2]
@@ -614,7 +616,9 @@ def test_rows_that_do_not_fit_are_refused_by_encode():
     unnamed = from_sklearn(scaled(LogisticRegression()).fit(*WINE), WINE[0])
     with pytest.raises(ArgumentError, match=r"^encode: the rows have 1 columns, and 13 are needed"):
         unnamed.encode([[1.0]])
-    with pytest.raises(TypeError, match=r"^encode: the columns 0, 1 do not hold real numbers"):
+    with pytest.raises(
+        TypeError, match=r"^encode: the columns 0 \('a' in row 0\), 1 \('b' in row 0\) do"
+    ):
         unnamed.encode([["a", "b"]])
 
 
@@ -780,7 +784,9 @@ def test_samples_that_do_not_fit_are_refused():
     refused(unnamed, x.iloc[:, :12], fitted)
     refused(estimator, x.drop(columns="hue"), "^from_sklearn: the columns 'hue' are missing")
     words = x.assign(hue="red", ash="low")
-    named = r"^from_sklearn: the columns 'ash', 'hue' do not hold real numbers, and only those can"
+    named = (
+        r"^from_sklearn: the columns 'ash' \('low' in row 0\), 'hue' \('red' in row 0\) do not hold"
+    )
     refused(estimator, words, named, TypeError)
     refused(estimator, x.assign(hue=np.nan), r"^from_sklearn: column 'hue' of row 0 is nan, and f")
     refused(unnamed, WINE[0] * np.inf, r"^from_sklearn: column 0 of row 0 is inf, and finite num")
@@ -817,16 +823,39 @@ def test_examples_are_right(module):
 
 
 def test_a_common_offset_of_results_hides_no_wrong_formula() -> None:
+    class Stretched(Ridge):
+        def predict(self, x):
+            return self.intercept_ + 1.01 * (x @ self.coef_)
+
     rng = np.random.default_rng(0)
     x = rng.normal(size=(30, 3)) + 5
     y = 1e6 + 0.1 * x[:, 0] + 0.05 * rng.normal(size=30)
     with pytest.raises(hippocrene.ArgumentError, match="gives other results for the sample"):
-        from_sklearn(PLSRegression(1).fit(x, y), x)
+        from_sklearn(Stretched().fit(x, y), x)
     # A right formula with such an offset is accepted.
     ridge = Ridge().fit(x, y)
     program = from_sklearn(ridge, x).compile(rows=len(x), preset="n13")
     error = np.abs(hippocrene.simulate(program, x).result - ridge.predict(x)).max()
     assert error < program.error_bound + 1e-8
+
+
+@pytest.mark.parametrize("targets", [1, 2])
+def test_regressors_may_subtract_means_first(targets: int) -> None:
+    x = WINE[0]
+    y = x[:, -targets:] if targets > 1 else x[:, -1]
+    rows = pd.DataFrame(x).rename(columns=str)
+    fitted = PLSRegression(3).fit(rows, y)
+    expected = fitted.predict(rows)
+    result = simulated(converted := from_sklearn(fitted, rows), converted, rows).result
+    near(result, expected, 1e-4 * np.abs(expected).max())
+
+
+def test_errors_of_rows_name_the_first_text() -> None:
+    rows = pd.DataFrame({"a": [1.0, 2.0, 3.0], "b": [1.0, "x", 2.0]})
+    with pytest.raises(TypeError, match=r"the columns 'b' \('x' in row 1\) do not hold real"):
+        from_sklearn(Ridge().fit([[1.0, 2.0], [2.0, 5.0]], [1.0, 2.0]), rows)
+    with pytest.raises(TypeError, match=r"not the name of a file\. Read the file first"):
+        from_sklearn(Ridge().fit([[1.0, 2.0], [2.0, 5.0]], [1.0, 2.0]), "rows.csv")
 
 
 def test_a_single_cluster_is_that_of_all_rows() -> None:

@@ -228,7 +228,7 @@ def test_deep_programs_bootstrap_at_planned_places() -> None:
     values = np.linspace(-0.9, 0.9, 4096)
     plan = hp.simulate(deep, values, preset="n15", precision=14, bound=0.9, bootstrapping=True)
     assert 0 < program.bootstraps < plan.bootstraps
-    assert program.first_seconds < plan.seconds
+    assert program.seconds < plan.seconds
     names = [step.operation for step in program.steps if step.bootstraps]
     assert names == ["bootstrap"] * program.bootstraps
     assert "bootstrapping" in program.keys
@@ -959,7 +959,7 @@ def test_the_first_run_also_encodes_plain_matrices() -> None:
     assert sum(step.seconds for step in program.steps) == pytest.approx(program.seconds, rel=0.1)
     square = hp.compile(lambda x: x * x, hp.spec(64, bound=1), preset="n14")
     # It encodes nothing, and gets its memory all the same.
-    assert square.seconds < square.first_seconds < 3 * square.seconds
+    assert square.seconds < square.first_seconds < square.seconds + 0.01
 
 
 def test_compiled_programs_are_simulated_without_keys() -> None:

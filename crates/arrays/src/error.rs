@@ -123,8 +123,8 @@ pub enum Error {
     #[error(
         "decrypt: {count} of {size} values are wrong, the first one{first}. They lie far outside of \
          the interval from {} to {}, which contains all results. An input led to a value outside of \
-         an interval that was declared or seen in a sample, or the server computed wrongly. Leave \
-         such inputs out, or declare wider intervals.",
+         an interval that was declared or seen in a sample, or the server computed wrongly. One such \
+         input can spoil all results. Leave such inputs out, or declare wider intervals.",
         Short(*low),
         Short(*high)
     )]

@@ -288,7 +288,7 @@ fn rows_of_a_model_become_classes() {
     let rows = folder.path("rows.csv");
     // The scores are minus the encoded columns (-1, 0), (1, 0.5) and (0.5, 1).
     fs::write(&rows, "name,rate,age\nx,0,0\ny,1,100\nz,2,75\n").expect("a file");
-    assert_eq!(succeed(&["run", &model, &rows]), "low\nhigh\nlow\n");
+    assert_eq!(succeed(&["run", &model, &rows]), "class\nlow\nhigh\nlow\n");
     let inspected = succeed(&["inspect", &model]);
     assert!(
         inspected.contains("\n  columns     age, rate\n  classes     low, high\n"),
@@ -297,7 +297,7 @@ fn rows_of_a_model_become_classes() {
 
     let Answered { secret, evaluation, encrypted, reply } = Answered::by(&folder, &model, &rows);
     let read = |more: &[&str]| run(&[&["decrypt", "-k", &secret, &reply], more].concat());
-    assert_eq!(read(&["--for", &model]).1, "low\nhigh\nlow\n");
+    assert_eq!(read(&["--for", &model]).1, "class\nlow\nhigh\nlow\n");
     assert_close(&read(&[]).1, &[1.0, 0.0, -1.0, -0.5, -0.5, -1.0]);
     let json: serde_json::Value =
         serde_json::from_str(&read(&["--for", &model, "--json"]).1).expect("JSON");
@@ -354,6 +354,10 @@ fn wrong_rows_of_a_model_are_refused() {
             "the columns rate are missing. The first line has age, rates",
         ),
         (
+            "age;rate\n0;0\n1;1\n2;2\n",
+            "first line has age;rate. The first line is divided by semicolons: give --delimiter ';'",
+        ),
+        (
             "age,rate\n0,0\n100,1\n101,2\n",
             "101 in row 3, column 1 (age) of the model is outside of 0 to 100, the interval that it",
         ),
@@ -382,13 +386,13 @@ fn wrong_rows_of_a_model_are_refused() {
     }
     // Rows without names have the order of the model.
     fs::write(&rows, "0,0\n100,1\n75,2\n").expect("a file");
-    assert_eq!(succeed(&["run", &model, &rows]), "low\nhigh\nlow\n");
+    assert_eq!(succeed(&["run", &model, &rows]), "class\nlow\nhigh\nlow\n");
     // If the file has names and the model has none, the order must be given.
     let unnamed = saved_unnamed_model(&folder);
     fs::write(&rows, "age,rate\n0,0\n100,1\n75,2\n").expect("a file");
     let (status, _, error) = run(&["run", &unnamed, &rows]);
     assert!(status == 4 && error.contains("the model was converted without names"), "{error}");
-    assert_eq!(succeed(&["run", &unnamed, &rows, "--columns", "1,2"]), "low\nhigh\nlow\n");
+    assert_eq!(succeed(&["run", &unnamed, &rows, "--columns", "1,2"]), "class\nlow\nhigh\nlow\n");
     let broken = saved_model(&folder, "broken.program", "3", 50.0);
     let (status, _, error) = run(&["run", &broken, &rows]);
     assert!(status == 4 && error.contains("describe no model: invalid type"), "{error}");

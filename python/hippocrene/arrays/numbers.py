@@ -580,7 +580,8 @@ class NumberArray(ArithmeticArray, holds=("numbers",)):
                 return variance.sqrt()
         except (ArgumentError, MissingKeyError) as error:
             raise type(error)(
-                f"{error}; var needs nothing of this kind: decrypt the variance, and take its root"
+                f"{str(error).rstrip('.')}. Or decrypt the variance, which needs nothing of this "
+                "kind, and take its root."
             ) from None
 
     # Comparisons

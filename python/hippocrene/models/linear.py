@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from typing import Any
 
 import numpy as np
@@ -33,9 +34,15 @@ def linear_predictions(regressor: Any, axes: int) -> Affine:
     """Return the predictions of a linear regressor, which have one or two axes.
 
     With one axis, there is one number for each row. With two axes, there is one for each target.
+    The shift is the prediction for a row of zeros. It need not be `intercept_`, since models such as
+    `PLSRegression` subtract the means of the columns first.
     """
     coefficients = np.atleast_2d(array_of(regressor, "coef_"))
-    shift = np.broadcast_to(array_of(regressor, "intercept_").reshape(-1), len(coefficients))
+    zeros = np.zeros((1, coefficients.shape[1]))
+    with warnings.catch_warnings():
+        # A model that was fitted to named columns warns about rows without names.
+        warnings.simplefilter("ignore", UserWarning)
+        shift = np.asarray(regressor.predict(zeros), dtype=np.float64).reshape(-1)
     return Affine(coefficients[0], shift[0]) if axes == 1 else Affine(coefficients.T, shift)
 
 

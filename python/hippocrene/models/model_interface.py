@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import warnings
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
@@ -213,6 +214,11 @@ def read_rows(
         columns = [to_array(rows[name], operation) for name in names]
         height = len(rows)
     else:
+        if isinstance(rows, (str, os.PathLike)):
+            raise TypeError(
+                f"{operation}: the rows are an array or a data frame, not the name of a file. Read "
+                "the file first, for example with pandas.read_csv."
+            )
         array = to_array(rows, operation)
         if array.ndim != 2:
             raise ArgumentError(
@@ -269,13 +275,19 @@ def _numbers(
         try:
             found.append(rows_of_doubles(column, operation))
         except TypeError:
-            wrong.append(column_name(names, index).removeprefix("column "))
+            wrong.append(column_name(names, index).removeprefix("column ") + _first_text(column))
     if wrong:
         raise TypeError(
             f"{operation}: the columns {', '.join(wrong)} do not hold real numbers, and only those "
             "can be encrypted. Encode categories as numbers, or fit the model without them."
         )
     return np.stack(found, axis=1)
+
+
+def _first_text(column: npt.NDArray[Any]) -> str:
+    """Return words for the first text of a column, or nothing if it holds none."""
+    texts = ((row, value) for row, value in enumerate(column.tolist()) if isinstance(value, str))
+    return next((f" ({value!r} in row {row})" for row, value in texts), "")
 
 
 def _listed(names: Sequence[str]) -> str:

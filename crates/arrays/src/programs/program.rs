@@ -1,6 +1,6 @@
 //! A program: a graph with its decisions, its predicted cost, and its run.
 
-use hippocrene_rlwe::Fingerprint;
+use hippocrene_rlwe::{Fingerprint, RlweError};
 use serde::{Deserialize, Serialize};
 
 use super::{
@@ -333,7 +333,7 @@ impl Program {
         mut progress: impl FnMut(usize) -> bool,
     ) -> Result<Vec<AnyArray>, Error> {
         self.check_inputs(&inputs)?;
-        self.check_server(server)?;
+        self.check_server(server, &inputs)?;
         let mut done = 0;
         let results = run(&self.body.graph, server, inputs, |_, _| {
             done += 1;
@@ -346,9 +346,14 @@ impl Program {
         Notes::fingerprint_of(&self.interface.notes().results)
     }
 
-    /// Checks that a server has the parameters and the keys of this program.
-    fn check_server(&self, server: &Server) -> Result<(), Error> {
+    /// Checks that a server has the parameters and the keys of this program, and that its keys are
+    /// those of the inputs.
+    fn check_server(&self, server: &Server, inputs: &[AnyArray]) -> Result<(), Error> {
         server.check_settings(self.interface.settings(), RUN)?;
+        if let Some(other) = inputs.iter().find(|array| array.key() != server.key()) {
+            let (have, need) = (other.key(), server.key());
+            return Err(RlweError::KeyMismatch { operation: RUN, have, need }.into());
+        }
         let lacks = server.lacks(&self.interface.key_request());
         if !lacks.is_empty() {
             let what = format!(
@@ -394,7 +399,7 @@ impl Program {
         part: &Part,
         inputs: Vec<AnyArray>,
     ) -> Result<Vec<AnyArray>, Error> {
-        self.check_server(server)?;
+        self.check_server(server, &inputs)?;
         if inputs.len() != part.inputs.len() {
             let what = format!("{} values for a part with {}", inputs.len(), part.inputs.len());
             return Err(Error::argument(RUN, what));

@@ -158,7 +158,7 @@ fn text(bytes: &[u8]) -> Result<&str, String> {
 }
 
 /// Advice if a character other than a comma seems to separate the columns.
-fn other_delimiter(text: &str) -> Option<String> {
+pub(super) fn other_delimiter(text: &str) -> Option<String> {
     let mut lines = text.lines().filter(|line| !line.is_empty());
     let first = lines.next()?;
     let marks =

@@ -442,11 +442,14 @@ impl<T: Element> Array<T> {
             let missing = names.iter().filter(|name| !header.contains(name));
             let missing: Vec<&str> = missing.map(String::as_str).collect();
             if !missing.is_empty() {
-                return Err(fail(format!(
-                    "the columns {} are missing. The first line has {}.",
+                let advice = csv::other_delimiter(&String::from_utf8_lossy(&bytes));
+                let advice = advice.filter(|_| table.delimiter.is_none()).unwrap_or_default();
+                let what = format!(
+                    "the columns {} are missing. The first line has {}. {advice}",
                     missing.join(", "),
                     header.join(", ")
-                )));
+                );
+                return Err(fail(what.trim_end().to_owned()));
             }
             chosen.columns = Some(names.iter().cloned().map(Column::Name).collect());
         }

@@ -247,7 +247,7 @@ pub(super) fn class_bytes(classes: &Array<Value>, format: Format) -> Result<Vec<
         Some(Array { shape: classes.shape.clone(), values: values? })
     }
     if format == Format::Csv {
-        return classes.to_csv(&[]);
+        return classes.to_csv(&["class".to_owned()]);
     }
     if let Some(integers) = all(classes, Value::as_i64) {
         return integers.to_bytes(format, &[]);
