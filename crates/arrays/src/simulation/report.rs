@@ -12,6 +12,12 @@ use hippocrene_rlwe::{Context, KeyUse, Modulus, SwitchingKey, Tally};
 use super::Feature;
 use crate::{Bootstrapping, EvaluationKeys, KeyRequest, LookUps};
 
+/// The bytes of new memory that the operating system provides per second.
+///
+/// The first runs of eight programs of `bench/programs.py` had 2.5 to 9 GB per second (Linux on a
+/// virtual machine with a Zen 5, November 2026).
+const NEW_BYTES_PER_SECOND: f64 = 4e9;
+
 /// The predicted cost of a simulated program, and the keys that it needs.
 ///
 /// ```
@@ -149,7 +155,7 @@ impl Report {
         let seconds = tally.seconds();
         Report {
             seconds,
-            first_seconds: seconds + rlwe.priced(|profile| profile.seconds_of_new_memory(new)),
+            first_seconds: seconds + new as f64 / NEW_BYTES_PER_SECOND,
             operations: operations(tally),
             // Blocks are dropped while keys are loaded and while the server computes.
             peak_memory: used + used.min(MAX_SPARE_BYTES),

@@ -359,26 +359,7 @@ fn measure_memory(kernel: Kernel) -> Result<MemoryCosts, RlweError> {
     // A slow kernel can read the key ahead, so that memory makes no difference. The difference is
     // then limited from below.
     let difference = (missed - cached).max(cached / 100.0);
-    let key_bytes_per_ns = round_to_four_digits(1.0 / difference);
-    Ok(MemoryCosts { cache_bytes, key_bytes_per_ns, new_bytes_per_ns: measure_new_memory() })
-}
-
-/// The bytes of the polynomial for which new memory is measured. The process keeps no memory of
-/// this size.
-const NEW_BYTES: usize = 1 << 26;
-/// The smallest number of words in a page of memory.
-const WORDS_PER_PAGE: usize = 512;
-
-/// Returns the bytes of new memory that the operating system provides per nanosecond.
-///
-/// On a virtual machine, memory that no process has used for a while takes ten times as long.
-fn measure_new_memory() -> f64 {
-    let degree = 1 << MEMORY_LOG_DEGREE;
-    let mut stopwatch = Stopwatch(Instant::now());
-    let mut new = Poly::zero(degree, NEW_BYTES / (8 * degree), Domain::Evaluation);
-    // The system provides a page when it is written for the first time.
-    new.as_mut_slice().chunks_mut(WORDS_PER_PAGE).for_each(|page| page[0] = 1);
-    round_to_four_digits(NEW_BYTES as f64 / stopwatch.lap())
+    Ok(MemoryCosts { cache_bytes, key_bytes_per_ns: round_to_four_digits(1.0 / difference) })
 }
 
 /// Returns the median of the nanoseconds of `work`, which is repeated.
@@ -431,7 +412,6 @@ impl Profile {
         let memory = MemoryCosts {
             cache_bytes: of(|costs| costs.cache_bytes),
             key_bytes_per_ns: of(|costs| costs.key_bytes_per_ns),
-            new_bytes_per_ns: of(|costs| costs.new_bytes_per_ns),
         };
         let costs = |[cached, memory]: [Samples; 2]| Costs {
             cached: cached.fit(SMALL_SHAPE),
@@ -450,8 +430,8 @@ const QUICK_LOG_DEGREES: [u32; 2] = [13, 15];
 /// than each single one.
 const COST_GROUPS: [&[usize]; 4] = [&[0, 1, 2], &[3, 4, 5], &[6, 7, 8], &[9]];
 
-/// The number of passes of a quick measurement. Other work on the machine makes figures larger and
-/// never smaller, so the smallest one of all passes is used. Chosen.
+/// The number of passes of a quick measurement. The median is used, so that other work on the
+/// machine may disturb one pass. Chosen.
 const QUICK_PASSES: usize = 3;
 
 /// The maximum factor by which a quick measurement scales a figure. Its inverse is the minimum.
@@ -461,35 +441,42 @@ const MAX_QUICK_FACTOR: f64 = 20.0;
 impl Profile {
     /// Measures this machine with `kernel` and one thread in about a second.
     ///
-    /// Only new memory and moduli below `2^48` are measured, the latter at two ring degrees. All
-    /// other figures are those of [`Profile::typical`], scaled by the ratios of the measured figures
-    /// to the typical ones. [`Profile::measure`] is more precise, but takes several times as long.
+    /// Only moduli below `2^48` are measured, at two ring degrees. All other figures are those of
+    /// [`Profile::typical`], scaled by the ratios of the measured figures to the typical ones.
+    /// [`Profile::measure`] is more precise, but takes several times as long.
     ///
     /// # Errors
     /// Returns [`RlweError::Ring`] if this CPU cannot run the kernel.
     pub fn measure_quickly(kernel: Kernel) -> Result<Profile, RlweError> {
         let (typical, size) = (Profile::typical(kernel), WordSize::Below48);
-        let mut factors = [[[MAX_QUICK_FACTOR; COST_COUNT]; 2]; QUICK_LOG_DEGREES.len()];
-        let new_bytes_per_ns = median((0..QUICK_PASSES).map(|_| measure_new_memory()).collect());
+        let mut found: [[[Vec<f64>; COST_GROUPS.len()]; 2]; QUICK_LOG_DEGREES.len()] =
+            Default::default();
         let passes = (0..QUICK_PASSES).flat_map(|_| QUICK_LOG_DEGREES.into_iter().enumerate());
         for (i, log_degree) in passes {
-            let factors = &mut factors[i];
             let moduli = Moduli::new(log_degree, size, kernel)?;
             for (place, shape) in [SMALL_SHAPE, LARGE_SHAPE].into_iter().enumerate() {
                 let mut samples = Samples::default();
                 Miniature::new(&moduli, shape).measure(&mut samples);
                 let measured = samples.fit(shape).named();
                 let typical_costs = typical.limb(log_degree, size, place as f64).named();
-                for group in COST_GROUPS {
+                for (group, found) in COST_GROUPS.into_iter().zip(&mut found[i][place]) {
                     let sum = |costs: &[(&str, f64); COST_COUNT]| {
                         group.iter().map(|i| costs[*i].1).sum::<f64>()
                     };
-                    let factor = sum(&measured) / sum(&typical_costs);
-                    let factor = factor.max(1.0 / MAX_QUICK_FACTOR);
-                    group.iter().for_each(|i| factors[place][*i] = factors[place][*i].min(factor));
+                    found.push(sum(&measured) / sum(&typical_costs));
                 }
             }
         }
+        let factors = found.map(|places| {
+            places.map(|groups| {
+                let mut factors = [1.0; COST_COUNT];
+                for (group, found) in COST_GROUPS.into_iter().zip(groups) {
+                    let factor = median(found).clamp(1.0 / MAX_QUICK_FACTOR, MAX_QUICK_FACTOR);
+                    group.iter().for_each(|i| factors[*i] = factor);
+                }
+                factors
+            })
+        });
         let [low, high] = QUICK_LOG_DEGREES.map(f64::from);
         let scaled = typical.scaled(|log_degree, from_memory| {
             // Factors are interpolated between both ring degrees and constant outside.
@@ -497,7 +484,7 @@ impl Profile {
             let [first, second] = factors.map(|factors| factors[usize::from(from_memory)]);
             std::array::from_fn(|i| first[i].powf(1.0 - part) * second[i].powf(part))
         });
-        Profile::new(kernel, MemoryCosts { new_bytes_per_ns, ..scaled.memory }, scaled.limbs)
+        Profile::new(kernel, scaled.memory, scaled.limbs)
     }
 }
 

@@ -78,21 +78,14 @@ impl Profile {
     }
 }
 
-/// The speed at which Linux provides new memory on a virtual machine with a Zen 5 (measured,
-/// November 2026).
-const NEW_BYTES_PER_NS: f64 = 2.0;
-
 /// Builds the costs of one ring degree and class of moduli: those of data that stay in the cache,
 /// and those of data from memory.
 const fn costs(cached: [f64; COST_COUNT], memory: [f64; COST_COUNT]) -> Costs {
     Costs { cached: LimbCosts::of(cached), memory: LimbCosts::of(memory) }
 }
 
-const PORTABLE_MEMORY: MemoryCosts = MemoryCosts {
-    cache_bytes: 5932000.0,
-    key_bytes_per_ns: 97.59,
-    new_bytes_per_ns: NEW_BYTES_PER_NS,
-};
+const PORTABLE_MEMORY: MemoryCosts =
+    MemoryCosts { cache_bytes: 5932000.0, key_bytes_per_ns: 97.59 };
 
 #[rustfmt::skip]
 const PORTABLE: Table = [
@@ -128,11 +121,7 @@ const PORTABLE: Table = [
     ],
 ];
 
-const AVX2_MEMORY: MemoryCosts = MemoryCosts {
-    cache_bytes: 11860000.0,
-    key_bytes_per_ns: 156.2,
-    new_bytes_per_ns: NEW_BYTES_PER_NS,
-};
+const AVX2_MEMORY: MemoryCosts = MemoryCosts { cache_bytes: 11860000.0, key_bytes_per_ns: 156.2 };
 
 #[rustfmt::skip]
 const AVX2: Table = [
@@ -168,11 +157,7 @@ const AVX2: Table = [
     ],
 ];
 
-const AVX512_MEMORY: MemoryCosts = MemoryCosts {
-    cache_bytes: 11860000.0,
-    key_bytes_per_ns: 154.6,
-    new_bytes_per_ns: NEW_BYTES_PER_NS,
-};
+const AVX512_MEMORY: MemoryCosts = MemoryCosts { cache_bytes: 11860000.0, key_bytes_per_ns: 154.6 };
 
 #[rustfmt::skip]
 const AVX512: Table = [
@@ -208,11 +193,8 @@ const AVX512: Table = [
     ],
 ];
 
-const AVX512IFMA_MEMORY: MemoryCosts = MemoryCosts {
-    cache_bytes: 11860000.0,
-    key_bytes_per_ns: 58.41,
-    new_bytes_per_ns: NEW_BYTES_PER_NS,
-};
+const AVX512IFMA_MEMORY: MemoryCosts =
+    MemoryCosts { cache_bytes: 11860000.0, key_bytes_per_ns: 58.41 };
 
 #[rustfmt::skip]
 const AVX512IFMA: Table = [
