@@ -303,7 +303,8 @@ class Program(_Described):
     def peak_memory(self) -> int:
         """The predicted peak of the server's memory in the first run, in bytes.
 
-        It includes keys and arrays. Later runs take more for cached matrices, up to the
+        It includes keys and arrays. While a server loads its keys, it needs about
+        ``peak_memory + key_bytes``. Later runs take more for cached matrices, up to the
         `cache_memory` of the server.
         """
         return cast("int", self._predicted[3]["peak_memory"])

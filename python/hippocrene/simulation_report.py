@@ -55,9 +55,8 @@ class Simulation:
     peak_memory: int
     """The peak memory while the program runs, including the keys, in bytes.
 
-    It excludes the preparation. While keys are read and a `Server` is made, memory holds the bytes
-    of the file, the keys and the server's own form of the keys at once. This is up to about twice
-    the memory of the server alone.
+    It excludes the preparation. While keys are read and a `Server` is made, memory holds the keys
+    and the server's own form of the keys at once. This is about ``peak_memory + key_bytes``.
     """
     bootstraps: int
     """The number of bootstraps, including those of gates.

@@ -50,8 +50,8 @@ pub struct Report {
     /// plaintexts and intermediate results, and the memory that is kept for reuse.
     ///
     /// It does not count the phase before, in which keys are read and a server is made of them. In
-    /// that phase the file, the keys and the server's keys are in memory together, which is up to
-    /// about twice the memory of the server alone.
+    /// that phase the keys and the server's keys are in memory together, which is about
+    /// `peak_memory + key_bytes`.
     pub peak_memory: usize,
     /// Bytes of the keys as stored.
     pub key_bytes: usize,
