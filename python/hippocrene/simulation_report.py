@@ -42,7 +42,7 @@ class Simulation:
     composed of several and take several times as long.
     """
     first_seconds: float
-    """The time of the first run on a server, to which the operating system then gives memory."""
+    """The time of the first run on a server, which also waits for new memory."""
     operations: Mapping[str, tuple[int, float]]
     """For each operation, its count and its total time in seconds, in order of decreasing time."""
     capacities: Sequence[tuple[str, float]]

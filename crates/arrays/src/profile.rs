@@ -91,9 +91,9 @@ pub fn cache() -> Option<PathBuf> {
 ///
 /// The profile at [`path`] applies if there is one of the kernel in use. Otherwise this machine is
 /// measured once, and the result is stored at [`cache`]. It applies for a day, since other work may
-/// have disturbed the measurement. If it cannot be stored, each process measures once. Nothing is measured where `HIPPOCRENE_PROFILE` is [`TYPICAL`], and in builds with
-/// debug assertions, which are slower than release builds. The typical figures of this CPU apply
-/// there.
+/// have disturbed the measurement. If it cannot be stored, each process measures once. Nothing is
+/// measured where `HIPPOCRENE_PROFILE` is [`TYPICAL`], and in builds with debug assertions, which
+/// are slower than release builds. The typical figures of this CPU apply there.
 ///
 /// # Errors
 /// As [`installed`], and [`Error::System`] when `HIPPOCRENE_KERNEL` names a kernel that cannot be

@@ -19,8 +19,9 @@ use crate::{Ciphertext, CkksError, Evaluator, Scale, Short};
 
 const OPERATION: &str = "evaluate a polynomial";
 
-/// Maximum difference in bits between the scale of a power and that of the chain. A larger scale
-/// leaves as many bits less for the coefficients of leaves, and a smaller one more noise. Chosen.
+/// Maximum difference in bits between the scale of a power and that of the chain. With a larger
+/// scale, the coefficients of leaves have fewer bits. With a smaller one, the noise is larger.
+/// Chosen.
 const MAX_SCALE_DRIFT_BITS: f64 = 4.0;
 
 impl Evaluator {
