@@ -68,7 +68,7 @@ def simulate(
     A **compiled program** runs as it was planned. It already determines everything but its inputs
     and its `parameters`, so it takes no other arguments. Rows of a model may be a DataFrame.
     ``simulate(program, rows).result`` is the decrypted reply: the classes of the rows, for example.
-    It is None for integers, whose values are not known. `seconds` is the time of a first run.
+    It is None for integers, whose values are not known. `first_seconds` is the time of a first run.
 
     All other arguments are for functions.
 

@@ -33,8 +33,8 @@ pub(crate) fn to_py(py: Python<'_>, error: &hippocrene::Error) -> PyErr {
 const IN_PYTHON: [(&str, &str); 29] = [
     (
         "lack the conjugation (they",
-        "lack the conjugation (conjugation=True), which for integers exchanges the two rows of \
-         slots (they",
+        "lack the conjugation (conjugation=True), which comparisons need, and moves between the \
+         two rows of integers (they",
     ),
     (
         "(KeyRequest::for_simulation)",

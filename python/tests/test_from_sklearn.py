@@ -25,6 +25,7 @@ from sklearn.linear_model import (
     Lasso,
     LinearRegression,
     LogisticRegression,
+    MultiTaskLasso,
     PoissonRegressor,
     Ridge,
     RidgeClassifier,
@@ -46,7 +47,7 @@ from sklearn.preprocessing import (
     RobustScaler,
     StandardScaler,
 )
-from sklearn.svm import SVC, LinearSVC
+from sklearn.svm import SVC, SVR, LinearSVC
 
 import hippocrene
 from hippocrene import ArgumentError, FormatError, ShapeError, UnsupportedError
@@ -848,6 +849,27 @@ def test_regressors_may_subtract_means_first(targets: int) -> None:
     expected = fitted.predict(rows)
     result = simulated(converted := from_sklearn(fitted, rows), converted, rows).result
     near(result, expected, 1e-4 * np.abs(expected).max())
+
+
+@pytest.mark.parametrize(
+    ("regressor", "y"),
+    [
+        (MultiTaskLasso(0.1), WINE[0][:, -2:]),
+        (Ridge(), WINE[0][:, -1:]),
+        (SVR(kernel="linear"), WINE[1]),
+    ],
+)
+def test_linear_regressors_have_coefficients_of_any_shape(regressor: Any, y: Any) -> None:
+    x = WINE[0] / np.abs(WINE[0]).max(axis=0)
+    expected = regressor.fit(x, y).predict(x)
+    converted = from_sklearn(regressor, x)
+    near(simulated(converted, converted, x).result, expected, 1e-4 * np.abs(expected).max())
+
+
+def test_regressors_that_are_not_linear_are_refused() -> None:
+    x = WINE[0] / np.abs(WINE[0]).max(axis=0)
+    with pytest.raises(ArgumentError, match="predict of this PoissonRegressor gives other results"):
+        from_sklearn(PoissonRegressor().fit(x, WINE[1] + 1.0), x)
 
 
 def test_errors_of_rows_name_the_first_text() -> None:

@@ -319,7 +319,9 @@ def test_keys_of_another_program_are_refused_by_name(parties: Parties) -> None:
 
 def test_arrays_of_another_client_are_refused(parties: Parties) -> None:
     x = hp.Client.generate(parties.interface).encrypt(parties.interface, ROWS)
-    with pytest.raises(hp.KeyMismatchError):
+    with pytest.raises(
+        hp.KeyMismatchError, match=r"^load: encrypted under key .*, but this server"
+    ):
         parties.server.run(parties.program, x)
 
 

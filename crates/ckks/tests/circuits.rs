@@ -712,30 +712,58 @@ fn invalid_circuits_are_refused() {
     );
 }
 
+/// Returns a Chebyshev polynomial of this degree on `[-reach, reach]`.
+fn long_polynomial(degree: usize, reach: f64) -> Polynomial {
+    let coefficient = |j| ((j as f64 * 0.7548).fract() - 0.5) * 0.05;
+    let coefficients = (0..degree).map(coefficient).chain([0.01]).collect();
+    Polynomial::new(Basis::Chebyshev { low: -reach, high: reach }, coefficients).unwrap()
+}
+
 /// The scale of the argument may differ from those of later steps. The powers of the argument get
 /// the later scales all the same, so that the differences do not grow from power to power.
 #[test]
-fn polynomials_of_arguments_at_another_scale() {
+fn powers_get_the_scales_of_the_chain() {
     let s = grafted(10, 24, "sprout-15-16-32", &[]);
     let x: Vec<Complex64> =
         (0..512).map(|i| ((f64::from(i) * 0.618).fract() * 1.98 - 0.99).into()).collect();
-    for degree in [31usize, 127, 511, 2047] {
-        let coefficient = |j| ((j as f64 * 0.7548).fract() - 0.5) * 0.05;
-        let coefficients = (0..degree).map(coefficient).chain([0.01]).collect();
-        let p = Polynomial::new(Basis::Chebyshev { low: -1.0, high: 1.0 }, coefficients).unwrap();
-        for bits in [30.0f64, 38.0, 39.5, 40.9, 50.0] {
-            let mut a = s.encrypt_at(&x, 512, Scale::from_f64(bits.exp2()).unwrap(), s.top());
-            a.set_bound(1.0);
-            let y = s.evaluator.polynomial_of_reals(&a, &p, Scale::power_of_two(40)).unwrap();
-            let found = s.decrypt(&y);
+    let target = Scale::power_of_two(40);
+    for bits in [30.0f64, 38.0, 39.5, 40.9] {
+        let mut a = s.encrypt_at(&x, 512, Scale::from_f64(bits.exp2()).unwrap(), s.top());
+        a.set_bound(1.0);
+        let all = [3usize, 31, 127, 511, 2047].map(|degree| long_polynomial(degree, 1.0));
+        let one = |p| s.evaluator.polynomial_of_reals(&a, p, target).unwrap();
+        // Polynomials that are evaluated together share their powers.
+        let together = s.evaluator.polynomials(&a, &all[..3], SlotValues::Real, target).unwrap();
+        for (p, y) in all.iter().zip(all.iter().map(one)).chain(all.iter().zip(together)) {
+            let (found, degree) = (s.decrypt(&y), p.degree());
             let errors = found.iter().zip(&x).map(|(y, x)| (y.re - p.evaluate(x.re)).abs());
             let (worst, stated) = (errors.fold(0.0, f64::max), (-y.precision_bits()).exp2());
             assert!(worst <= 8.0 * stated, "degree {degree} at {bits}: {worst}, stated {stated}");
             // The slope of the polynomial is at most the square of its degree (Markov), times its
-            // largest value. A product at 40 bits has errors of about 2^-32.
+            // largest value. A few products at 40 bits have errors of about 2^-31.
             let slope = p.bound(1.0) * (degree * degree) as f64;
-            let most = slope * (-a.precision_bits()).max(-32.0).exp2();
+            let most = slope.max(1.0) * (-a.precision_bits()).max(-31.0).exp2();
             assert!(stated <= most, "degree {degree} at {bits}: stated {stated}, {most} at most");
+        }
+    }
+}
+
+/// Reading the argument in the unit of a narrow interval lowers its scale.
+#[test]
+fn polynomials_on_narrow_intervals_have_the_stated_noise() {
+    let s = grafted(10, 16, "sprout-15-16-32", &[]);
+    for (slots, reach) in [(8usize, 2f64.powi(-12)), (512, 2f64.powi(-12)), (512, 2f64.powi(-20))] {
+        let place = |i| ((i as f64 * 0.618).fract() * 1.98 - 0.99) * reach;
+        let x: Vec<Complex64> = (0..slots).map(|i| place(i).into()).collect();
+        let mut a = s.encrypt_at(&x, slots, Scale::power_of_two(40), s.top());
+        a.set_bound(reach);
+        for degree in [3usize, 7, 31] {
+            let p = long_polynomial(degree, reach);
+            let y = s.evaluator.polynomial_of_reals(&a, &p, Scale::power_of_two(40)).unwrap();
+            let found = s.decrypt(&y);
+            let errors = found.iter().zip(&x).map(|(y, x)| (y.re - p.evaluate(x.re)).abs());
+            let (worst, stated) = (errors.fold(0.0, f64::max), (-y.precision_bits()).exp2());
+            assert!(worst <= 8.0 * stated, "degree {degree}: {worst}, stated {stated}");
         }
     }
 }

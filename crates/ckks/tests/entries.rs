@@ -153,7 +153,7 @@ fn invalid_tables_and_arguments_are_refused() {
 /// Tables at sines of places, as a bootstrap returns them. The scale of the sines is larger than
 /// those of later steps.
 #[test]
-fn tables_of_sines_of_every_size() {
+fn tables_at_sines_are_as_precise_as_stated() {
     let s = grafted(10, 24, "sprout-15-16-32", &[]);
     let slots = 1 << 9;
     for p in [2usize, 16, 100, 512, 900, 1000, 1024, 2048, 4096] {

@@ -365,9 +365,9 @@ pub struct Decrypt {
     /// output.
     #[arg(long, short, value_name = "FILE")]
     pub output: Option<PathBuf>,
-    /// The program that computed the array, or its interface. The scores of a classifier become the
-    /// class of each row, and its probabilities get the classes as header. A result of a model with
-    /// other classes is refused.
+    /// The program that computed the array, or its interface. The scores of a classifier become a
+    /// column with the header class, and its probabilities get the classes as header. A result of a
+    /// model with other classes is refused.
     #[arg(long = "for", value_name = "FILE",
         conflicts_with_all = ["header_from", "signed", "for_sharing"])]
     pub program: Option<PathBuf>,

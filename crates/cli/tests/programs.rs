@@ -306,6 +306,12 @@ fn rows_of_a_model_become_classes() {
     let (status, _, error) = read(&["--for", &model, "-o", &table]);
     assert!(status == 2 && error.contains("the classes are text"), "{error}");
 
+    // Keys of another client are refused.
+    let theirs = Folder::new("model-program-of-others");
+    let other = Answered::by(&theirs, &model, &rows).evaluation;
+    let (status, _, error) = run(&["run", &model, &encrypted, "-k", &other, "-o", &reply]);
+    assert!(status == 1 && error.contains("run a program: encrypted under key"), "{error}");
+
     // Rows and replies of another model are refused.
     let shifted = saved_model(&folder, "shifted.program", r#"["low", "high"]"#, 60.0);
     let (status, _, error) = run(&["run", &shifted, &encrypted, "-k", &evaluation, "-o", &reply]);

@@ -20,9 +20,9 @@ use memmap2::MmapMut;
 /// for itself, so memory of deleted servers would stay with the process.
 const MIN_MAPPED_BYTES: usize = 1 << 17;
 
-/// The minimum size in bytes of blocks for which huge pages are requested. Smaller blocks hold few
-/// of them.
-const MIN_HUGE_PAGE_BYTES: usize = 4 << 20;
+/// The minimum size in bytes of blocks that return to the operating system when they are dropped.
+/// Some of the smaller ones are kept for reuse ([`MAX_SPARE_BYTES`]).
+const MIN_RETURNED_BYTES: usize = 4 << 20;
 
 /// The maximum number of bytes of dropped polynomials that the process keeps for reuse.
 ///
@@ -62,7 +62,7 @@ static SPARE: Mutex<VecDeque<MmapMut>> = Mutex::new(VecDeque::new());
 impl Mapping {
     /// Maps `bytes` zeros, or returns `None` if the operating system refuses.
     fn zeroed(bytes: usize) -> Option<Self> {
-        if bytes >= MIN_HUGE_PAGE_BYTES {
+        if bytes >= MIN_RETURNED_BYTES {
             let map = MmapMut::map_anon(bytes).ok()?;
             advise_huge_pages(&map);
             MAPPED_SO_FAR.fetch_add(bytes, Relaxed);
@@ -94,7 +94,7 @@ fn with_spare<T>(f: impl FnOnce(&mut VecDeque<MmapMut>) -> T) -> T {
 
 impl Drop for Mapping {
     fn drop(&mut self) {
-        let Some(map) = self.0.take_if(|map| map.len() < MIN_HUGE_PAGE_BYTES) else { return };
+        let Some(map) = self.0.take_if(|map| map.len() < MIN_RETURNED_BYTES) else { return };
         // The memory returns to the operating system after the lock is released.
         let _gone: Vec<MmapMut> = with_spare(|spare| {
             spare.push_back(map);
@@ -194,7 +194,7 @@ mod tests {
             MIN_MAPPED_BYTES / 8 - 1,
             MIN_MAPPED_BYTES / 8,
             MIN_MAPPED_BYTES,
-            MIN_HUGE_PAGE_BYTES / 4 + 1,
+            MIN_RETURNED_BYTES / 4 + 1,
         ] {
             let mut block = Block::<u64>::zeroed(len);
             assert_eq!(block.len(), len);

@@ -580,8 +580,8 @@ class NumberArray(ArithmeticArray, holds=("numbers",)):
                 return variance.sqrt()
         except (ArgumentError, MissingKeyError) as error:
             raise type(error)(
-                f"{str(error).rstrip('.')}. Or decrypt the variance, which needs nothing of this "
-                "kind, and take its root."
+                f"{str(error).rstrip('.')}. Or decrypt the variance, which needs no root, and take "
+                "the root yourself."
             ) from None
 
     # Comparisons

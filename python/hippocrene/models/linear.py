@@ -34,15 +34,27 @@ def linear_predictions(regressor: Any, axes: int) -> Affine:
     """Return the predictions of a linear regressor, which have one or two axes.
 
     With one axis, there is one number for each row. With two axes, there is one for each target.
-    The shift is the prediction for a row of zeros. It need not be `intercept_`, since models such as
-    `PLSRegression` subtract the means of the columns first.
+    The shift is the prediction for a row of zeros. It need not be `intercept_`, because models such
+    as `PLSRegression` subtract the means of the columns first.
     """
     coefficients = np.atleast_2d(array_of(regressor, "coef_"))
     zeros = np.zeros((1, coefficients.shape[1]))
-    with warnings.catch_warnings():
+    with warnings.catch_warnings(), np.errstate(all="ignore"):
         # A model that was fitted to named columns warns about rows without names.
-        warnings.simplefilter("ignore", UserWarning)
-        shift = np.asarray(regressor.predict(zeros), dtype=np.float64).reshape(-1)
+        warnings.simplefilter("ignore")
+        try:
+            shift = np.asarray(regressor.predict(zeros), dtype=np.float64).reshape(-1)
+        except (TypeError, ValueError) as error:
+            raise ArgumentError(
+                f"from_sklearn: predict of {name_of(regressor)} fails for a row of zeros: {error}. "
+                "Fit a model of one of the supported classes instead."
+            ) from None
+    if shift.shape != (len(coefficients),) or not np.all(np.isfinite(shift)):
+        raise ArgumentError(
+            f"from_sklearn: {name_of(regressor)} predicts {shift} for a row of zeros, and "
+            f"{len(coefficients)} finite numbers are needed, one for each row of coef_. Fit a model "
+            "of one of the supported classes instead."
+        )
     return Affine(coefficients[0], shift[0]) if axes == 1 else Affine(coefficients.T, shift)
 
 

@@ -325,7 +325,8 @@ impl Program {
     /// # Errors
     /// [`Error::ParameterMismatch`] if the server has other parameters, [`Error::Shape`] or
     /// [`Error::Argument`] if the inputs are not those that the program takes,
-    /// [`Error::NoKeys`] if keys are missing, and [`Error::Stopped`] if a stop was requested.
+    /// [`Error::KeyMismatch`] if they belong to another key than the server's, [`Error::NoKeys`] if
+    /// keys are missing, and [`Error::Stopped`] if a stop was requested.
     pub fn run(
         &self,
         server: &Server,

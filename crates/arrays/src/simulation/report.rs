@@ -14,8 +14,9 @@ use crate::{Bootstrapping, EvaluationKeys, KeyRequest, LookUps};
 
 /// The bytes of new memory that the operating system provides per second.
 ///
-/// The first runs of eight programs of `bench/programs.py` had 2.5 to 9 GB per second (Linux on a
-/// virtual machine with a Zen 5, November 2026).
+/// Chosen between figures that were measured: 2.5 to 9 GB per second in the first runs of eight
+/// programs, whose times `bench/programs.py` prints (Linux on a virtual machine with a Zen 5,
+/// November 2026). Memory that no process has used for a while took ten times as long there.
 const NEW_BYTES_PER_SECOND: f64 = 4e9;
 
 /// The predicted cost of a simulated program, and the keys that it needs.
@@ -39,8 +40,8 @@ const NEW_BYTES_PER_SECOND: f64 = 4e9;
 pub struct Report {
     /// Seconds on one thread, by the profile of the session.
     pub seconds: f64,
-    /// Seconds of the first run on a server: in addition, the operating system then provides the
-    /// memory.
+    /// Seconds of the first run on a server. This includes the time in which the operating system
+    /// provides memory.
     pub first_seconds: f64,
     /// The operations, each with its count and its seconds, the longest first.
     pub operations: Vec<(&'static str, u64, f64)>,

@@ -183,6 +183,7 @@ impl Evaluator {
             argument = errors.track(square, Step::square(argument.step, chebyshev));
         }
         let mut evaluation = Evaluation::new(self, chebyshev, chain, errors, argument);
+        evaluation.largest_leaf = shapes.iter().map(|shape| shape.leaf_size).max().unwrap_or(1);
         let mut values = Vec::with_capacity(polynomials.len());
         for (shape, bound) in shapes.iter().zip(bounds) {
             let scale = exact(evaluation.chain[shape.depth].1);
@@ -415,6 +416,8 @@ pub(super) struct Evaluation<'a> {
     chebyshev: bool,
     /// See [`EvaluationShape`].
     leaf_size: usize,
+    /// The largest leaf size of all polynomials, which share their powers.
+    largest_leaf: usize,
     /// Modulus and scale of the argument after 0, 1, 2, ... squarings.
     chain: Vec<(Modulus, Scale)>,
     errors: ErrorTracker,
@@ -438,6 +441,7 @@ impl<'a> Evaluation<'a> {
             evaluator,
             chebyshev,
             leaf_size: 1,
+            largest_leaf: 1,
             chain,
             errors,
             powers,
@@ -599,16 +603,26 @@ impl<'a> Evaluation<'a> {
     }
 
     /// Returns power `n` at the modulus `chain[place]`, which is no larger than its own modulus, and
-    /// near the scale `chain[place]`.
+    /// near the scale of that place if its precision allows it.
     fn lowered(&mut self, n: usize, place: usize) -> Result<&TrackedCiphertext, CkksError> {
         let (e, (to, scale)) = (self.evaluator, self.chain[place]);
         let power = self.power(n)?;
         if power.ciphertext.modulus() != to && !self.lowered.contains_key(&(n, place)) {
             let power = &self.powers[&n];
             let step = Step::multiple(1.0, power.step);
-            let lowered = match self.is_near(scale, place, power.ciphertext.scale()) {
-                true => e.bring_to(&power.ciphertext, to)?,
-                false => e.adjust(&power.ciphertext, to, scale)?,
+            let adjusted = match self.is_near(scale, place, power.ciphertext.scale()) {
+                true => None,
+                false => {
+                    let noise = self.errors.noise(power);
+                    match e.adjust_with_error(&power.ciphertext, noise, to, scale) {
+                        Err(CkksError::Capacity { .. }) => None,
+                        adjusted => Some(adjusted?),
+                    }
+                }
+            };
+            let lowered = match adjusted {
+                Some(adjusted) => adjusted,
+                None => e.bring_to(&power.ciphertext, to)?,
             };
             self.lowered.insert((n, place), self.errors.track(lowered, step));
         }
@@ -620,7 +634,7 @@ impl<'a> Evaluation<'a> {
     ///
     /// The product of two powers differs from the chain by the sum of both differences in bits.
     fn is_near(&self, of_chain: Scale, place: usize, scale: Scale) -> bool {
-        let growth = (self.leaf_size as f64 / (place as f64).exp2()).max(1.0);
+        let growth = (self.largest_leaf as f64 / (place as f64).exp2()).max(1.0);
         growth * (scale.log2() - of_chain.log2()).abs() <= MAX_SCALE_DRIFT_BITS
     }
 

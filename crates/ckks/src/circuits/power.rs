@@ -13,9 +13,10 @@ const OPERATION: &str = "power";
 impl Evaluator {
     /// Returns `a^n`, slot by slot, for `n >= 1`, by products of the powers `a^(2^k)`.
     ///
-    /// The depth is `ceil(log2 n)` products, each at a scale near `target`. Modulus and exact scale
-    /// of the result are those of `a` squared that many times and rescaled to `target` each time
-    /// ([`Evaluator::after_product`]). If the scale of `a` is larger than the target, `a` is
+    /// The depth is `ceil(log2 n)` products, each at a scale near `target`. The modulus of the result
+    /// is that of `a` squared that many times and rescaled to `target` each time
+    /// ([`Evaluator::after_product`]). Its scale is about that one, and the same if `n` is a power of
+    /// two. If the scale of `a` is larger than the target, `a` is
     /// rescaled first.
     ///
     /// The noise of the result covers the errors of `a` and of every product, along all paths to

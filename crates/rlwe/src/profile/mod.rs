@@ -131,8 +131,9 @@ impl LimbCosts {
 
 /// The time of a program relative to the sum of the times of its primitives.
 ///
-/// Measured on Zen 5 in November 2026: 1.2 to 1.5, with a median of 1.25, for eight programs of
-/// `bench/programs.py` without bootstraps, and 1.0 for a bootstrap (the bench table `simulate`).
+/// Chosen between figures that were measured on Zen 5 in November 2026: 1.2 to 1.5, with a median of
+/// 1.25, for eight programs of `bench/programs.py` without bootstraps, and 1.0 for a bootstrap (the
+/// bench table `simulate`).
 const TIME_FACTOR_OF_PROGRAMS: f64 = 1.2;
 
 /// The costs of operations on limbs of one ring degree and one class of moduli, depending on the
@@ -237,10 +238,11 @@ impl Profile {
         self.memory
     }
 
-    /// The profile for the times of whole programs: all costs are 1.2 times as large.
+    /// The profile for the times of whole programs, in which all costs of limbs are larger.
     ///
     /// Primitives are measured on data that were just computed. Between the operations of a program
-    /// there are more copies, and more data that left the cache.
+    /// there are more copies, and more data that left the cache. Bootstraps have little of both, so
+    /// their predicted time is too long by about this factor.
     pub fn for_programs(self) -> Profile {
         self.scaled(|_, _| [TIME_FACTOR_OF_PROGRAMS; COST_COUNT])
     }
