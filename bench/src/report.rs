@@ -5,6 +5,7 @@ use std::fmt;
 use serde::Serialize;
 
 use crate::{
+    Result,
     figures::{PaperFigure, PeerFigure},
     live::LiveFigure,
     number::{round_to, significant},
@@ -68,6 +69,19 @@ impl Row {
     /// Returns a row without a figure, whose text gives the reason.
     pub fn missing(why: impl Into<String>) -> Self {
         Row::new(why, f64::NAN, "")
+    }
+
+    /// Returns the rows of a computation, or one with the reason if the library refuses it.
+    ///
+    /// # Errors
+    /// Any error but a refused argument and missing capacity.
+    pub fn or_refusal(name: &str, rows: Result<Vec<Row>>) -> Result<Vec<Row>> {
+        rows.or_else(|error| match error.downcast_ref::<hippocrene::Error>() {
+            Some(hippocrene::Error::Argument { .. } | hippocrene::Error::Capacity { .. }) => {
+                Ok(vec![Row::missing(format!("{name}: refused ({error})"))])
+            }
+            _ => Err(error),
+        })
     }
 
     /// Compares with a figure measured in this run, in the same unit.

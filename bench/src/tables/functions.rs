@@ -54,7 +54,7 @@ const CASES: [Case; 9] = [
     case("gelu", gelu, (-8.0, 8.0), &[], 10),
     case("exp", f64::exp, (-4.0, 4.0), &[], 10),
     case("sqrt", f64::sqrt, (0.125, 4.0), &[], 10),
-    case("1/x", f64::recip, (0.25, 4.0), &[], 8),
+    case("1/x", f64::recip, (0.25, 4.0), &[], 10),
     case("relu", |x| x.max(0.0), (-8.0, 8.0), &[], 8),
     case("sign", f64::signum, (-8.0, 8.0), &[0.0], 8),
     case("floor", f64::floor, (-1.5, 2.5), &[-1.0, 0.0, 1.0, 2.0], 8),
@@ -84,9 +84,10 @@ fn run(session: &mut Session) -> Result<Vec<Row>> {
         }
     }
     for case in &CASES[..SMOOTH] {
-        rows.extend(n15.exhausted(session, case)?);
+        rows.extend(Row::or_refusal(&n15.name_of(case), n15.exhausted(session, case))?);
     }
-    rows.extend(n16s.exhausted(session, &Case { bits: 20, ..SIGMOID })?);
+    let precise = Case { bits: 20, ..SIGMOID };
+    rows.extend(Row::or_refusal(&n16s.name_of(&precise), n16s.exhausted(session, &precise))?);
     if let Some(bytes) = machine::peak_memory() {
         rows.push(Row::new("peak memory", bytes as f64 / f64::from(1 << 30), "GiB"));
     }
@@ -126,6 +127,11 @@ impl Setup {
         ])
     }
 
+    /// The name of the rows of an array that has just enough capacity for a bootstrap.
+    fn name_of(&self, case: &Case) -> String {
+        format!("{}, {}, no capacity", self.preset.name, case.name)
+    }
+
     /// Returns the rows of an array that has just enough capacity for a bootstrap.
     fn exhausted(&self, session: &mut Session, case: &Case) -> Result<Vec<Row>> {
         let values = case.values(self.server.session().slots());
@@ -134,7 +140,7 @@ impl Setup {
         let low = |server: &Server, a| server.bootstrap_to(a, Some(reserve + 1.0));
         let a = low(&self.server, &arrays[0])?;
         let dry = low(self.simulation.server(), &arrays[1])?;
-        let name = format!("{}, {}, no capacity", self.preset.name, case.name);
+        let name = self.name_of(case);
         let function = case.function()?;
         let bootstrap = session.time_slow(self.preset.log_degree, RUNS, &mut || {
             self.server.bootstrap(&a)?;
