@@ -141,6 +141,59 @@ proptest! {
         prop_assert!(simulation.server().order_gap(&a).unwrap() <= width / 100.0);
         check_line(simulation, &x, (low, low + width));
     }
+
+    /// The pairs of these lines take several ciphertexts: those of 16 elements fill one.
+    #[test]
+    fn long_lines_are_in_order(
+        steps in proptest::collection::vec(0u32..=60, 17..=70),
+        low in prop_oneof![Just(-1.0), Just(10.0)],
+    ) {
+        let width = 2.0f64;
+        let x: Vec<f64> = steps.iter().map(|step| low + width * f64::from(*step) / 60.0).collect();
+        check_line(&SIMULATION, &x, (low, low + width));
+    }
+}
+
+/// Blocks of lines are compared once, so equal elements of two blocks take another way than those
+/// of one.
+#[test]
+fn equal_elements_of_long_lines_are_ordered_by_their_places() {
+    check_line(&SIMULATION, &[1.0; 50], (-1.0, 1.0));
+    let two: Vec<f64> = (0..41).map(|i| f64::from(i % 2)).collect();
+    check_line(&SIMULATION, &two, (0.0, 1.0));
+}
+
+#[test]
+fn long_lines_along_an_axis_are_in_order() {
+    let simulation = &*SIMULATION;
+    let server = &simulation.server().with_distance(2.0 / 37.0).unwrap();
+    let x: Vec<f64> = (0..2 * 36).map(|i| f64::from(i * 7 % 37) / 18.5 - 1.0).collect();
+    for (axis, shape) in [(0, [36, 2]), (1, [2, 36])] {
+        let a = encrypt(simulation, &x, &shape, (-1.0, 1.0));
+        let place = |line: usize, i: usize| if axis == 0 { 2 * i + line } else { 36 * line + i };
+        let (mut sorted, mut ranks, mut places) = (x.clone(), x.clone(), x.clone());
+        let mut medians = Vec::new();
+        for line in 0..2 {
+            let own: Vec<f64> = (0..36).map(|i| x[place(line, i)]).collect();
+            let order = argsort(&own);
+            let of_order = argsort(&floats(&order));
+            for i in 0..36 {
+                sorted[place(line, i)] = own[order[i]];
+                (ranks[place(line, i)], places[place(line, i)]) =
+                    (of_order[i] as f64, order[i] as f64);
+            }
+            medians.push(0.5 * (own[order[17]] + own[order[18]]));
+        }
+        let check =
+            |got: Result<EncryptedArray, Error>, shape: &[usize], expected: &[f64], error| {
+                let what = format!("axis {axis}");
+                check(simulation, &got.unwrap(), shape, expected, error, &what);
+            };
+        check(server.sort(&a, Some(axis)), &shape, &sorted, ERROR);
+        check(server.rank(&a, Some(axis)), &shape, &ranks, 1.0 / 32.0);
+        check(server.argsort(&a, Some(axis)), &shape, &places, 0.5 * ERROR * 36.0);
+        check(server.median(&a, Some(axis)), &[2], &medians, ERROR);
+    }
 }
 
 #[test]
@@ -334,7 +387,7 @@ fn impossible_orders_say_what_is_missing() {
     let error = server.sort(&a, None).unwrap_err();
     assert!(matches!(error, Error::NoKeys { operation: "sort", .. }), "{error}");
     assert!(error.to_string().contains("bootstraps (KeyRequest::bootstrapping)"), "{error}");
-    let error = server.rank(&encrypt(17).with_bound(1.0).unwrap(), None).unwrap_err();
+    let error = server.rank(&encrypt(257).with_bound(1.0).unwrap(), None).unwrap_err();
     assert!(matches!(error, Error::Argument { operation: "rank", .. }), "{error}");
-    assert!(error.to_string().contains("at most 16 values"), "{error}");
+    assert!(error.to_string().contains("at most 256 values"), "{error}");
 }

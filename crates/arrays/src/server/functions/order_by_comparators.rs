@@ -23,7 +23,7 @@ use crate::server::{
     },
     planner::{choose::Candidate, policy::Policy},
 };
-use crate::{EncryptedArray, Error, Interval};
+use crate::{EncryptedArray, Error, Interval, Numbers};
 
 /// A comparator: the ranks that the smaller and the larger element get.
 type Comparator = (usize, usize);
@@ -40,12 +40,18 @@ enum Layer {
     Sorted(Vec<Comparator>),
 }
 
-impl Server {
-    /// True if comparators put elements in order: without tables and without a declared distance.
-    pub(in crate::server) fn orders_by_comparators(&self) -> bool {
-        self.pegasus.is_none() && self.policy.distance.is_none()
-    }
+/// Returns the candidate that orders lines by comparators.
+pub(in crate::server) fn comparators<'a>(
+    lines: &'a Lines,
+    ranks: &'a [usize],
+) -> Candidate<'a, Numbers, 1> {
+    Candidate::new("comparators", |server: &Server, [a]: [&EncryptedArray; 1]| {
+        a.check_error_known(lines.operation)?;
+        server.in_layers(a, lines, ranks)
+    })
+}
 
+impl Server {
     /// Returns the elements of these ranks of every line. The first axis of the result counts the
     /// ranks, and the others are those without the axis of the lines.
     pub(in crate::server) fn by_comparators(
@@ -55,12 +61,9 @@ impl Server {
         ranks: &[usize],
     ) -> Result<EncryptedArray, Error> {
         self.check_real(a, lines.operation)?;
-        a.check_error_known(lines.operation)?;
-        let layers = Candidate::new("comparators", |server: &Server, [a]: [&EncryptedArray; 1]| {
-            server.in_layers(a, lines, ranks)
-        });
         let arguments = format!("{:?} {ranks:?}", lines.axis);
-        let result = self.perform_by_arguments(lines.operation, &arguments, [a], &[layers]);
+        let layers = [comparators(lines, ranks)];
+        let result = self.perform_by_arguments(lines.operation, &arguments, [a], &layers);
         result.map_err(|error| self.about_comparators(error, lines.operation))
     }
 

@@ -91,7 +91,7 @@ impl Server {
             return Ok(filled);
         }
         let between: Vec<(usize, f64)> = q.iter().map(|q| place(*q, lines.length)).collect();
-        if self.orders_by_comparators() {
+        if self.orders_by_comparators(lines) {
             return self.quantiles_by_comparators(a, lines, &between, shape);
         }
         if let Some(quantiles) =
@@ -121,7 +121,7 @@ impl Server {
     }
 
     /// Returns quantiles from the elements that comparators put in order.
-    fn quantiles_by_comparators(
+    pub(in crate::server) fn quantiles_by_comparators(
         &self,
         a: &EncryptedArray,
         lines: &Lines,
