@@ -133,6 +133,22 @@ fn arguments_with_large_errors_have_their_sign() {
     assert!(refused.to_string().contains("errors of arguments"), "{refused}");
 }
 
+/// The search finds ranges of polynomials at one point. The cheapest composition for 16.58 bits
+/// keeps to its error by so little that its proven ranges do not.
+#[test]
+fn plans_are_found_where_the_cheapest_one_cannot_be_proven() {
+    let s = grafted(11, 20, "sprout-15-16-32", &[]);
+    let bits = [16.33, 16.58, 16.83].map(|precision: f64| {
+        let literal = SignLiteral { slots: 1 << 10, bound: 33.0, gap: 0.421875, precision };
+        let noise_std = Some((-precision).exp2() / 3.0);
+        let used = SignUse { noise_std, ..SignUse::default() };
+        let plan = SignPlan::new_for(&s.context, literal, used).unwrap();
+        assert!(plan.polynomial_error() <= (-precision).exp2());
+        plan.bits()
+    });
+    assert!(bits[1] < bits[0] + 8.0 && bits[2] < bits[0] + 16.0, "{bits:?}");
+}
+
 #[test]
 fn simple_chains_compare_at_one_scale() {
     let s = insecure(10, 19, &[]);

@@ -969,10 +969,10 @@ class NumberArray(ArithmeticArray, holds=("numbers",)):
         - **By look-up tables**, if the keys have them (``tables=True``). This takes 63 look-ups for
           16 values, and about ``n * log2(n)**2 / 4`` for ``n`` values. The standard deviation of the
           error of a value is at most a 40th of the bound.
-        - **All pairs are compared at once** if you declare with `Server.at_distance` that values
-          are equal or differ by at least some distance. A line has at most as many values as the
-          square root of the number of slots: 128 on ``"n15"``. The error is at most a 512th of the
-          bound.
+        - **All pairs are compared** if you declare with `Server.at_distance` that values are equal
+          or differ by at least some distance. A line may have 128 values on ``"n15"``, and 4,096 on
+          ``"n16"`` or ``"n16s"``. The error is at most a 512th of the bound. Longer lines are sorted
+          in the next way.
         - **Pairs are compared layer by layer** otherwise. Values may be as close as they like. This
           takes 10 layers for 16 values, where `max` takes 4. Each one has an error of about a
           1000th of the interval. ``"n16"`` is faster and more precise for this than ``"n15"``.

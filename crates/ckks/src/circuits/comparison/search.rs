@@ -21,6 +21,10 @@ const MARGIN_SHARES: [f64; 6] = [0.5, 0.25, 0.125, 0.0625, 0.03125, 0.015625];
 const LOGIT_BINS_PER_BIT: f64 = 4.0;
 const FINE_LOGIT_BINS_PER_BIT: f64 = 32.0;
 
+/// Shares of the allowed error that a search aims at, one after the other, until the ranges of its
+/// result can be proven. Chosen.
+const SHARES_OF_ERROR: [f64; 3] = [1.0, 0.9, 0.7];
+
 /// Maximum number of compositions that are kept.
 const MAX_FOUND: usize = 64;
 
@@ -55,7 +59,13 @@ pub(super) fn cheapest_minimax(
     if let Some((_, composition)) = found().iter().find(|(known, _)| *known == sought) {
         return Ok(composition.clone());
     }
-    let composition = search_minimax(sought)?;
+    let mut composition = None;
+    for share in SHARES_OF_ERROR {
+        composition = search_minimax(sought, share)?;
+        if composition.is_some() {
+            break;
+        }
+    }
     let mut found = found();
     found.truncate(MAX_FOUND - 1);
     found.push_front((sought, composition.clone()));
@@ -72,7 +82,13 @@ pub(super) fn cheapest_minimax(
 ///
 /// With limits, the composition has as few bootstraps as possible, and then uses as few bits as
 /// possible after the last one.
-fn search_minimax(sought: Sought) -> Result<Option<PartialComposition>, CkksError> {
+///
+/// Ranges are found at one point and proven afterwards. So the search may allow only this share of
+/// the error. Returns `None` if nothing is found or the proof fails.
+fn search_minimax(
+    sought: Sought,
+    share_of_error: f64,
+) -> Result<Option<PartialComposition>, CkksError> {
     let Sought { low, error, model, limits, noise_std } = sought;
     let degrees = sign::useful_degrees()?;
     let limited = |partial: PartialComposition, is_last: bool| match limits {
@@ -104,7 +120,7 @@ fn search_minimax(sought: Sought) -> Result<Option<PartialComposition>, CkksErro
             let range = (first, 2.0 - first);
             if let Some(done) = before
                 .step(&polynomial, range, false, model)
-                .and_then(|step| step.last(error, noise_std, model))
+                .and_then(|step| step.last(share_of_error * error, noise_std, model))
                 .and_then(|done| limited(done, true))
             {
                 keep_cheaper(&mut best, done);

@@ -5,12 +5,8 @@
 //! differences `x_i - x_j` says for each pair whether `x_j` comes before `x_i`. The sum over `j` is
 //! the rank of `x_i`.
 //!
-//! Another comparison computes `S_k`, which is 1 for elements whose rank is at least `k` and 0 for
-//! others. Let `G_k` be the sum of the elements times `S_k`. The element of rank `k` is the
-//! difference `G_k - G_(k+1)`, and a quantile is a combination of three of these sums. With places
-//! instead of elements, the same sums give the places of ranks. There is a row of slots for each
-//! `k`, so this is one comparison too. If the elements of all ranks are wanted, the differences
-//! `S_k - S_(k+1)` are computed before the products. That takes one rotation instead of a product.
+//! Other comparisons find the elements of wanted ranks ([`selection`]). The pairs of long lines take
+//! several ciphertexts, and are then compared by [`blocks`].
 //!
 //! # Capacity
 //! A comparison with bootstraps on the way has as few of them as possible
@@ -22,14 +18,13 @@
 //! The step of the first comparison is moved by half the gap to the side of negative differences if
 //! `j < i`, and to the other side otherwise. So equal elements are ordered by their places, and
 //! ranks are a permutation. Elements that are closer than the gap and not equal have ranks that are
-//! no whole numbers. Then `S_k` lies between 0 and 1 for the places of these elements, and the
-//! results there would be wrong. So the caller declares a distance of all unequal elements
+//! no whole numbers. The results at the places of these elements would be wrong. So the caller declares a distance of all unequal elements
 //! ([`Server::with_distance`]), which is the gap.
 //!
 //! # Errors
 //! Let `e` and `f` be the errors of the signs in both comparisons, besides their noise. A rank has
 //! an error of at most `n e/2`. If that is at most [`MAX_ERROR_OF_RANKS_WITHIN`], a result is wrong
-//! by at most `n f` times the bound of the elements.
+//! by at most `n f` times the bound of the elements, and less with digits.
 
 mod blocks;
 mod pairs;
@@ -51,7 +46,7 @@ use crate::server::{
 };
 use crate::{EncryptedArray, Error, Layout, Numbers};
 
-/// The maximum number of elements of a line whose pairs are compared. Chosen: 2^24 pairs take hours.
+/// The maximum number of elements of a line whose pairs are compared. Chosen: they take half an hour.
 const MAX_LENGTH: usize = 4096;
 
 /// Tolerance of a simulation for the declared distance, as a share of it: for the rounding of
@@ -88,8 +83,8 @@ impl Server {
     /// elements are ordered by their places. So ranks are the `argsort` of the `argsort` in numpy.
     /// Without an axis, the ranks have the shape of `a`.
     ///
-    /// All pairs of elements are compared at once, so a line may have at most as many elements as
-    /// the square root of the number of slots. Look-up keys are not used.
+    /// All pairs of elements of a line are compared, so the time grows with the square of its length,
+    /// which is at most 4,096. Look-up keys are not used.
     ///
     /// **Error:** at most 1/32, besides the noise ([`EncryptedArray::precision_bits`] includes
     /// both). Two elements are in order if they differ by at least [`Server::order_gap`], or if

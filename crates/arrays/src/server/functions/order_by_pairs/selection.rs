@@ -50,9 +50,9 @@ const EXTRA_BITS_OF_PRODUCTS: f64 = 6.0;
 /// differ by half a bit, and for bringing operands to one modulus. Chosen.
 const MARGIN_BITS_OF_PRODUCTS: f64 = 4.0;
 
-/// The number of products of an element after the steps of a first digit: the move of rows, the
-/// product with the element, and those of a matrix product.
-const PRODUCTS_AFTER_DIGIT: f64 = 4.0;
+/// The number of products after the steps of a first digit: the move of rows, the product with the
+/// element, three of a matrix product, and the choice of ranks.
+const PRODUCTS_AFTER_DIGIT: f64 = 6.0;
 
 /// A selection of elements, or of their places, by their ranks.
 ///
