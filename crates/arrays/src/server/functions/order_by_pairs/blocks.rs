@@ -9,6 +9,10 @@ use super::{EqualElements, pairs::Pairs};
 use crate::server::{Server, moves::broadcast::Copies};
 use crate::{EncryptedArray, Error, Layout};
 
+/// The number of products after the comparison of blocks: one that turns a column into a row, and one
+/// that joins the blocks.
+pub(super) const PRODUCTS_AFTER_COMPARISON: f64 = 2.0;
+
 /// A line of elements, cut into blocks.
 pub(super) struct Blocks {
     /// The number of elements of the line.
@@ -51,6 +55,14 @@ impl Blocks {
         (0..self.count).flat_map(|later| (0..=later).map(move |earlier| (earlier, later)))
     }
 
+    /// Returns 1 where an element is compared with itself and 0 elsewhere.
+    ///
+    /// The sums of its products with a row are a column. They take rotations by powers of two only. A
+    /// move of the elements would take three times as many rotation keys.
+    fn identity(&self) -> Vec<f64> {
+        (0..self.side * self.side).map(|i| f64::from(i % (self.side + 1) == 0)).collect()
+    }
+
     /// Returns the sum of the given pairs of blocks, as an array of one pair of blocks.
     fn sum(
         &self,
@@ -77,23 +89,20 @@ impl Server {
         x: &EncryptedArray,
         blocks: &Blocks,
     ) -> Result<EncryptedArray, Error> {
-        let (side, slots) = (blocks.side, blocks.square.slots());
+        let (side, slots, identity) = (blocks.side, blocks.square.slots(), blocks.identity());
         let mut lines = Vec::with_capacity(blocks.count);
         for block in 0..blocks.count {
             let (first, length) = (block * side, blocks.length_of(block));
             let indices: Vec<usize> = (first..first + length).collect();
-            let elements = self.gather(&[x], &[length], &indices)?;
-            let stride = elements.layout().strides()[0];
-            let filled = |from: Layout, shape: [usize; 2]| {
-                let layout = Layout::new(shape.to_vec(), vec![side, 1], slots)?;
-                let elements = elements.clone().with_layout(from);
-                let repeated = self.repeated_as(&elements, &layout, Copies::One)?;
-                let repeated = if length < side { self.cleaned(&repeated)? } else { repeated };
-                Ok::<_, Error>(repeated.with_layout(blocks.square.clone()))
-            };
-            let along = Layout::new(vec![1, length], vec![1, stride], slots)?;
-            let across = Layout::new(vec![length, 1], vec![stride, 1], slots)?;
-            lines.push([filled(along, [side, length])?, filled(across, [length, side])?]);
+            let elements = self.insert_axis(&self.gather(&[x], &[length], &indices)?, 0)?;
+            let filled = Layout::new(vec![side, length], vec![side, 1], slots)?;
+            let along = self.repeated_as(&elements, &filled, Copies::One)?;
+            let along = if length < side { self.cleaned(&along)? } else { along };
+            let along = along.with_layout(blocks.square.clone());
+            let across = self.sum(&self.mul_plain(&along, &identity[..])?, Some(1))?;
+            let across = self.insert_axis(&across, 1)?;
+            let across = self.repeated_as(&across, &blocks.square, Copies::One)?;
+            lines.push([along, across]);
         }
         let difference =
             |(earlier, later): (usize, usize)| self.sub(&lines[later][0], &lines[earlier][1]);
@@ -117,7 +126,9 @@ impl Server {
             if block + 1 < blocks.count {
                 let later = blocks
                     .sum(self, compared, |(earlier, later)| earlier == block && later > block)?;
-                not_after.push(self.sum(&later, Some(1))?);
+                // All columns move alike, so that they share rotation keys.
+                let row = Layout::packed(&[blocks.side], blocks.square.slots())?;
+                not_after.push(self.relayout(&self.sum(&later, Some(1))?, row)?);
             }
         }
         let joined = |sums: &[EncryptedArray]| {

@@ -6,7 +6,10 @@ use hippocrene_ckks::{
 };
 use hippocrene_rlwe::Noise;
 
-use super::{EqualElements, blocks::Blocks};
+use super::{
+    EqualElements,
+    blocks::{Blocks, PRODUCTS_AFTER_COMPARISON},
+};
 use crate::server::{
     Server,
     functions::comparison::{Comparison, DEFAULT_GAP, WIDER_GAPS},
@@ -159,7 +162,8 @@ impl Server {
             Some(blocks) => {
                 let shifts = blocks.shifts(equal, gap, (x.interval().low(), x.interval().high()));
                 let differences = coarse.differences_of_blocks(x, blocks)?;
-                let remaining_bits = form.computed_by(&coarse).product_bits(&coarse) + rows.log2();
+                let product_bits = form.computed_by(&coarse).product_bits(&coarse);
+                let remaining_bits = PRODUCTS_AFTER_COMPARISON * product_bits + rows.log2();
                 let before = compared(differences, &shifts, remaining_bits)?;
                 self.ranks_of_blocks(&before, blocks)?
             }
