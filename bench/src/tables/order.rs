@@ -13,24 +13,20 @@ use crate::{Result, report::Row, session::Session};
 /// The table.
 pub const TABLE: Table = Table {
     name: "order",
-    about: "sort, rank, argsort and median of 16 and 128 values by comparing all pairs, and the \
-            refusal of 1,024 values, compared with the figures of the paper (Mazzone et al., \
-            USENIX Security 2025). Values are multiples of 2/n in [-1, 1), in an order of their own. \
+    about: "sort, rank, argsort and median of 16 and 128 values on n15, and of 1,024 on n16s, by \
+            comparing all pairs, compared with the figures of the paper (Mazzone et al., USENIX \
+            Security 2025). Values are multiples of 2/n in [-1, 1), in an order of their own. \
             Shown: predicted and measured time, bootstraps, and the largest error beside the \
             stated one",
-    memory: "5 GB",
-    time: "about 4 minutes",
+    memory: "23 GB",
+    time: "about 12 minutes",
     live: &[],
     plot: false,
     run,
 };
 
-/// The preset of all rows.
-const PRESET: &str = "n15";
-/// The numbers of values.
-const LENGTHS: [usize; 3] = [16, 128, 1024];
-/// The number of timed runs.
-const RUNS: usize = 3;
+/// The numbers of values, with the preset and the number of timed runs.
+const LENGTHS: [(usize, &str, usize); 3] = [(16, "n15", 3), (128, "n15", 3), (1024, "n16s", 1)];
 /// The groups of published figures: the paper has two versions.
 const PAPERS: [&str; 2] = ["order-fast", "order-slow"];
 
@@ -51,7 +47,7 @@ const OPERATIONS: [(&str, Operation, Expected); 4] = [
     (
         "argsort",
         |server, a| server.argsort(a, None),
-        |x| (floats(&argsort(x)), x.len() as f64 / 1024.0),
+        |x| (floats(&argsort(x)), (x.len() as f64 / 1024.0).min(0.125)),
     ),
     (
         "median",
@@ -83,12 +79,12 @@ fn values(count: usize) -> Vec<f64> {
 }
 
 fn run(session: &mut Session) -> Result<Vec<Row>> {
-    let preset = Preset::by_name(PRESET)?;
-    let client = ClientKey::generate(preset.settings()?)?;
     let mut rows = Vec::new();
-    for length in LENGTHS {
-        for (name, operation, expected) in OPERATIONS {
-            rows.extend(measured(session, &client, length, name, operation, expected)?);
+    for (length, preset, runs) in LENGTHS {
+        let preset = Preset::by_name(preset)?;
+        let client = ClientKey::generate(preset.settings()?)?;
+        for operation in OPERATIONS {
+            rows.extend(measured(session, &client, preset, (length, runs), operation)?);
         }
     }
     Ok(rows)
@@ -98,12 +94,10 @@ fn run(session: &mut Session) -> Result<Vec<Row>> {
 fn measured(
     session: &mut Session,
     client: &ClientKey,
-    length: usize,
-    name: &str,
-    operation: Operation,
-    expected: Expected,
+    preset: Preset,
+    (length, runs): (usize, usize),
+    (name, operation, expected): (&str, Operation, Expected),
 ) -> Result<Vec<Row>> {
-    let preset = Preset::by_name(PRESET)?;
     let x = values(length);
     let (distance, how) = (
         2.0 / length as f64,
@@ -112,11 +106,7 @@ fn measured(
     let name = format!("{name} of {length} values");
     let simulation = Simulation::with_bootstrapping(preset.settings()?, Bootstrapping::default())?;
     let simulated = simulation.encrypt((&x[..]).into(), &[length], &how)?;
-    let in_order = operation(&simulation.server().with_distance(distance)?, &simulated);
-    if let Err(error @ Error::Argument { .. }) = in_order {
-        return Ok(vec![Row::missing(format!("{name}: refused ({error})"))]);
-    }
-    in_order?;
+    operation(&simulation.server().with_distance(distance)?, &simulated)?;
     let report = simulation.report();
     let request = KeyRequest {
         bootstrapping: Some(Bootstrapping::default()),
@@ -126,7 +116,7 @@ fn measured(
     let server = server.with_distance(distance)?;
     let a = client.encrypt_with((&x[..]).into(), &[length], &how)?;
     let (found, mut before) = (RefCell::<Option<EncryptedArray>>::default(), 0);
-    let seconds = session.time_slow(preset.log_degree, RUNS, &mut || {
+    let seconds = session.time_slow(preset.log_degree, runs, &mut || {
         before = server.bootstraps();
         found.replace(Some(operation(&server, &a)?));
         Ok(())
@@ -153,7 +143,7 @@ mod tests {
 
     #[test]
     fn values_are_apart_and_in_no_order() {
-        for length in LENGTHS {
+        for (length, ..) in LENGTHS {
             let (x, sorted) = (values(length), sorted(&values(length)));
             assert!(x != sorted);
             let is_apart = |pair: &[f64]| (pair[1] - pair[0] - 2.0 / length as f64).abs() < 1e-12;

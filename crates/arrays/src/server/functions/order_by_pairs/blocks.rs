@@ -2,15 +2,15 @@
 //!
 //! The pairs of all elements of two blocks fill one or two ciphertexts. Blocks are compared only
 //! with themselves and with later ones: where an element of the later block does not come after one
-//! of the earlier block, it comes before it. So `b` blocks take `b (b + 1)/2` comparisons instead of
-//! `b^2`, as "merging blocks" in Mazzone et al. does.
+//! of the earlier block, it comes before it. So `b` blocks take `b (b + 1)/2` comparisons instead
+//! of `b^2`, as "merging blocks" in Mazzone et al. does.
 
 use super::{EqualElements, pairs::Pairs};
 use crate::server::{Server, moves::broadcast::Copies};
 use crate::{EncryptedArray, Error, Layout};
 
-/// The number of products after the comparison of blocks: one that turns a column into a row, and one
-/// that joins the blocks.
+/// The number of products after the comparison of blocks: one that turns a column into a row, and
+/// one that joins the blocks.
 pub(super) const PRODUCTS_AFTER_COMPARISON: f64 = 2.0;
 
 /// A line of elements, cut into blocks.
@@ -57,8 +57,8 @@ impl Blocks {
 
     /// Returns 1 where an element is compared with itself and 0 elsewhere.
     ///
-    /// The sums of its products with a row are a column. They take rotations by powers of two only. A
-    /// move of the elements would take three times as many rotation keys.
+    /// The sums of its products with a row are a column. They take rotations by powers of two only.
+    /// A move of the elements would take three times as many rotation keys.
     fn identity(&self) -> Vec<f64> {
         (0..self.side * self.side).map(|i| f64::from(i % (self.side + 1) == 0)).collect()
     }
@@ -148,7 +148,7 @@ impl Server {
 }
 
 impl Blocks {
-    /// Returns what is added to each difference, so that it is positive if the earlier element comes
+    /// Returns the shift of each difference that makes it positive if the earlier element comes
     /// before the later one. `ends` are the lowest and the highest element.
     ///
     /// Rows without an element count as above all elements, and columns without one as below.

@@ -5,21 +5,20 @@
 //! differences `x_i - x_j` says for each pair whether `x_j` comes before `x_i`. The sum over `j` is
 //! the rank of `x_i`.
 //!
-//! Other comparisons find the elements of wanted ranks ([`selection`]). The pairs of long lines take
-//! several ciphertexts, and are then compared by [`blocks`].
+//! Other comparisons find the elements of wanted ranks ([`selection`]). The pairs of long lines
+//! take several ciphertexts, and are then compared by [`blocks`].
 //!
-//! # Capacity
-//! A comparison with bootstraps on the way has as few of them as possible
-//! ([`SignPlan::new_for`]). They may be less precise than others, since the stages of a sign
-//! tolerate much larger errors, and then leave more capacity. The noise of signs may be larger than
-//! their other errors, because only sums of them are used.
+//! # Capacity A comparison with bootstraps on the way has as few of them as possible
+//! ([`hippocrene_ckks::circuits::comparison::SignPlan::new_for`]). They may be less precise than
+//! others, since the stages of a sign tolerate much larger errors, and then leave more capacity.
+//! The noise of signs may be larger than their other errors, because only sums of them are used.
 //!
 //! # Equal and close elements
 //! The step of the first comparison is moved by half the gap to the side of negative differences if
 //! `j < i`, and to the other side otherwise. So equal elements are ordered by their places, and
 //! ranks are a permutation. Elements that are closer than the gap and not equal have ranks that are
-//! no whole numbers. The results at the places of these elements would be wrong. So the caller declares a distance of all unequal elements
-//! ([`Server::with_distance`]), which is the gap.
+//! no whole numbers. The results at the places of these elements would be wrong. So the caller
+//! declares a distance of all unequal elements ([`Server::with_distance`]), which is the gap.
 //!
 //! # Errors
 //! Let `e` and `f` be the errors of the signs in both comparisons, besides their noise. A rank has
@@ -46,7 +45,8 @@ use crate::server::{
 };
 use crate::{EncryptedArray, Error, Layout, Numbers};
 
-/// The maximum number of elements of a line whose pairs are compared. Chosen: they take half an hour.
+/// The maximum number of elements of a line whose pairs are compared. Chosen: they take half an
+/// hour.
 const MAX_LENGTH: usize = 4096;
 
 /// Tolerance of a simulation for the declared distance, as a share of it: for the rounding of
@@ -83,8 +83,8 @@ impl Server {
     /// elements are ordered by their places. So ranks are the `argsort` of the `argsort` in numpy.
     /// Without an axis, the ranks have the shape of `a`.
     ///
-    /// All pairs of elements of a line are compared, so the time grows with the square of its length,
-    /// which is at most 4,096. Look-up keys are not used.
+    /// All pairs of elements of a line are compared, so the time grows with the square of its
+    /// length, which is at most 4,096. Look-up keys are not used.
     ///
     /// **Error:** at most 1/32, besides the noise ([`EncryptedArray::precision_bits`] includes
     /// both). Two elements are in order if they differ by at least [`Server::order_gap`], or if
@@ -272,7 +272,8 @@ impl Server {
         }
     }
 
-    /// True if an order failed with this error because the server has neither bootstraps nor tables.
+    /// True if an order failed with this error because the server has neither bootstraps nor
+    /// tables.
     pub(in crate::server) fn lacks_ways_of_order(&self, error: &Error) -> bool {
         let is_missing = matches!(error, Error::Capacity { .. } | Error::MissingKey { .. });
         is_missing && self.bootstraps.is_none() && self.pegasus.is_none()

@@ -89,8 +89,8 @@ impl Pairs {
         Layout::new(shape, strides, self.slots)
     }
 
-    /// Returns what is added to each difference, so that it is positive if the element of the row
-    /// comes before the other.
+    /// Returns the shift of each difference that makes it positive if the element of the row comes
+    /// before the other.
     ///
     /// Rows without an element count as above all elements, up to the highest one.
     fn shifts(&self, equal: EqualElements, gap: f64, highest: f64) -> Vec<f64> {

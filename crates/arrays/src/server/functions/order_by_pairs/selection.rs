@@ -4,15 +4,15 @@
 //! and 0 for all others, and add them up.
 //!
 //! - **Steps at ranks.** `S_k` is 1 for elements whose rank is at least `k`, and 0 for others. Let
-//!   `G_k` be the sum of the elements times `S_k`. The element of rank `k` is `G_k - G_(k+1)`, and a
-//!   quantile is a combination of three of these sums. If the elements of all ranks are wanted and
-//!   fit one ciphertext, the differences `S_k - S_(k+1)` are computed before the products. That takes
-//!   one rotation instead of a product.
-//! - **Digits of ranks.** A rank is `h m + l`, with digits `h` and `l < m`. The steps at the multiples
-//!   of `m` say for each `h` which elements have this digit, and their sum is `h`. That leaves
-//!   `l`, which has steps of its own. The elements of all ranks are then the product of two matrices:
-//!   the elements where their first digit is `h`, and 1 where the second one is `l`. For 1,024
-//!   elements, this takes two comparisons of 32 rows instead of one of 1,024.
+//!   `G_k` be the sum of the elements times `S_k`. The element of rank `k` is `G_k - G_(k+1)`, and
+//!   a quantile is a combination of three of these sums. If the elements of all ranks are wanted
+//!   and fit one ciphertext, the differences `S_k - S_(k+1)` are computed before the products. That
+//!   takes one rotation instead of a product.
+//! - **Digits of ranks.** A rank is `h m + l`, with digits `h` and `l < m`. The steps at the
+//!   multiples of `m` say for each `h` which elements have this digit, and their sum is `h`. That
+//!   leaves `l`, which has steps of its own. The elements of all ranks are then the product of two
+//!   matrices: the elements where their first digit is `h`, and 1 where the second one is `l`. For
+//!   1,024 elements, this takes two comparisons of 32 rows instead of one of 1,024.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -305,7 +305,7 @@ impl<'a> Selection<'a> {
     /// Let both digits of an element be told with an error of at most `f`. There are `m` elements
     /// with the first digit of a rank, and as many with the second digit as there are first digits.
     /// So a result is wrong by `f` times the sum of both counts and the bound, and by `n f^2` times
-    /// the bound, which is at most a sixteenth of what is allowed.
+    /// the bound, which is at most a sixteenth of the allowed error.
     fn by_digits(
         &self,
         server: &Server,
@@ -318,7 +318,7 @@ impl<'a> Selection<'a> {
         let count = (first + second) as f64;
         let error = (0.5 * self.share() / count).min(2.0 * MAX_ERROR_OF_DIGIT / length as f64);
         let precision = Some(-error.log2());
-        // A result is the sum of as many products of two differences of two steps.
+        // A result is the sum of `length` products of two differences of two steps.
         let noise_std = self.noise_share() / (4.0 * length as f64).sqrt();
         let bits = self.product_bits(server);
         let growth = (length as f64).log2() + MARGIN_BITS_OF_PRODUCTS;
@@ -393,8 +393,8 @@ impl<'a> Selection<'a> {
     }
 
     /// Returns 1 where a value is at least a threshold and 0 elsewhere, with a row for each of the
-    /// thresholds. Values differ from whole numbers by less than half, and in every slot they are at
-    /// most `bound`. The comparison has this standard deviation of its noise.
+    /// thresholds. Values differ from whole numbers by less than half, and in every slot they are
+    /// at most `bound`. The comparison has this standard deviation of its noise.
     fn steps_of(
         &self,
         server: &Server,
