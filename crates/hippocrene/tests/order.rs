@@ -146,12 +146,34 @@ proptest! {
     #[test]
     fn long_lines_are_in_order(
         steps in proptest::collection::vec(0u32..=60, 17..=70),
-        low in prop_oneof![Just(-1.0), Just(10.0)],
+        low in prop_oneof![Just(-1.0), Just(0.0), Just(10.0)],
+        width in prop_oneof![Just(0.5), Just(2.0), Just(100.0)],
     ) {
-        let width = 2.0f64;
+        let width: f64 = width;
         let x: Vec<f64> = steps.iter().map(|step| low + width * f64::from(*step) / 60.0).collect();
         check_line(&SIMULATION, &x, (low, low + width));
     }
+}
+
+/// The last block of this line has one element, and the slots after it hold other numbers.
+#[test]
+fn slices_of_long_lines_are_in_order() {
+    let simulation = &*SIMULATION;
+    let x: Vec<f64> = (0..40).map(|i| 10.0 + f64::from(i * 7 % 41) / 20.5).collect();
+    let all = encrypt(simulation, &x, &[40], (10.0, 12.0));
+    let server = &simulation.server().with_distance(2.0 / 41.0).unwrap();
+    let slice = server.gather(&[&all], &[33], &(3..36).collect::<Vec<_>>()).unwrap();
+    assert!(!slice.is_clean());
+    let order = argsort(&x[3..36]);
+    let sorted: Vec<f64> = order.iter().map(|i| x[3 + i]).collect();
+    let check = |got: Result<EncryptedArray, Error>, expected: &[f64], error| {
+        check(simulation, &got.unwrap(), &[33], expected, error, "a slice");
+    };
+    check(server.sort(&slice, None), &sorted, 2.0 * ERROR);
+    check(server.rank(&slice, None), &floats(&argsort(&floats(&order))), 1.0 / 32.0);
+    check(server.argsort(&slice, None), &floats(&order), 1.0 / 8.0);
+    let wrong = server.with_distance(0.2).unwrap().rank(&slice, None).unwrap_err().to_string();
+    assert!(wrong.contains("differ by less than the declared distance"), "{wrong}");
 }
 
 /// Blocks of lines are compared once, so equal elements of two blocks take another way than those

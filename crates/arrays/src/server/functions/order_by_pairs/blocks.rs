@@ -55,6 +55,12 @@ impl Blocks {
         (0..self.count).flat_map(|later| (0..=later).map(move |earlier| (earlier, later)))
     }
 
+    /// Returns the bits of precision that are lost where a row is turned into a column: the
+    /// roundings of a product with the identity matrix are added up.
+    pub(super) fn bits_of_columns(&self, bound: f64) -> f64 {
+        0.5 * (self.side as f64).log2() + bound.log2().max(0.0)
+    }
+
     /// Returns 1 where an element is compared with itself and 0 elsewhere.
     ///
     /// The sums of its products with a row are a column. They take rotations by powers of two only.
@@ -137,7 +143,7 @@ impl Server {
                 (0..blocks.length).map(|i| (i < size).then_some(i)).collect();
             self.gather_padded(&sums.iter().collect::<Vec<_>>(), &[blocks.length], &places)
         };
-        let counts = self.sub(&joined(&before)?, &joined(&not_after)?)?;
+        let counts = self.cleaned(&self.sub(&joined(&before)?, &joined(&not_after)?)?)?;
         // The number of elements in later blocks.
         let later = (0..blocks.length).map(|i| {
             let block = i / blocks.side;

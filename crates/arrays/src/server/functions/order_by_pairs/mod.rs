@@ -8,7 +8,8 @@
 //! Other comparisons find the elements of wanted ranks ([`selection`]). The pairs of long lines
 //! take several ciphertexts, and are then compared by [`blocks`].
 //!
-//! # Capacity A comparison with bootstraps on the way has as few of them as possible
+//! # Capacity
+//! A comparison with bootstraps on the way has as few of them as possible
 //! ([`hippocrene_ckks::circuits::comparison::SignPlan::new_for`]). They may be less precise than
 //! others, since the stages of a sign tolerate much larger errors, and then leave more capacity.
 //! The noise of signs may be larger than their other errors, because only sums of them are used.
@@ -102,6 +103,9 @@ impl Server {
             return self.add_plain(&zeros, &places[..]).map_err(|e| e.during(lines.operation));
         }
         self.check_length(&lines)?;
+        if self.policy.distance.is_some() {
+            self.check_distances(a, &lines, &Ordered::Ranks)?;
+        }
         self.by_pairs(a, &lines, &Ordered::Ranks)
     }
 
@@ -290,23 +294,14 @@ impl Server {
                 );
                 Error::Capacity { source, advice }
             }
-            (Error::Argument { operation, .. }, Some(_))
-                if operation != lines.operation && lines.length > self.session.slots().isqrt() =>
-            {
-                let what = format!(
-                    "a line of {} values takes more precision than this preset keeps. Take a \
-                     preset with a larger modulus, such as n16s, or lines of at most {} values.",
-                    lines.length,
-                    self.session.slots().isqrt()
-                );
-                Error::argument(lines.operation, what)
-            }
             (Error::Argument { operation, what }, Some(distance))
                 if operation != lines.operation =>
             {
                 let what = format!(
-                    "at the declared distance of {}, {operation} fails: {what}. A larger distance \
-                     needs less precision.",
+                    "a line of {} values at the declared distance of {} takes more precision than \
+                     there is ({operation}: {what}). A preset with a larger modulus keeps more \
+                     precision. Shorter lines and a larger distance need less.",
+                    lines.length,
                     Short(distance)
                 );
                 Error::argument(lines.operation, what)

@@ -143,11 +143,15 @@ impl Server {
     ) -> Result<Ranked, Error> {
         let (pairs, form) = (Pairs::of(x, axis), self.form_of(&[x]));
         let blocks = Blocks::of(&pairs)?;
+        // Blocks leave strays of other blocks beside their elements, whose bound may be far larger.
+        let clean = blocks.is_some().then(|| self.cleaned(x)).transpose()?;
+        let x = clean.as_ref().unwrap_or(x);
         let rows = blocks.as_ref().map_or(pairs.rows, Blocks::rows) as f64;
         // A rank is half the sum of this number of signs.
         let noise_std = 2.0 * NOISE_OF_RANKS / rows.sqrt();
         let (gap, plan) = self.half_gap(x, &form, 2.0 * error / rows, noise_std, operation)?;
-        let bits = plan.argument_precision() + EXTRA_BITS_OF_MOVES;
+        let extra_bits = blocks.as_ref().map_or(0.0, |blocks| blocks.bits_of_columns(x.bound()));
+        let bits = plan.argument_precision() + EXTRA_BITS_OF_MOVES + extra_bits;
         let coarse = self.at_most_precision(bits, &form);
         let compared = |mut differences: EncryptedArray, shifts: &[f64], remaining_bits| {
             differences.set_bound(bound_of_differences(x));

@@ -20,6 +20,8 @@ use super::{
     Ordered,
     pairs::{MAX_ERROR_OF_RANKS_WITHIN, NOISE_OF_RANKS, Pairs, Ranked},
 };
+use hippocrene_ckks::Short;
+
 use crate::server::{
     Server,
     functions::{comparison::Comparison, lines::relabelled},
@@ -36,6 +38,10 @@ const MAX_ERROR_OF_ELEMENTS: f64 = 1.0 / 512.0;
 /// Largest error of a selected place, without the noise. Chosen: places are rounded.
 const MAX_ERROR_OF_PLACES: f64 = 1.0 / 8.0;
 
+/// Maximum standard deviation of the noise of a selected place. Six deviations and the largest error
+/// are half a place. Chosen.
+const MAX_NOISE_OF_PLACES: f64 = 1.0 / 16.0;
+
 /// Standard deviation of the noise that the comparisons with whole numbers add to a result, as a
 /// share of its largest error. Chosen.
 const NOISE_OF_SELECTION: f64 = 1.0 / 6.0;
@@ -45,6 +51,9 @@ const MAX_ERROR_OF_DIGIT: f64 = 1.0 / 64.0;
 
 /// Products with elements have this many bits more precision than the selection. Chosen.
 const EXTRA_BITS_OF_PRODUCTS: f64 = 6.0;
+
+/// Products with digits have this many bits more precision than those with steps. Chosen.
+const EXTRA_BITS_OF_DIGITS: f64 = 2.0;
 
 /// Bits of capacity that are kept for these products besides those of their scales: for scales that
 /// differ by half a bit, and for bringing operands to one modulus. Chosen.
@@ -170,8 +179,12 @@ impl<'a> Selection<'a> {
             true => MAX_ERROR_OF_PLACES.min(MAX_ERROR_OF_ELEMENTS * bound),
             false => MAX_ERROR_OF_ELEMENTS * bound,
         };
-        // The encoded places are rounded at the scale of the products.
-        let extra_bits = if is_of_places { (pairs.length as f64).log2() } else { 0.0 };
+        // The factors are rounded at the scale of the products, and multiplied by values up to the
+        // bound. Encoded places are rounded too.
+        let extra_bits = match is_of_places {
+            true => (pairs.length as f64).log2(),
+            false => bound.log2().max(0.0),
+        };
         let bits = EXTRA_BITS_OF_PRODUCTS + extra_bits - error.log2();
         Selection { elements, ordered, combined, pairs, operation, form, bound, error, bits }
     }
@@ -202,6 +215,14 @@ impl<'a> Selection<'a> {
 
     /// Returns results with the largest error of a selection, and the interval of the values.
     fn stated(&self, server: &Server, results: &EncryptedArray) -> Result<EncryptedArray, Error> {
+        let std = (-results.precision_bits(&server.session)).exp2();
+        if self.is_of_places() && std > MAX_NOISE_OF_PLACES {
+            let what = format!(
+                "places with a standard deviation of {} cannot be rounded to the right ones",
+                Short(std)
+            );
+            return Err(Error::argument("select places", what));
+        }
         let results = server.with_added_error(results, self.error, self.operation)?;
         let (low, high) = match self.is_of_places() {
             true => (-self.bound, self.bound),
@@ -238,19 +259,19 @@ impl<'a> Selection<'a> {
 
     /// Returns the server for products. On the way, no product has to keep enough capacity for a
     /// bootstrap, since only the results are used further.
-    fn server_of_products(&self, server: &Server) -> Server {
-        server.at_most_precision(self.bits, self.form).finishing()
+    fn server_of_products(&self, server: &Server, bits: f64) -> Server {
+        server.at_most_precision(bits, self.form).finishing()
     }
 
     /// Returns the capacity that a product takes, in bits.
-    fn product_bits(&self, server: &Server) -> f64 {
-        let coarse = server.at_most_precision(self.bits, self.form);
+    fn product_bits(&self, server: &Server, bits: f64) -> f64 {
+        let coarse = server.at_most_precision(bits, self.form);
         self.form.computed_by(&coarse).product_bits(&coarse)
     }
 
     fn by_steps(&self, server: &Server, ranks: &EncryptedArray) -> Result<EncryptedArray, Error> {
         let (operation, length, axis) = (self.operation, self.pairs.length, self.pairs.axis);
-        let product_bits = self.product_bits(server);
+        let product_bits = self.product_bits(server, self.bits);
         let are_all = self.combined.are_all(length) && self.pairs.repeats(ranks);
         let factors = match are_all {
             // A result is the sum of one product that is not 0 and many that are.
@@ -267,7 +288,7 @@ impl<'a> Selection<'a> {
             }
         };
         let run = |server: &Server, [factors, elements]: [&EncryptedArray; 2]| {
-            let server = &self.server_of_products(server);
+            let server = &self.server_of_products(server, self.bits);
             let products = self.products(server, factors, elements)?;
             let mut sums = server.sum(&products, Some(axis + 1))?;
             // The elements that are added up in a slot are those of at most two lines.
@@ -320,7 +341,8 @@ impl<'a> Selection<'a> {
         let precision = Some(-error.log2());
         // A result is the sum of `length` products of two differences of two steps.
         let noise_std = self.noise_share() / (4.0 * length as f64).sqrt();
-        let bits = self.product_bits(server);
+        let of_digits = self.bits + EXTRA_BITS_OF_DIGITS;
+        let bits = self.product_bits(server, of_digits);
         let growth = (length as f64).log2() + MARGIN_BITS_OF_PRODUCTS;
 
         let gap = Some(0.5 - MAX_ERROR_OF_RANKS_WITHIN);
@@ -353,7 +375,7 @@ impl<'a> Selection<'a> {
         let second_digits = self.digits_of(server, &steps)?;
 
         let run = |server: &Server, [first, second, elements]: [&EncryptedArray; 3]| {
-            let server = &self.server_of_products(server);
+            let server = &self.server_of_products(server, of_digits);
             let products = self.products(server, first, elements)?;
             let selected = server.matrix_product(&products, &server.transpose(second)?)?;
             let results = server.gather(&[&selected], &[ranks.len()], ranks)?;
