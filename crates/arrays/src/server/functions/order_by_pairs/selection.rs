@@ -38,8 +38,8 @@ const MAX_ERROR_OF_ELEMENTS: f64 = 1.0 / 512.0;
 /// Largest error of a selected place, without the noise. Chosen: places are rounded.
 const MAX_ERROR_OF_PLACES: f64 = 1.0 / 8.0;
 
-/// Maximum standard deviation of the noise of a selected place. Six deviations and the largest error
-/// are half a place. Chosen.
+/// Maximum standard deviation of the noise of a selected place. Six deviations and the largest
+/// error are half a place. Chosen.
 const MAX_NOISE_OF_PLACES: f64 = 1.0 / 16.0;
 
 /// Standard deviation of the noise that the comparisons with whole numbers add to a result, as a
