@@ -3,7 +3,7 @@
 //! The pairs of all elements of two blocks fill one or two ciphertexts. Blocks are compared only
 //! with themselves and with later ones: where an element of the later block does not come after one
 //! of the earlier block, it comes before it. So `b` blocks take `b (b + 1)/2` comparisons instead
-//! of `b^2`, as "merging blocks" in Mazzone et al. does.
+//! of `b^2`.
 
 use super::{EqualElements, pairs::Pairs};
 use crate::server::{Server, moves::broadcast::Copies};

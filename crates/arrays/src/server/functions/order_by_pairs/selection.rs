@@ -16,12 +16,12 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use hippocrene_ckks::Short;
+
 use super::{
     Ordered,
     pairs::{MAX_ERROR_OF_RANKS_WITHIN, NOISE_OF_RANKS, Pairs, Ranked},
 };
-use hippocrene_ckks::Short;
-
 use crate::server::{
     Server,
     functions::{comparison::Comparison, lines::relabelled},
