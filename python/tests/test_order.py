@@ -61,13 +61,30 @@ def test_ranks_among_all_values_have_the_shape_of_the_array():
     assert np.abs(simulation.result - expected).max() < OF_RANKS + 2**-9
 
 
+def test_lines_of_several_ciphertexts_are_in_order():
+    values = np.arange(400) * 7 % 101 - 50.0  # with ties
+
+    def run(x):
+        with x.server.at_distance(1):
+            return x.sort(), x.rank(), x.argsort()
+
+    simulation = simulate(run, values, interval=(-50, 50), preset="n16s", bootstrapping=True)
+    ordered, ranks, indices = simulation.result
+    places = np.argsort(values, kind="stable")
+    assert np.abs(ordered - np.sort(values)).max() < 50 / 512
+    assert (np.rint(indices) == places).all()
+    assert (np.rint(ranks) == np.argsort(places)).all()
+
+
 def test_lines_that_are_too_long_are_refused_without_tables():
     def run(x):
         with x.server.at_distance(1 / 40):
-            return x.sort()
+            return x.argsort()
 
-    with pytest.raises(ArgumentError, match=r"lines of 129 values: all pairs of at most 128"):
-        simulate(run, np.arange(129) / 40, bound=4, preset="n15", bootstrapping=True)
+    with pytest.raises(ArgumentError, match=r"lines of 4097 values: all pairs of at most 4096"):
+        simulate(run, np.arange(4097) / 40, bound=128, preset="n16s", bootstrapping=True)
+    with pytest.raises(ArgumentError, match=r"a line of 250 values .* takes more precision"):
+        simulate(run, np.arange(250) / 40, bound=8, preset="n15", bootstrapping=True)
 
 
 @pytest.mark.parametrize(
