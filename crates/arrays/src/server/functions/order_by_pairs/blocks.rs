@@ -69,6 +69,38 @@ impl Blocks {
         (0..self.side * self.side).map(|i| f64::from(i % (self.side + 1) == 0)).collect()
     }
 
+    /// Returns the shift of each difference that makes it positive if the earlier element comes
+    /// before the later one. `ends` are the lowest and the highest element.
+    ///
+    /// Rows without an element count as above all elements, and columns without one as below.
+    pub(super) fn shifts(
+        &self,
+        equal: EqualElements,
+        gap: f64,
+        (lowest, highest): (f64, f64),
+    ) -> Vec<f64> {
+        let shift = |(earlier, later): (usize, usize), row: usize, column: usize| {
+            let (of_row, of_column) = (self.length_of(earlier), self.length_of(later));
+            let (row_place, column_place) = (earlier * self.side + row, later * self.side + column);
+            let is_before = match equal {
+                EqualElements::Rising => row_place < column_place,
+                EqualElements::Falling => row_place > column_place,
+            };
+            if row >= of_row {
+                -gap - highest
+            } else if column >= of_column {
+                lowest - gap
+            } else if is_before {
+                gap
+            } else {
+                -gap
+            }
+        };
+        let rows = self.pairs().flat_map(|pair| (0..self.side).map(move |row| (pair, row)));
+        rows.flat_map(|(pair, row)| (0..self.side).map(move |column| shift(pair, row, column)))
+            .collect()
+    }
+
     /// Returns the sum of the given pairs of blocks, as an array of one pair of blocks.
     fn sum(
         &self,
@@ -150,36 +182,5 @@ impl Server {
             (blocks.length - block * blocks.side - blocks.length_of(block)) as f64
         });
         self.add_plain(&counts, &later.collect::<Vec<_>>()[..])
-    }
-}
-
-impl Blocks {
-    /// Returns the shift of each difference that makes it positive if the earlier element comes
-    /// before the later one. `ends` are the lowest and the highest element.
-    ///
-    /// Rows without an element count as above all elements, and columns without one as below.
-    pub(super) fn shifts(
-        &self,
-        equal: EqualElements,
-        gap: f64,
-        (lowest, highest): (f64, f64),
-    ) -> Vec<f64> {
-        let shift = |(earlier, later): (usize, usize), row: usize, column: usize| {
-            let (of_row, of_column) = (self.length_of(earlier), self.length_of(later));
-            let (row_place, column_place) = (earlier * self.side + row, later * self.side + column);
-            let is_before = match equal {
-                EqualElements::Rising => row_place < column_place,
-                EqualElements::Falling => row_place > column_place,
-            };
-            match () {
-                () if row >= of_row => -gap - highest,
-                () if column >= of_column => lowest - gap,
-                () if is_before => gap,
-                () => -gap,
-            }
-        };
-        let rows = self.pairs().flat_map(|pair| (0..self.side).map(move |row| (pair, row)));
-        rows.flat_map(|(pair, row)| (0..self.side).map(move |column| shift(pair, row, column)))
-            .collect()
     }
 }

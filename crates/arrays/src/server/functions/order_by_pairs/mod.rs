@@ -46,8 +46,8 @@ use crate::server::{
 };
 use crate::{EncryptedArray, Error, Layout, Numbers};
 
-/// The maximum number of elements of a line whose pairs are compared. Chosen: they take half an
-/// hour.
+/// The maximum number of elements of a line whose pairs are compared. Chosen: twice as many would
+/// take about half an hour.
 const MAX_LENGTH: usize = 4096;
 
 /// Tolerance of a simulation for the declared distance, as a share of it: for the rounding of
@@ -93,7 +93,8 @@ impl Server {
     /// that both orders give.
     ///
     /// # Errors
-    /// As [`Server::sort`].
+    /// As [`Server::sort`]. [`Error::Argument`] too if a line has more elements, or if the declared
+    /// distance ([`Server::with_distance`]) is known to be wrong.
     pub fn rank(&self, a: &EncryptedArray, axis: Option<usize>) -> Result<EncryptedArray, Error> {
         let lines = Lines::of(a.shape(), axis, "rank")?;
         self.check_real(a, lines.operation)?;
@@ -222,10 +223,7 @@ impl Server {
         ordered: &Ordered,
     ) -> Result<EncryptedArray, Error> {
         self.check_real(a, lines.operation)?;
-        let pairs = Candidate::new("all pairs", |server: &Server, [a]: [&EncryptedArray; 1]| {
-            server.ordered(a, lines, ordered)
-        });
-        let mut candidates = vec![pairs];
+        let mut candidates = vec![all_pairs(lines, ordered)];
         match ordered {
             Ordered::Elements(ranks) => {
                 candidates.push(comparators(lines, ranks).only_if_no_other());
@@ -252,10 +250,7 @@ impl Server {
         ordered: &Ordered,
     ) -> Result<(), Error> {
         self.check_real(a, lines.operation)?;
-        let pairs = Candidate::new("all pairs", |server: &Server, [a]: [&EncryptedArray; 1]| {
-            server.ordered(a, lines, ordered)
-        });
-        let checked = self.check_candidate(lines.operation, &pairs, [a]);
+        let checked = self.check_candidate(lines.operation, &all_pairs(lines, ordered), [a]);
         checked.map_err(|error| self.without_keys(error, lines, ordered))
     }
 
@@ -380,6 +375,13 @@ impl Server {
             .collect();
         self.gather(&results, &shape, &places)
     }
+}
+
+/// Returns the candidate that orders lines by comparing all pairs.
+fn all_pairs<'a>(lines: &'a Lines, ordered: &'a Ordered) -> Candidate<'a, Numbers, 1> {
+    Candidate::new("all pairs", |server: &Server, [a]: [&EncryptedArray; 1]| {
+        server.ordered(a, lines, ordered)
+    })
 }
 
 /// Returns the array with the precision that results of the operation have.
